@@ -209,6 +209,13 @@ export {
 export type { ClosableStore, Store, StorePorts } from "./store/store.ts";
 export { type Env, systemEnv } from "./util/env.ts";
 export type { ErrorContext, ErrorHandler } from "./util/error-handler.ts";
+export {
+  hashAddress,
+  SECURITY_EVENTS,
+  type SecurityEvent,
+  type SecurityEventHandler,
+  type SecurityEventType,
+} from "./util/security-event.ts";
 export { isRedisUrl } from "./log/redis/connection/address.ts";
 export { createWorker, type Worker } from "./runtime/worker/worker.ts";
 export { BlobError } from "./session/blobs/open-blob.ts";

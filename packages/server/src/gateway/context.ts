@@ -13,6 +13,7 @@ import type { FrameSink, StreamEvents } from "./connection/frame-sink.ts";
 import type { SessionFeeds } from "./feed/session-feeds.ts";
 import type { GatewayLimits } from "./options.ts";
 import type { ReportOnce } from "../util/error-handler.ts";
+import type { ReportSecurityEvent } from "../util/security-event.ts";
 
 /** Passed to every handler. */
 export interface GatewayContext extends PaymentBackend {
@@ -21,6 +22,8 @@ export interface GatewayContext extends PaymentBackend {
   readonly limits: GatewayLimits;
   /** Reports a mistake in the setup to the operator, once. */
   readonly reportOnce: ReportOnce;
+  /** Reports an event to `onSecurityEvent`. Never throws. */
+  readonly reportSecurityEvent: ReportSecurityEvent;
   readonly secrets: readonly [string, ...string[]];
   /** Null if the app creates the tokens of its users itself. */
   readonly signIn: SignIn | null;

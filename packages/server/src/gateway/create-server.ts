@@ -13,6 +13,7 @@ import {
   type FastifyRequest,
   LogController,
 } from "fastify";
+import { systemEnv } from "../util/env.ts";
 import { RequestError } from "./errors.ts";
 import { createGateway, type GatewayStats } from "./gateway.ts";
 import { fromFastifyError, sendResponse } from "./http/fastify-plugin.ts";
@@ -21,11 +22,13 @@ import { registerHealthRoutes } from "./http/health.ts";
 import type { HttpResponse } from "./http/http-messages.ts";
 import { nodeHeaders } from "./http/node-request.ts";
 import type { GatewayOptions } from "./options.ts";
+import { createSecurityLog, createSecurityReporter } from "../util/security-event.ts";
 import { writeRawResponse } from "./ws/upgrade.ts";
 
 export interface ServerOptions extends GatewayOptions {
   /**
-   * Receives one line per response, without headers and query strings. In the path of a share link, file URL
+   * Receives one line per response, without headers and query strings, and a bounded number of lines about security
+   * events. In the path of a share link, file URL
    * or checkout page, `*` replaces the part that gives access.
    */
   readonly logger?: FastifyBaseLogger;
@@ -60,7 +63,7 @@ const REQUEST_TIMEOUT_MS = 300_000;
 const BACKLOG = 4_096;
 
 export function createServer(options: ServerOptions): Server {
-  const gateway = createGateway(options);
+  const gateway = createGateway(withSecurityLog(options));
   const app = createApp(options);
   const sockets = trackSockets(app);
   let isClosing = false;
@@ -92,6 +95,18 @@ export function createServer(options: ServerOptions): Server {
       clearInterval(closeIdle);
     },
   };
+}
+
+/** Adds the log lines of security events to the app's own hook. */
+function withSecurityLog(options: ServerOptions): ServerOptions {
+  const { logger, onSecurityEvent, secrets, env = systemEnv, onError = () => undefined } = options;
+  if (logger === undefined) return options;
+  const log = createSecurityLog((line) => logger.warn(line, "security event"), {
+    // The options are validated later.
+    secret: secrets?.[0],
+    now: () => env.now(),
+  });
+  return { ...options, onSecurityEvent: createSecurityReporter([onSecurityEvent, log], onError) };
 }
 
 function trackSockets({ server }: FastifyInstance): ReadonlySet<Socket> {

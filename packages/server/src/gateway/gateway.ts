@@ -22,6 +22,7 @@ import { createRouter } from "./http/router.ts";
 import { ROUTES } from "./http/routes/index.ts";
 import type { HttpContext } from "./http/handle-request.ts";
 import { createReportOnce } from "../util/error-handler.ts";
+import { createSecurityReporter, hashAddress } from "../util/security-event.ts";
 import { createSessionFeeds } from "./feed/session-feeds.ts";
 import { closeRevokedConnections } from "./auth/revocation.ts";
 import { createTimeSlicer } from "../util/time-slicer.ts";
@@ -133,6 +134,7 @@ function createHttpContext(options: GatewayOptions, connections: ConnectionRegis
     signIn = null,
     env = systemEnv,
     onError = ignore,
+    onSecurityEvent,
   } = options;
   const blobBase = `${publicUrl?.replace(/\/$/, "") ?? ""}${API_PREFIX}/blobs/`;
   const limits = { ...DEFAULT_GATEWAY_LIMITS, ...options.limits };
@@ -140,6 +142,7 @@ function createHttpContext(options: GatewayOptions, connections: ConnectionRegis
   // Feeds live longer than blob URLs are valid, so the URLs are created for each use.
   const createBlobUrlResolver = (ref: SessionRef) => (blob: string) =>
     createBlobUrls(ref, { base: blobBase, secret, now: env.now() })(blob);
+  const report = createSecurityReporter([onSecurityEvent], onError);
   const slices = createTimeSlicer();
   const feeds = createSessionFeeds({ store, log, limits, slices, createBlobUrlResolver, onError });
   const context: GatewayContext = {
@@ -150,6 +153,8 @@ function createHttpContext(options: GatewayOptions, connections: ConnectionRegis
     env,
     onError,
     reportOnce: createReportOnce(onError),
+    reportSecurityEvent: (event, from = "") =>
+      report(from === "" ? event : { ...event, addressHash: hashAddress(from, secret) }),
     feeds,
     slices,
     limits,

@@ -12,6 +12,7 @@ import type { CommandBackend } from "../session/backend.ts";
 import { DEFAULT_UPLOAD_LIMITS } from "../session/blobs/upload.ts";
 import { MAX_PAGE } from "../store/ports/sessions.ts";
 import type { Env } from "../util/env.ts";
+import type { SecurityEventHandler } from "../util/security-event.ts";
 import type { SignIn } from "./auth/sign-in.ts";
 
 export interface GatewayLimits {
@@ -109,6 +110,12 @@ export interface GatewayOptions extends CommandBackend {
   readonly env?: Env;
   /** Receives errors of the server, with the operation that failed. @default ignored */
   readonly onError?: ErrorHandler;
+  /**
+   * Called for refused sign-ins, foreign origins, floods and invalid signatures. It must be fast: a flood calls it for
+   * each request. What it throws is passed to `onError`.
+   * @default ignored
+   */
+  readonly onSecurityEvent?: SecurityEventHandler;
 }
 
 type Range = readonly [min: number, max: number];

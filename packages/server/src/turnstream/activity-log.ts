@@ -1,6 +1,6 @@
 /**
  * `createActivityLog` prints one line for each turn that ends and for each error, for the terminal of a developer or
- * the log of an operator; on request also for each tool call and for each request to the user.
+ * the log of an operator, and a bounded number of lines for security events; on request also for each tool call and for each request to the user.
  * Invariant: without stacks, each of them is one line. Texts of users are shortened. Control characters are removed,
  * so that no text can forge a line.
  */
@@ -9,6 +9,7 @@ import { type EventDraft, truncateText } from "@turnstream/protocol/writer";
 import type { TurnObserver } from "../runtime/define/turn-observer.ts";
 import { describeError, describeMessage, oneLine } from "../util/describe-error.ts";
 import type { ErrorHandler } from "../util/error-handler.ts";
+import { createSecurityLog, type SecurityEventHandler } from "../util/security-event.ts";
 
 export interface ActivityLogOptions {
   readonly print: (line: string) => void;
@@ -17,17 +18,26 @@ export interface ActivityLogOptions {
   readonly hasSteps: boolean;
   /** Whether errors are printed with their stack. */
   readonly hasStacks: boolean;
+  /** The key of the hashes in lines about security events. */
+  readonly secret: string;
 }
 
 export interface ActivityLog {
   readonly onEvent: TurnObserver;
   readonly onError: ErrorHandler;
+  readonly onSecurityEvent: SecurityEventHandler;
 }
 
 const MAX_MESSAGE_LENGTH = 40;
 const MAX_INPUT_LENGTH = 80;
 
-export function createActivityLog({ print, now, hasSteps, hasStacks }: ActivityLogOptions): ActivityLog {
+export function createActivityLog({
+  print,
+  now,
+  hasSteps,
+  hasStacks,
+  secret,
+}: ActivityLogOptions): ActivityLog {
   const line = (text: string): void => print(`${now().toTimeString().slice(0, 8)} ${text}`);
   return {
     onEvent({ event, turn }) {
@@ -39,6 +49,10 @@ export function createActivityLog({ print, now, hasSteps, hasStacks }: ActivityL
       line(`error in ${oneLine(during)}: ${describeError(error)}`);
       if (hasStacks && error instanceof Error) print(error.stack ?? "");
     },
+    onSecurityEvent: createSecurityLog((fields) => line(`security event ${oneLine(JSON.stringify(fields))}`), {
+      secret,
+      now: () => now().getTime(),
+    }),
   };
 }
 

@@ -22,6 +22,7 @@ import type { Agent } from "../runtime/define/agent.ts";
 import { RuntimeError } from "../runtime/errors.ts";
 import type { WorkerOptions } from "../runtime/worker/options.ts";
 import { type SupervisedWorker, startWorker } from "../runtime/worker/supervise.ts";
+import { createSecurityReporter, type SecurityEventHandler } from "../util/security-event.ts";
 import { reportUncaught } from "../util/report-uncaught.ts";
 import { type ActivityLog, createActivityLog } from "./activity-log.ts";
 import { openParts, type Parts } from "./parts.ts";
@@ -29,7 +30,16 @@ import { withScriptedAnswers } from "./scripted-answers.ts";
 import { createSessionCommands, type SessionCommands } from "./session-commands.ts";
 
 /** Options that `turnstream` sets itself, or that both gateway and worker need. */
-type OwnOptions = "store" | "log" | "signals" | "engine" | "agents" | "secrets" | "signIn" | "payments";
+type OwnOptions =
+  | "store"
+  | "log"
+  | "signals"
+  | "engine"
+  | "agents"
+  | "secrets"
+  | "signIn"
+  | "payments"
+  | "onSecurityEvent";
 
 export interface TurnstreamOptions extends ServerSettings {
   /** The first one answers messages that name no agent. */
@@ -50,7 +60,12 @@ export interface TurnstreamOptions extends ServerSettings {
    * @default false
    */
   readonly scriptedAnswers?: boolean;
-  /** Prints one line per turn and per error; false prints nothing. @default standard error */
+  /**
+   * Called for refused sign-ins, foreign origins, floods, invalid signatures and workers that were replaced. It must be
+   * fast. Default: `print` gets a bounded number of lines, and does so too with this option.
+   */
+  readonly onSecurityEvent?: SecurityEventHandler;
+  /** Prints one line per turn and per error, and a bounded number for security events; false prints nothing. @default standard error */
   readonly print?: ((line: string) => void) | false;
   /** Whether to print also one line per tool call and per request to the user. @default false */
   readonly printsSteps?: boolean;
@@ -120,6 +135,7 @@ class App implements Turnstream {
   readonly #secret: string;
   readonly #print: (line: string) => void;
   readonly #activity: ActivityLog;
+  readonly #onSecurityEvent: SecurityEventHandler;
   #agents: readonly Agent[];
   /** Variables that are reported as missing. */
   readonly #missingKeys = new Set<string | null>();
@@ -144,7 +160,10 @@ class App implements Turnstream {
       now: () => new Date(),
       hasSteps: printsSteps,
       hasStacks,
+      secret: this.#secret,
     });
+    const { onSecurityEvent, onError } = this.#activity;
+    this.#onSecurityEvent = createSecurityReporter([options.onSecurityEvent, onSecurityEvent], onError);
     this.sessions = createSessionCommands(this.#tenant, () => this.parts());
   }
 
@@ -242,6 +261,7 @@ class App implements Turnstream {
       showsProviderErrors: process.env["NODE_ENV"] !== "production",
       ...this.#options.worker,
       ...(payments !== undefined && { payments }),
+      onSecurityEvent: this.#onSecurityEvent,
       store,
       log,
       signals,
@@ -267,6 +287,7 @@ class App implements Turnstream {
       onError: this.#activity.onError,
       ...this.#options.gateway,
       ...(payments !== undefined && { payments }),
+      onSecurityEvent: this.#onSecurityEvent,
       store,
       log,
       signals,

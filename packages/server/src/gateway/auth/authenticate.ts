@@ -7,13 +7,14 @@
  */
 import proxyAddr from "@fastify/proxy-addr";
 import type { IncomingMessage } from "node:http";
-import { isId } from "../../store/rules/arguments.ts";
 import { keyIdOf } from "../../store/rules/api-key.ts";
+import { isId } from "../../store/rules/arguments.ts";
 import type { Store } from "../../store/store.ts";
 import { runAs } from "../../util/work-owner.ts";
 import type { Caller } from "../caller.ts";
 import { RequestError } from "../errors.ts";
 import type { TrustProxy } from "../options.ts";
+import { SignInError } from "../security-events.ts";
 import { verifyToken } from "./tokens.ts";
 
 export interface AuthContext {
@@ -37,7 +38,10 @@ export async function authenticate(
   const key = headers.get("x-api-key");
   const authorization = headers.get("authorization");
   if (key !== undefined && authorization !== undefined)
-    throw new RequestError("UNAUTHENTICATED", "Send x-api-key or authorization, not both.");
+    throw new SignInError(
+      { type: "sign_in_refused", reason: "several_credentials" },
+      "Send x-api-key or authorization, not both.",
+    );
   if (key !== undefined) return authenticateByKey(context, key, headers.get("x-user-id"), from);
   const token = BEARER.exec(authorization ?? "")?.[1];
   if (token === undefined)
@@ -54,9 +58,14 @@ async function authenticateByKey(
   userId: string | undefined,
   from: string,
 ): Promise<Caller> {
+  const id = keyIdOf(secret);
   // The tenant is unknown yet, so that keys take turns.
-  const key = await runAs({ tenant: "", user: keyIdOf(secret) ?? from }, () => store.keys.verify(secret));
-  if (key === null) throw new RequestError("UNAUTHENTICATED", "The API key is unknown, revoked or expired.");
+  const key = await runAs({ tenant: "", user: id ?? from }, () => store.keys.verify(secret));
+  if (key === null)
+    throw new SignInError(
+      { type: "sign_in_refused", reason: "key_invalid", ...(id === null ? {} : { key: id }) },
+      "The API key is unknown, revoked or expired.",
+    );
   const user = userId ?? `key:${key.id}`;
   if (!isId(user)) throw new RequestError("BAD_REQUEST", "x-user-id must have 1 to 256 characters.");
   return { tenant: key.tenant, user, scopes: key.scopes, key: key.id, expiresAt: null, from };
@@ -68,15 +77,18 @@ async function authenticateByToken(
   from: string,
 ): Promise<Caller> {
   const claims = await verifyToken(token, secrets, env.now());
-  await runAs(claims, () => requireActiveKey(store, claims.key));
+  await runAs(claims, () => requireActiveKey(store, claims));
   return { ...claims, from };
 }
 
 /** Tokens and tickets become invalid with the key that issued them. */
-export async function requireActiveKey(store: Store, key: string | null): Promise<void> {
+export async function requireActiveKey(
+  store: Store,
+  { tenant, user, key }: Pick<Caller, "tenant" | "user" | "key">,
+): Promise<void> {
   if (key !== null && !(await store.keys.live([key])).has(key))
-    throw new RequestError(
-      "UNAUTHENTICATED",
+    throw new SignInError(
+      { type: "sign_in_refused", reason: "key_ended", tenant, user, key },
       "The API key that issued this token or ticket was revoked or has expired.",
     );
 }

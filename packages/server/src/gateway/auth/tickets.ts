@@ -10,7 +10,7 @@ import { readSigned, signText } from "../../store/rules/signed-text.ts";
 import { runAs } from "../../util/work-owner.ts";
 import { type AuthContext, requireActiveKey } from "./authenticate.ts";
 import type { Caller } from "../caller.ts";
-import { RequestError } from "../errors.ts";
+import { SignInError } from "../security-events.ts";
 
 const PURPOSE = "ticket";
 
@@ -39,24 +39,34 @@ export async function authenticateByTicket(
   from: string,
 ): Promise<Caller> {
   if (headers.has("x-api-key") || headers.has("authorization"))
-    throw new RequestError("UNAUTHENTICATED", "Send a ticket, or x-api-key or authorization, not both.");
+    throw new SignInError(
+      { type: "sign_in_refused", reason: "several_credentials" },
+      "Send a ticket, or x-api-key or authorization, not both.",
+    );
   const { store, secrets, env } = context;
   const signed = readSigned(text, PURPOSE, secrets);
-  if (signed === null) throw refuse("The signature of the ticket is invalid.");
+  if (signed === null)
+    throw refuse({ type: "signature_invalid", reason: "ticket" }, "The signature of the ticket is invalid.");
   const { id, goodUntil, ...caller } = JSON.parse(signed) as Ticket;
-  if (goodUntil <= env.now()) throw refuse("The ticket has expired.");
+  const { tenant, user, key } = caller;
+  const source = { tenant, user, ...(key === null ? {} : { key }) };
+  if (goodUntil <= env.now())
+    throw refuse({ type: "sign_in_refused", reason: "ticket_expired", ...source }, "The ticket has expired.");
   return runAs(caller, async () => {
-    await requireActiveKey(store, caller.key);
+    await requireActiveKey(store, caller);
     if (!(await redeemOnce(context, caller.tenant, id, goodUntil)))
-      throw refuse("The ticket was already used, and each connection needs its own.");
+      throw refuse(
+        { type: "sign_in_refused", reason: "ticket_used", ...source },
+        "The ticket was already used, and each connection needs its own.",
+      );
     return { ...caller, from };
   });
 }
 
 /** An `EventSource` reconnects with its old URL, so the error states how to get another one. */
-function refuse(problem: string): RequestError {
-  return new RequestError(
-    "UNAUTHENTICATED",
+function refuse(event: SignInError["event"], problem: string): SignInError {
+  return new SignInError(
+    event,
     `${problem} Request a new ticket with POST /api/v1/tickets, and connect with it and your last cursor.`,
   );
 }

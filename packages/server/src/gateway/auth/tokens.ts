@@ -11,7 +11,7 @@ import { z } from "zod";
 import { isId } from "../../store/rules/arguments.ts";
 import { type Scope, SCOPES } from "./access.ts";
 import type { Caller } from "../caller.ts";
-import { RequestError } from "../errors.ts";
+import { SignInError } from "../security-events.ts";
 
 /** Scopes of a token that lists none, and of a token whose request names none. */
 export const DEFAULT_TOKEN_SCOPES: readonly Scope[] = ["read", "write", "decide", "share"];
@@ -76,18 +76,22 @@ export async function verifyToken(
     if (payload === null) continue;
     const parsed = claimsSchema.safeParse(payload);
     if (!parsed.success)
-      throw new RequestError(
-        "UNAUTHENTICATED",
+      throw new SignInError(
+        { type: "sign_in_refused", reason: "token_malformed" },
         "The token must contain sub, tenant and exp, and its scopes must be a list.",
       );
     const { sub, tenant, exp, scopes = DEFAULT_TOKEN_SCOPES, key = null } = parsed.data;
     const allowed = scopes.filter((scope) => TOKEN_SCOPES.some((known) => known === scope));
     // An empty list would allow everything: see `hasScope`.
-    if (allowed.length === 0) throw new RequestError("UNAUTHENTICATED", "The token has no known scope.");
+    if (allowed.length === 0)
+      throw new SignInError(
+        { type: "sign_in_refused", reason: "token_malformed", tenant, user: sub },
+        "The token has no known scope.",
+      );
     return { tenant, user: sub, scopes: allowed, key, expiresAt: exp * 1_000 };
   }
-  throw new RequestError(
-    "UNAUTHENTICATED",
+  throw new SignInError(
+    { type: "signature_invalid", reason: "token" },
     "The signature of the token is invalid: this gateway has another secret (TURNSTREAM_SECRET). Request a new token.",
   );
 }
@@ -99,10 +103,21 @@ async function verifySignature(token: string, secret: string, now: number): Prom
     return payload;
   } catch (error) {
     if (error instanceof errors.JWTExpired)
-      throw new RequestError("UNAUTHENTICATED", "The token has expired. Request a new token.");
+      throw new SignInError(
+        { type: "sign_in_refused", reason: "token_expired", ...expiredSource(error.payload) },
+        "The token has expired. Request a new token.",
+      );
     if (error instanceof errors.JOSEError) return null;
     throw error;
   }
+}
+
+/** Returns whose token has expired. Its signature was verified before its expiry. */
+function expiredSource(payload: unknown): { tenant?: string; user?: string; key?: string } {
+  const parsed = claimsSchema.safeParse(payload);
+  if (!parsed.success) return {};
+  const { tenant, sub: user, key } = parsed.data;
+  return { tenant, user, ...(key === undefined ? {} : { key }) };
 }
 
 /** Cached, because otherwise thousands of reconnecting clients would import the same secret again. */

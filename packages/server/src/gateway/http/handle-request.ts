@@ -10,6 +10,7 @@ import type { ErrorReply } from "@turnstream/protocol/schema";
 import { resolveSession, requireScope } from "../auth/access.ts";
 import { authenticate } from "../auth/authenticate.ts";
 import { authenticateByTicket } from "../auth/tickets.ts";
+import { reportRefusedSignIn } from "../security-events.ts";
 import type { Caller } from "../caller.ts";
 import type { ConnectionRegistry } from "../connection/connection-registry.ts";
 import { toErrorResponse, RequestError } from "../errors.ts";
@@ -44,7 +45,8 @@ const NO_QUERY = z.strictObject({});
 const ANONYMOUS = { tenant: "", user: "", scopes: ["nothing"], key: null, expiresAt: null };
 
 export async function handleHttp(http: HttpContext, request: HttpRequest): Promise<HttpResponse> {
-  if (isOfScript(request.headers)) isFromAllowedOrigin(http, request.headers);
+  if (isOfScript(request.headers))
+    isFromAllowedOrigin(http, request.headers, { from: request.from, reason: "request" });
   const response = await respond(http, request);
   const cors = corsHeaders(http.origins, request.headers.get("origin"));
   const headers = { ...SECURITY_HEADERS, ...cors, ...response.headers };
@@ -198,18 +200,23 @@ async function authenticateCaller(
   const { headers, from } = request;
   if (route.scope === null) return { ...ANONYMOUS, from };
   const { ticket } = route.acceptsTicket === true ? parseQuery(search) : {};
-  if (ticket !== undefined) requireAllowedOrigin(http, headers);
-  const caller =
+  if (ticket !== undefined) requireAllowedOrigin(http, request);
+  const caller = await reportRefusedSignIn(http.context, from, () =>
     ticket === undefined
-      ? await authenticate(http.context, headers, from)
-      : await authenticateByTicket(http.context, ticket, headers, from);
+      ? authenticate(http.context, headers, from)
+      : authenticateByTicket(http.context, ticket, headers, from),
+  );
   requireScope(caller, route.scope);
   return caller;
 }
 
 /** Browsers send no origin with an `EventSource` of the same origin. With one, the page must be allowed to read. */
-function requireAllowedOrigin(http: HttpContext, headers: HttpRequest["headers"]): void {
-  if (!isFromAllowedOrigin(http, headers))
+function requireAllowedOrigin(http: HttpContext, { headers, from }: HttpRequest): void {
+  // `handleHttp` has reported the origin of a script already.
+  const isAllowed = isOfScript(headers)
+    ? isOriginAllowed(http, headers)
+    : isFromAllowedOrigin(http, headers, { from, reason: "request" });
+  if (!isAllowed)
     throw new RequestError("FORBIDDEN", "Pages of this origin may not open event streams here.");
 }
 
@@ -225,18 +232,27 @@ const MAX_ORIGIN_LENGTH = 100;
 
 /** Returns true for a request of no page. Reports an origin that is not allowed to the operator. */
 export function isFromAllowedOrigin(
-  { context, origins, publicUrl }: HttpContext,
+  http: HttpContext,
   headers: ReadonlyMap<string, string>,
+  { from, reason }: { readonly from: string; readonly reason: "request" | "socket" },
 ): boolean {
-  const origin = headers.get("origin");
-  if (origin === undefined || isAllowedOrigin(origin, { origins, publicUrl, host: headers.get("host") }))
-    return true;
-  const shown = JSON.stringify(origin.slice(0, MAX_ORIGIN_LENGTH));
+  if (isOriginAllowed(http, headers)) return true;
+  const { context } = http;
+  const origin = (headers.get("origin") ?? "").slice(0, MAX_ORIGIN_LENGTH);
+  context.reportSecurityEvent({ type: "origin_refused", reason, subject: origin }, from);
   context.reportOnce(
-    `Pages of the origin ${shown} may not use this gateway. Add it to the option \`allowedOrigins\` of the gateway.`,
+    `Pages of the origin ${JSON.stringify(origin)} may not use this gateway. Add it to the option \`allowedOrigins\` of the gateway.`,
     "a request of a page",
   );
   return false;
+}
+
+function isOriginAllowed(
+  { origins, publicUrl }: HttpContext,
+  headers: ReadonlyMap<string, string>,
+): boolean {
+  const origin = headers.get("origin");
+  return origin === undefined || isAllowedOrigin(origin, { origins, publicUrl, host: headers.get("host") });
 }
 
 /** A repeated parameter is rejected, because it would be ambiguous. */

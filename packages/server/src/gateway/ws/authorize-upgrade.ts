@@ -14,6 +14,7 @@ import { nodeHeaders } from "../http/node-request.ts";
 import { type HttpContext, isFromAllowedOrigin } from "../http/handle-request.ts";
 import { RequestError } from "../errors.ts";
 import { authenticateByTicket } from "../auth/tickets.ts";
+import { reportRefusedSignIn } from "../security-events.ts";
 
 /** `responses` is available as an event stream only. */
 const SOCKET_DIALECTS = ["blocks", "native", "tasks"] as const;
@@ -39,13 +40,14 @@ export async function authorizeUpgrade(
   { search, from }: { readonly search: URLSearchParams; readonly from: string },
 ): Promise<AuthorizedUpgrade> {
   const headers = nodeHeaders(incoming);
-  if (!isFromAllowedOrigin(http, headers))
+  if (!isFromAllowedOrigin(http, headers, { from, reason: "socket" }))
     throw new RequestError("FORBIDDEN", "Pages of this origin may not open sockets here.");
   const { dialect, ticket } = query.parse(Object.fromEntries(search));
-  const caller =
+  const caller = await reportRefusedSignIn(http.context, from, () =>
     ticket === undefined
-      ? await authenticate(http.context, headers, from)
-      : await authenticatePage(http, ticket, headers, from);
+      ? authenticate(http.context, headers, from)
+      : authenticatePage(http, ticket, headers, from),
+  );
   requireScope(caller, "read");
   return { caller, dialect };
 }
@@ -59,10 +61,12 @@ async function authenticatePage(
   headers: ReadonlyMap<string, string>,
   from: string,
 ): Promise<Caller> {
-  if (!headers.has("origin"))
+  if (!headers.has("origin")) {
+    context.reportSecurityEvent({ type: "sign_in_refused", reason: "ticket_without_page" }, from);
     throw new RequestError(
       "FORBIDDEN",
       "Tickets are for web pages, but this request has no origin. Send a token in the authorization header.",
     );
+  }
   return authenticateByTicket(context, ticket, headers, from);
 }

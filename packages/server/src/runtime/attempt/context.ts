@@ -12,6 +12,7 @@ import type { Env } from "../../util/env.ts";
 import type { TurnObserver } from "../define/turn-observer.ts";
 import type { ErrorHandler } from "../../util/error-handler.ts";
 import type { FairSemaphore } from "../../util/fair-semaphore.ts";
+import type { SecurityEventHandler } from "../../util/security-event.ts";
 import type { Agent } from "../define/agent.ts";
 import type { FileLimits } from "../define/file-limits.ts";
 import type { SourceTool, ToolSource } from "../define/tool-source.ts";
@@ -79,6 +80,8 @@ export interface RuntimeContext extends Backend {
   /** Like `holdsLease`, but renews the lease in the store. */
   confirmLease(): Promise<boolean>;
   readonly onError: ErrorHandler;
+  /** Never throws. */
+  readonly reportSecurityEvent: SecurityEventHandler;
   /** Never throws. */
   readonly onEvent?: TurnObserver;
 }

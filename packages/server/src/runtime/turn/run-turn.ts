@@ -82,6 +82,7 @@ export async function runTurn(
       await runAs(row, () => finishAttempt(attempt, activeTurns, job.signal));
       return;
     } catch (error) {
+      reportFenced(context, ref, error);
       if (job.signal.aborted) {
         if (row !== null && context.holdsLease()) await forgiveAttempt(context, row);
         throw error;
@@ -96,6 +97,13 @@ export async function runTurn(
     }
     await activeTurns.pause(ref, delayMs, job.signal);
   }
+}
+
+/** The log or the journal refused a write, because another worker has the session. */
+function reportFenced({ reportSecurityEvent }: RuntimeContext, ref: TurnRef, error: unknown): void {
+  const reason = isLogError(error, "FENCED") ? "log" : isStoreError(error, "FENCED") ? "journal" : null;
+  if (reason !== null)
+    reportSecurityEvent({ type: "writer_fenced", reason, tenant: ref.tenant, subject: ref.session });
 }
 
 /** Doesn't count an attempt that a shutdown ended: a turn may wait for a user across many deploys. */

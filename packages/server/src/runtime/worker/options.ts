@@ -16,6 +16,7 @@ import { MAX_DURATION_MS } from "../../store/rules/arguments.ts";
 import type { Store } from "../../store/store.ts";
 import type { Env } from "../../util/env.ts";
 import type { ErrorHandler } from "../../util/error-handler.ts";
+import type { SecurityEventHandler } from "../../util/security-event.ts";
 import { MAX_TIMER_MS } from "../../util/sleep.ts";
 import type { Agent } from "../define/agent.ts";
 import {
@@ -109,6 +110,11 @@ export interface WorkerOptions {
    * or provider: show it to operators only. Default: `process.emitWarning`.
    */
   readonly onError?: ErrorHandler;
+  /**
+   * Called if this worker tried to write in a session that another worker has taken over. What it throws is passed to
+   * `onError`. Default: ignored.
+   */
+  readonly onSecurityEvent?: SecurityEventHandler;
   /** Called for every event that this worker writes, before the log has it, for logs and metrics. It must be fast. */
   readonly onEvent?: TurnObserver;
   /** Called when the lease expired and other workers may own the turns. End the process, or create a new worker. */
@@ -140,6 +146,7 @@ const OPTIONS: OptionKeys<WorkerOptions> = {
   jobRetentionMs: false,
   sessionRetentionMs: false,
   onError: false,
+  onSecurityEvent: false,
   onEvent: false,
   onLeaseLost: false,
   env: false,
@@ -260,7 +267,7 @@ function checkPorts(options: WorkerOptions): void {
   if (typeof options.engine !== "function")
     fail("engine", "a function that creates an engine", options.engine);
   if (!Array.isArray(options.agents)) fail("agents", "a list of agents", options.agents);
-  for (const name of ["onError", "onEvent", "onLeaseLost"] as const)
+  for (const name of ["onError", "onSecurityEvent", "onEvent", "onLeaseLost"] as const)
     if (options[name] !== undefined && typeof options[name] !== "function")
       fail(name, "a function", options[name]);
 }

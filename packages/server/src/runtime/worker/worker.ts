@@ -29,6 +29,7 @@ import { systemEnv } from "../../util/env.ts";
 import type { ErrorContext, ErrorHandler } from "../../util/error-handler.ts";
 import { PeriodicTask } from "../../util/periodic-task.ts";
 import { FairSemaphore } from "../../util/fair-semaphore.ts";
+import { createSecurityReporter } from "../../util/security-event.ts";
 import { sleep } from "../../util/sleep.ts";
 import { runAs } from "../../util/work-owner.ts";
 import type { RuntimeContext } from "../attempt/context.ts";
@@ -125,6 +126,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     holdsLease,
     confirmLease: async () => holdsLease() && store.leases.renew(engine.executor, leaseTtlMs),
     onError,
+    reportSecurityEvent: createSecurityReporter([options.onSecurityEvent], onError),
     ...(options.onEvent !== undefined && { onEvent: guarded(options.onEvent, onError) }),
   };
   const dispatcher = new TurnDispatcher(context, engine);

@@ -25,7 +25,7 @@ const notify = defineRoute({
   scope: null,
   ignoresQuery: true,
   rawBody: true,
-  async handle({ context, params, headers, bytes }) {
+  async handle({ context, caller, params, headers, bytes }) {
     const provider = context.payments?.providers.find(({ name }) => name === params["provider"]);
     if (provider === undefined) throw new RequestError("NOT_FOUND", "No payment provider has this name.");
     if (Number(headers.get("content-length") ?? 0) > MAX_BYTES)
@@ -37,6 +37,11 @@ const notify = defineRoute({
       report = readNotification(provider, { headers, body });
     } catch (error) {
       context.onError(error, { during });
+      if (error instanceof PaymentError && error.code === "NOT_AUTHENTIC")
+        context.reportSecurityEvent(
+          { type: "signature_invalid", reason: "payment_notification", subject: provider.name },
+          caller.from,
+        );
       throw new RequestError("BAD_REQUEST", "The notification was not accepted.");
     }
     if (report !== null) {
