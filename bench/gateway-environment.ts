@@ -5,6 +5,7 @@
 import { createHmac } from "node:crypto";
 import type { SessionEvent } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
+import type { SessionRef } from "@turnstream/server";
 import { claimSession, type Claimed } from "@turnstream/server/internal";
 import type { Log, Store } from "@turnstream/server/ports";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
@@ -87,15 +88,19 @@ function signToken(secret: string): string {
 
 /** Writes the events of one session. */
 export class SessionWriter {
-  readonly session: string;
+  readonly ref: SessionRef;
   readonly #log: Log;
   readonly #claimed: Claimed;
   #counter = 0;
 
-  constructor(log: Log, session: string, claimed: Claimed) {
-    this.session = session;
+  constructor(log: Log, ref: SessionRef, claimed: Claimed) {
+    this.ref = ref;
     this.#log = log;
     this.#claimed = claimed;
+  }
+
+  get session(): string {
+    return this.ref.session;
   }
 
   get epoch(): number {
@@ -105,7 +110,7 @@ export class SessionWriter {
   /** Appends events. One append is one message of Redis. */
   async write(events: readonly EventDraft[]): Promise<void> {
     const { writer, epoch } = this.#claimed;
-    await this.#log.append(this.session, { writer, epoch, counter: ++this.#counter, events });
+    await this.#log.append(this.ref, { writer, epoch, counter: ++this.#counter, events });
   }
 
   async writeAll(events: readonly EventDraft[]): Promise<void> {
@@ -132,7 +137,7 @@ export async function openWriters(
     const event = { type: "session.start", session, number } as const;
     const ref = { tenant: TENANT, session };
     const claimed = await claimSession({ store, log }, ref, { by: "bench", reason: "bench", event });
-    const sessionWriter = new SessionWriter(log, session, claimed);
+    const sessionWriter = new SessionWriter(log, ref, claimed);
     await sessionWriter.writeAll(events);
     return sessionWriter;
   }

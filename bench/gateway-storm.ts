@@ -131,7 +131,7 @@ async function stormIn(
   const all = await storm(clients);
   await server.stop();
   // Each session has thousands of events. Without this, the memory of Redis would grow with every round.
-  await Promise.all(writers.map(async ({ session }) => environment.log.remove(session)));
+  await Promise.all(writers.map(async ({ ref }) => environment.log.remove(ref)));
   return { few: median(small), all: Math.max(...all), half: percentile(all, 0.5) };
 }
 

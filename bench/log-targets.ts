@@ -6,7 +6,7 @@
 import { createClient } from "@redis/client";
 import { SCHEMA_VERSION } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
-import { createRedisLog } from "@turnstream/server";
+import { createRedisLog, type SessionRef } from "@turnstream/server";
 
 interface LogTarget {
   append(session: number, draft: EventDraft): Promise<unknown>;
@@ -48,18 +48,18 @@ export const openBaseline: OpenLogTarget = async (url, sessions, arrival) => {
 
 export const openTurnstreamLog: OpenLogTarget = async (url, sessions, arrival) => {
   const log = await createRedisLog({ url, keyPrefix: "ours" });
-  const names = Array.from({ length: sessions }, (_, n) => `s${n}`);
+  const refs = Array.from({ length: sessions }, (_, n) => ({ tenant: "bench", session: `s${n}` }));
   const counters = new Uint32Array(sessions);
   const stopped = new AbortController();
   const readers: Promise<void>[] = [];
-  for (const [n, session] of names.entries()) {
-    const event = { type: "session.start", session, number: n } as const;
-    await log.claim(session, { epoch: 1, writer: "w", event, archivedUpTo: "0-0" });
-    readers.push(read(n, session));
+  for (const [n, ref] of refs.entries()) {
+    const event = { type: "session.start", session: ref.session, number: n } as const;
+    await log.claim(ref, { epoch: 1, writer: "w", event, archivedUpTo: "0-0" });
+    readers.push(read(n, ref));
   }
 
-  async function read(n: number, session: string): Promise<void> {
-    for await (const delivery of log.attach(session, { after: "1-1", signal: stopped.signal })) {
+  async function read(n: number, ref: SessionRef): Promise<void> {
+    for await (const delivery of log.attach(ref, { after: "1-1", signal: stopped.signal })) {
       if (delivery.type === "end") throw new Error(`a reader ended: ${delivery.reason}`);
       for (const entry of delivery.entries) arrival(n, entry.event);
     }
@@ -69,12 +69,12 @@ export const openTurnstreamLog: OpenLogTarget = async (url, sessions, arrival) =
     append(n, draft) {
       const counter = (counters[n] ?? 0) + 1;
       counters[n] = counter;
-      return log.append(names[n] ?? "", { writer: "w", epoch: 1, counter, events: [draft] });
+      return log.append(refs[n] as SessionRef, { writer: "w", epoch: 1, counter, events: [draft] });
     },
     async close() {
       stopped.abort();
       await Promise.all(readers);
-      await Promise.all(names.map((name) => log.remove(name)));
+      await Promise.all(refs.map((ref) => log.remove(ref)));
       await log.close();
     },
   };

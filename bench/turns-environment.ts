@@ -68,16 +68,16 @@ export async function watchSessions(
   const stopped = new AbortController();
   const { signal } = stopped;
   const readers = await Promise.all(
-    refs.map(async ({ session }) => {
-      const after = (await backend.log.head(session))?.last ?? "0-0";
-      return { ended: read(session, after) };
+    refs.map(async (ref) => {
+      const after = (await backend.log.head(ref))?.last ?? "0-0";
+      return { ended: read(ref, after) };
     }),
   );
 
-  async function read(session: string, after: string): Promise<void> {
-    for await (const delivery of backend.log.attach(session, { after, signal })) {
+  async function read(ref: SessionRef, after: string): Promise<void> {
+    for await (const delivery of backend.log.attach(ref, { after, signal })) {
       if (delivery.type === "end") throw new Error(`a reader ended: ${delivery.reason}`);
-      for (const entry of delivery.entries) onEvent(entry.event, session);
+      for (const entry of delivery.entries) onEvent(entry.event, ref.session);
     }
   }
 

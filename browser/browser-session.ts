@@ -84,8 +84,8 @@ export class BrowserSession {
   }
 
   /** Returns a function that reads the newest position of a session's log. */
-  readHead({ session }: SessionRef): () => Promise<string> {
-    return async () => (await this.environment.backend.log.head(session))?.last ?? "";
+  readHead(ref: SessionRef): () => Promise<string> {
+    return async () => (await this.environment.backend.log.head(ref))?.last ?? "";
   }
 
   /** Returns the texts that users have sent to a session, from the log. */

@@ -67,7 +67,7 @@ export class ArchiveLoad {
   async #write(isOver: () => boolean): Promise<void> {
     for (let n = 0; !isOver(); n++) {
       for (const draft of turn(n)) {
-        await this.#backend.log.append(this.#ref.session, {
+        await this.#backend.log.append(this.#ref, {
           ...this.#writer,
           counter: ++this.#counter,
           events: [draft],
@@ -121,7 +121,7 @@ export class ArchiveLoad {
   }
 
   async #logged(): Promise<SessionEvent[]> {
-    const entries = await readLog(this.#backend.log, this.#ref.session, "0-0");
+    const entries = await readLog(this.#backend.log, this.#ref, "0-0");
     if (entries === null) throw new Error("the log can't be read from its start");
     return entries.map(({ event }) => event);
   }

@@ -36,11 +36,11 @@ export async function fill(
   const event = { type: "session.start", session, number: 1, title: canary } as const;
   const claimed = await claimSession(backend, ref, { by: "chaos", reason: "test", event });
   const { epoch, writer } = claimed;
-  await log.append(session, { epoch, writer, counter: 1, events: turn(signs, canary) });
+  await log.append(ref, { epoch, writer, counter: 1, events: turn(signs, canary) });
   await archiveSession(backend, ref);
   const share = await store.shares.create({ tenant, user }, session);
   // This event is only in the log, not in the archive.
-  await log.append(session, {
+  await log.append(ref, {
     epoch,
     writer,
     counter: 2,

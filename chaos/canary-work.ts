@@ -24,8 +24,8 @@ function jobs(backend: Backend, { ref, user, canary, claimed, orderNo }: Filled)
   const draft = { type: "session.update", title: canary } as const;
   const { epoch, writer } = claimed;
   return [
-    (n: number) => log.append(session, { epoch, writer, counter: n + 10, events: [draft] }),
-    (n: number) => log.append(session, { writer: `gateway.${n}`, counter: 0, events: [draft] }),
+    (n: number) => log.append(ref, { epoch, writer, counter: n + 10, events: [draft] }),
+    (n: number) => log.append(ref, { writer: `gateway.${n}`, counter: 0, events: [draft] }),
     () => claimIdleSession(backend, ref, "chaos"),
     () => archiveSession(backend, ref, { step: 3 }),
     () => trimLog(backend, ref),
@@ -72,7 +72,7 @@ function idleJobs(backend: Backend, { ref, canary }: Filled) {
   const { store, log } = backend;
   const draft = { type: "session.update", title: canary } as const;
   return [
-    async () => log.expire(ref.session, (await archiveSession(backend, ref)).cursor, 1),
+    async () => log.expire(ref, (await archiveSession(backend, ref)).cursor, 1),
     (n: number) => store.outbox.add(ref, { key: `w${n}`, draft }),
   ];
 }

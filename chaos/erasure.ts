@@ -178,7 +178,7 @@ async function eraseBeside(backend: Backend, user: string, mine: Filled, eraseMs
   await finishErasures(backend);
   // A worker got its epoch before the session was erased and claims only now.
   const event = { type: "session.start", session, number: 1, title: mine.canary } as const;
-  await backend.log.claim(session, { epoch, writer: "late", event, archivedUpTo: archived });
+  await backend.log.claim(mine.ref, { epoch, writer: "late", event, archivedUpTo: archived });
 }
 
 async function inTime<T>(work: Promise<T>): Promise<T> {

@@ -100,7 +100,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
       load.wake();
       await load.recovered();
       await load.settle();
-      for (const crowd of load.crowds) await check(load, crowd, heads.get(crowd.session) ?? "0-0", found);
+      for (const crowd of load.crowds) await check(load, crowd, heads.get(crowd.ref.session) ?? "0-0", found);
       await load.retire(newborn);
       [primary, replica] = [replica, primary];
       await follow(pair, primary, replica);
@@ -118,14 +118,14 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
 async function tryToAppend(load: Load, server: RedisServer, found: Found): Promise<Map<string, Cursor>> {
   const log = await createRedisLog({ url: server.url });
   const heads = new Map<string, Cursor>();
-  for (const { session, owner } of load.crowds) {
-    const head = await log.head(session);
-    if (head !== null) heads.set(session, head.last);
+  for (const { ref, owner } of load.crowds) {
+    const head = await log.head(ref);
+    if (head !== null) heads.set(ref.session, head.last);
     const { writer = "", epoch = 0 } = owner.claimed ?? {};
     const event = { type: "session.update", title: "never|0|0|1" } as const;
     for (const batch of [{ writer, epoch }, { writer: "stranger" }, { writer, epoch, isRetry: true }]) {
       found.tries++;
-      await log.append(session, { ...batch, counter: 1e9, events: [event] }).catch((error: unknown) => {
+      await log.append(ref, { ...batch, counter: 1e9, events: [event] }).catch((error: unknown) => {
         if (isLogError(error, "UNCLAIMED")) found.refused++;
       });
     }
@@ -139,7 +139,7 @@ async function check(load: Load, crowd: Crowd, head: Cursor, found: Found): Prom
   const entries = await load.read(crowd);
   // The replica had these entries before the link was cut.
   if (entries === null)
-    throw new Error(`the log of ${crowd.session} lost entries that were already compared`);
+    throw new Error(`the log of ${crowd.ref.session} lost entries that were already compared`);
   const { lost, lostTexts, gaps, duplicates, torn, strangers } = ledger.compare(entries);
   found.lost += lost.length + lostTexts;
   found.gaps += gaps;

@@ -6,7 +6,7 @@
  */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createRedisLog } from "@turnstream/server";
+import { createRedisLog, type SessionRef } from "@turnstream/server";
 import type { Log } from "@turnstream/server/ports";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
@@ -90,12 +90,12 @@ type TimedRefusal = Refusal & { readonly at: number };
 
 async function freezeOnce({ n, child, proxy, log, random, found }: Round): Promise<void> {
   const claims: SessionClaim[] = Array.from({ length: SESSIONS }, (_, s) => ({
-    session: `s${n}-${s}`,
+    ref: { tenant: "chaos", session: `s${n}-${s}` },
     epoch: 2 * n,
     writer: `old-${n}`,
     usesWriter: s % 2 === 0,
   }));
-  const refusals = collect(child, new Set(claims.map(({ session }) => session)));
+  const refusals = collect(child, new Set(claims.map(({ ref }) => ref.session)));
   child.send({ claims });
   await until("the writer to claim", () => refusals.isClaimed);
   await sleep(10 + random() * 60);
@@ -104,7 +104,7 @@ async function freezeOnce({ n, child, proxy, log, random, found }: Round): Promi
   await sleep(random() * 100);
   await child.freeze();
 
-  const takeovers = await Promise.all(claims.map(({ session }) => takeOver(log, session, n)));
+  const takeovers = await Promise.all(claims.map(({ ref }) => takeOver(log, ref, n)));
   const arrived = proxy.counters().bytes.toServer;
   await sleep(100 + random() * 300);
   if (proxy.counters().bytes.toServer > arrived) found.late++;
@@ -113,33 +113,33 @@ async function freezeOnce({ n, child, proxy, log, random, found }: Round): Promi
   child.signal("SIGCONT");
   await refusals.settled();
 
-  for (const [s, { session }] of claims.entries()) {
-    const refusal = refusals.all.find(({ refused }) => refused === session);
+  for (const [s, { ref }] of claims.entries()) {
+    const refusal = refusals.all.find(({ refused }) => refused === ref.session);
     if (refusal?.code !== "FENCED" || refusal.epoch !== 2 * n + 1) found.notFenced++;
     found.slowestMs = Math.max(found.slowestMs, (refusal?.at ?? Infinity) - wokenAt);
-    await compare(log, session, takeovers[s] ?? 0, refusal?.acknowledged ?? 0, found);
-    await log.remove(session);
+    await compare(log, ref, takeovers[s] ?? 0, refusal?.acknowledged ?? 0, found);
+    await log.remove(ref);
   }
 }
 
 /** @returns the seq of the claim */
-async function takeOver(log: Log, session: string, n: number): Promise<number> {
+async function takeOver(log: Log, ref: SessionRef, n: number): Promise<number> {
   const event = { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] } as const;
   const epoch = 2 * n + 1;
-  const { last } = await log.claim(session, { epoch, writer: "new", event, archivedUpTo: "0-0" });
+  const { last } = await log.claim(ref, { epoch, writer: "new", event, archivedUpTo: "0-0" });
   const events = [createTitle("new 1"), createTitle("new 2")];
-  await log.append(session, { epoch, writer: "new", counter: 1, events });
+  await log.append(ref, { epoch, writer: "new", counter: 1, events });
   return last;
 }
 
 async function compare(
   log: Log,
-  session: string,
+  ref: SessionRef,
   claim: number,
   acknowledged: number,
   found: Found,
 ): Promise<void> {
-  const entries = (await readLog(log, session, "0-0")) ?? [];
+  const entries = (await readLog(log, ref, "0-0")) ?? [];
   const old = entries.filter(({ key }) => key.startsWith("old-"));
   found.after += old.filter(({ seq, epoch }) => seq > claim || epoch % 2 === 1).length;
   const texts = (from: number, to: number) =>

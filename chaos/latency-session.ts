@@ -62,7 +62,7 @@ export class LatencySession {
 
   async #append(...events: EventDraft[]): Promise<void> {
     const { writer, epoch } = this.#claimed;
-    await this.#backend.log.append(this.ref.session, { writer, epoch, counter: ++this.#counter, events });
+    await this.#backend.log.append(this.ref, { writer, epoch, counter: ++this.#counter, events });
   }
 }
 

@@ -3,6 +3,7 @@
  * settles the load, and compares the writes with the log. Does not cause faults.
  */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { SessionRef } from "@turnstream/server";
 import type { LogEntry } from "@turnstream/server/internal";
 import type { Log, ClosableStore } from "@turnstream/server/ports";
 import { Ledger } from "./ledger.ts";
@@ -20,7 +21,7 @@ export interface LoadOptions {
 }
 
 export interface Crowd {
-  readonly session: string;
+  readonly ref: SessionRef;
   readonly ledger: Ledger;
   readonly owner: Owner;
   readonly gateway: Joiner;
@@ -76,8 +77,8 @@ export class Load {
       name: `gateway${n}`,
       restMs: 20,
     });
-    const watchers = readers.map((log) => new Watcher(log, session, "0-0"));
-    const crowd: Crowd = { session, ledger, owner, gateway, watchers };
+    const watchers = readers.map((log) => new Watcher(log, ref, "0-0"));
+    const crowd: Crowd = { ref, ledger, owner, gateway, watchers };
     this.crowds.add(crowd);
     if (this.#working !== null) this.#put(crowd);
     return crowd;
@@ -135,23 +136,23 @@ export class Load {
   }
 
   /** Reads the part of a session's log that was not compared yet. @returns null if even the compared part is missing */
-  read({ session, ledger }: Crowd): Promise<LogEntry[] | null> {
-    return readLog(this.#options.owners, session, ledger.checked);
+  read({ ref, ledger }: Crowd): Promise<LogEntry[] | null> {
+    return readLog(this.#options.owners, ref, ledger.checked);
   }
 
   /** Continues after a finished comparison, and trims the compared part of the log. */
   async accept(crowd: Crowd, entries: readonly LogEntry[]): Promise<void> {
-    const { ledger, owner, session, watchers } = crowd;
+    const { ledger, owner, ref, watchers } = crowd;
     ledger.settle(entries, owner instanceof WriterOwner ? owner.writerName : null);
     for (const watcher of watchers) watcher.settle(ledger.checked);
-    await this.#options.owners.trim(session, ledger.checked);
+    await this.#options.owners.trim(ref, ledger.checked);
   }
 
   /** Removes a session and its log. */
   async retire(crowd: Crowd): Promise<void> {
     this.crowds.delete(crowd);
     await Promise.all(crowd.watchers.map((watcher) => watcher.stop()));
-    await this.#options.owners.remove(crowd.session);
+    await this.#options.owners.remove(crowd.ref);
   }
 
   async end(): Promise<void> {

@@ -56,7 +56,7 @@ export class TurnFollower {
   async #follow(): Promise<void> {
     const { signal } = this.#stopped;
     while (!signal.aborted) {
-      for await (const delivery of this.#log.attach(this.ref.session, { after: this.#last, signal })) {
+      for await (const delivery of this.#log.attach(this.ref, { after: this.#last, signal })) {
         if (delivery.type === "end") break;
         for (const entry of delivery.entries) this.#take(entry);
       }

@@ -7,6 +7,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Cursor } from "@turnstream/protocol";
 import { readLog } from "@turnstream/testkit/backend/read-all-events.ts";
+import type { SessionRef } from "@turnstream/server";
 import type { LogEntry } from "@turnstream/server/internal";
 import { type FollowEndReason, isLogError, type Log } from "@turnstream/server/ports";
 
@@ -18,14 +19,14 @@ export class Watcher {
   /** Reasons for each resync since `settle`. */
   ends: FollowEndReason[] = [];
   readonly #log: Log;
-  readonly #session: string;
+  readonly #ref: SessionRef;
   readonly #stopped = new AbortController();
   readonly #done: Promise<void>;
   #base: Cursor;
 
-  constructor(log: Log, session: string, after: Cursor) {
+  constructor(log: Log, ref: SessionRef, after: Cursor) {
     this.#log = log;
-    this.#session = session;
+    this.#ref = ref;
     this.#base = after;
     this.#done = this.#follow();
   }
@@ -45,7 +46,7 @@ export class Watcher {
     const { signal } = this.#stopped;
     while (!signal.aborted) {
       const after = this.view.at(-1)?.cursor ?? this.#base;
-      for await (const delivery of this.#log.attach(this.#session, { after, signal })) {
+      for await (const delivery of this.#log.attach(this.#ref, { after, signal })) {
         if (delivery.type === "entries") {
           this.given.push(...delivery.entries);
           this.view.push(...delivery.entries);
@@ -60,7 +61,7 @@ export class Watcher {
   async #resync(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        const entries = await readLog(this.#log, this.#session, this.#base);
+        const entries = await readLog(this.#log, this.#ref, this.#base);
         if (entries !== null) {
           this.view = entries;
           this.given.push(...entries);

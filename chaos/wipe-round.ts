@@ -96,15 +96,15 @@ export class WipeRound {
   async #makeIdle(session: string, archived: (typeof IDLE)[number]): Promise<Watched> {
     const ref = await this.#create(session);
     const { log } = this.#backend;
-    const { epoch } = await log.claim(session, {
+    const { epoch } = await log.claim(ref, {
       epoch: (await this.#backend.store.epochs.next(ref, { seen: 0, by: "chaos", reason: "chaos" })).epoch,
       writer: "chaos",
       event: { type: "session.start", session, number: 1 },
       archivedUpTo: "0-0",
     });
-    await log.append(session, { writer: "chaos", epoch, counter: 1, events: [createTitle("first")] });
+    await log.append(ref, { writer: "chaos", epoch, counter: 1, events: [createTitle("first")] });
     if (archived === "part") await archiveSession(this.#backend, ref);
-    await log.append(session, { writer: "chaos", epoch, counter: 2, events: [createTitle("second")] });
+    await log.append(ref, { writer: "chaos", epoch, counter: 2, events: [createTitle("second")] });
     if (archived === "all") await archiveSession(this.#backend, ref);
     return this.#watch(ref, null);
   }
@@ -176,9 +176,9 @@ export class WipeRound {
         by: "chaos",
         reason: "restart",
       });
-      await this.#backend.log.claim(ref.session, { epoch, writer: "restart", event, archivedUpTo: archived });
+      await this.#backend.log.claim(ref, { epoch, writer: "restart", event, archivedUpTo: archived });
     } else await claimIdleSession(this.#backend, ref, "chaos");
-    await this.#backend.log.append(ref.session, {
+    await this.#backend.log.append(ref, {
       writer: "gateway",
       counter: 1,
       events: [createTitle("third")],

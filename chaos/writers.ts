@@ -55,7 +55,7 @@ async function settle(setting: Setting, counter: number, writer: string, epoch?:
   };
   for (let repeat = false; ;) {
     try {
-      const done = await backend.log.append(ref.session, { ...batch, isRetry: repeat });
+      const done = await backend.log.append(ref, { ...batch, isRetry: repeat });
       ledger.acknowledge(done.epoch, done.first, texts);
       tally.acknowledged += size;
       if (done.repeated) tally.repeated++;
@@ -164,7 +164,7 @@ export class WriterOwner extends Owner {
     this.#record = ledger.writerRecord(writer);
     this.#writer = new Writer({
       log: backend.log,
-      session: ref.session,
+      ref,
       writer,
       epoch,
       batchDelayMs: 5,

@@ -68,12 +68,12 @@ export class WrittenSession {
     if (this.#claimed === null) throw new Error("call begin() before write()");
     const { writer, epoch } = this.#claimed;
     const batch = { writer, epoch, counter: ++this.#counter, events };
-    await this.#backend.log.append(this.ref.session, batch);
+    await this.#backend.log.append(this.ref, batch);
   }
 
   /** Reads the whole log. */
   async events(): Promise<SessionEvent[]> {
-    const entries = await readLog(this.#backend.log, this.ref.session, START_CURSOR);
+    const entries = await readLog(this.#backend.log, this.ref, START_CURSOR);
     if (entries === null) throw new Error("the log can't be read from its start");
     return entries.map(({ event }) => event);
   }

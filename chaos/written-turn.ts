@@ -116,7 +116,7 @@ export class WrittenTurn {
     });
     this.#writer = new Writer({
       log,
-      session: this.#ref.session,
+      ref: this.#ref,
       writer: claimed.writer,
       epoch: claimed.epoch,
       blobs: { put: () => Promise.reject(new Error("nothing here is large")) },

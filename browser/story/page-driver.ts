@@ -185,8 +185,8 @@ export class PageDriver implements StoryDriver<string> {
     });
   }
 
-  #head({ session }: SessionRef): () => Promise<string> {
-    return async () => (await this.#context.environment.backend.log.head(session))?.last ?? "";
+  #head(ref: SessionRef): () => Promise<string> {
+    return async () => (await this.#context.environment.backend.log.head(ref))?.last ?? "";
   }
 
   /** Runs one operation on the tab at a time. */

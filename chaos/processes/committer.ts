@@ -37,7 +37,7 @@ const parent = connectParent<CommitRequest, CommitterMessage>();
 const backend = await openBackend({ ...(readSettings() as CommitterSettings), database: { max: 4 } });
 // Open the connections and load the code now, so that this time is not part of the measurement.
 await backend.store.leases.expired(1);
-await backend.log.head("warm-up");
+await backend.log.head({ tenant: "warm-up", session: "warm-up" });
 
 parent.onMessage((request) => {
   pauseAt = request.pauseAt;
@@ -58,7 +58,7 @@ function planWrites(ref: SessionRef, n: number): readonly DurableWrite[] {
 
 async function commitAndPublish(write: DurableWrite, random: Random): Promise<void> {
   const { ref, key } = write;
-  const since = await readLast(ref.session);
+  const since = await readLast(ref);
   await write.commit(backend.store, since);
   const isPaused = ++commits === pauseAt;
   parent.send({ committed: key });
@@ -67,10 +67,10 @@ async function commitAndPublish(write: DurableWrite, random: Random): Promise<vo
   await publishCommitted(backend, ref);
 }
 
-async function readLast(session: string): Promise<string> {
+async function readLast(ref: SessionRef): Promise<string> {
   while (true) {
     try {
-      return (await backend.log.head(session))?.last ?? "0-0";
+      return (await backend.log.head(ref))?.last ?? "0-0";
     } catch (error) {
       if (!isLogError(error, "UNAVAILABLE")) throw error;
       await sleep(10);

@@ -3,7 +3,7 @@
  * fenced. `../frozen-writer.ts` starts and freezes it. It reports the error that refused it, and does not claim again.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { createRedisLog } from "@turnstream/server";
+import { createRedisLog, type SessionRef } from "@turnstream/server";
 import { Writer } from "@turnstream/server/internal";
 import { isLogError, type Log } from "@turnstream/server/ports";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
@@ -19,7 +19,7 @@ export interface WriteRequest {
 }
 
 export interface SessionClaim {
-  readonly session: string;
+  readonly ref: SessionRef;
   readonly epoch: number;
   readonly writer: string;
   /** True to write through a `Writer`, false to call `append` directly. */
@@ -39,20 +39,20 @@ export type FrozenWriterMessage = { readonly ready: true } | { readonly claimed:
 const RETRY_MS = 5;
 const parent = connectParent<WriteRequest, FrozenWriterMessage>();
 
-async function claim(log: Log, { session, epoch, writer }: SessionClaim): Promise<void> {
+async function claim(log: Log, { ref, epoch, writer }: SessionClaim): Promise<void> {
   const event = { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] } as const;
-  await log.claim(session, { epoch, writer, event, archivedUpTo: "0-0" });
+  await log.claim(ref, { epoch, writer, event, archivedUpTo: "0-0" });
 }
 
 async function appendAll(
   log: Log,
-  { session, epoch, writer }: SessionClaim,
+  { ref, epoch, writer }: SessionClaim,
   onAcknowledged: () => void,
 ): Promise<never> {
   for (let counter = 1; ; counter++) {
     for (let repeat = false; ; repeat = true) {
       try {
-        await log.append(session, {
+        await log.append(ref, {
           epoch,
           writer,
           counter,
@@ -71,13 +71,13 @@ async function appendAll(
 
 async function writeAll(
   log: Log,
-  { session, epoch, writer }: SessionClaim,
+  { ref, epoch, writer }: SessionClaim,
   onAcknowledged: () => void,
 ): Promise<never> {
   const blobs = { put: () => Promise.reject(new Error("nothing here is large")) };
   const sessionWriter = new Writer({
     log,
-    session,
+    ref,
     epoch,
     writer,
     blobs,
@@ -97,7 +97,7 @@ async function writeUntilRefused(log: Log, claimed: SessionClaim): Promise<void>
     await (claimed.usesWriter ? writeAll : appendAll)(log, claimed, () => acknowledged++);
   } catch (error) {
     const [code, epoch] = isLogError(error) ? [error.code, error.epoch] : [String(error), null];
-    parent.send({ refused: claimed.session, code, epoch, acknowledged });
+    parent.send({ refused: claimed.ref.session, code, epoch, acknowledged });
   }
 }
 

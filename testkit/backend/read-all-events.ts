@@ -13,7 +13,7 @@ const PAGE = 500;
 export async function readAllEvents({ store, log }: Backend, ref: SessionRef): Promise<SessionEvent[]> {
   const events = await readArchive(store, ref);
   for (let after: Cursor = events.at(-1)?.id ?? "0-0"; ;) {
-    const page = await log.read(ref.session, { after });
+    const page = await log.read(ref, { after });
     if (!page.ok || page.entries.length === 0) return events;
     events.push(...page.entries.map(({ event }) => event));
     after = page.entries.at(-1)?.cursor ?? after;
@@ -32,10 +32,10 @@ export async function readArchive(store: Backend["store"], ref: SessionRef): Pro
 }
 
 /** Returns all entries of a log after a position, or null if the log does not have that position. */
-export async function readLog(log: Log, session: string, after: Cursor): Promise<LogEntry[] | null> {
+export async function readLog(log: Log, ref: SessionRef, after: Cursor): Promise<LogEntry[] | null> {
   const entries: LogEntry[] = [];
   while (true) {
-    const page = await log.read(session, { after: entries.at(-1)?.cursor ?? after });
+    const page = await log.read(ref, { after: entries.at(-1)?.cursor ?? after });
     if (!page.ok) return null;
     entries.push(...page.entries);
     if (!page.more) return entries;

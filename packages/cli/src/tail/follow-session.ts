@@ -40,7 +40,7 @@ export async function* followSession(
     if (untilIdle && isIdle(from)) return;
     const encode = createEncoder(options.dialect, from);
     let state = from;
-    const deliveries = backend.log.attach(ref.session, { after: cursor, floor: archivedUpTo, signal });
+    const deliveries = backend.log.attach(ref, { after: cursor, floor: archivedUpTo, signal });
     for await (const delivery of deliveries) {
       if (delivery.type === "end") {
         yield { type: "notice", text: describeEnd(delivery.reason, ref) };

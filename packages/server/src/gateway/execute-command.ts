@@ -20,7 +20,7 @@ import { stopTurn } from "../session/messages/stop-turn.ts";
 import { uploadIdOf } from "../session/blobs/upload.ts";
 import type { TransitionResult } from "../store/ports/interactions.ts";
 import type { SessionRef } from "../store/refs.ts";
-import { isId } from "../store/rules/arguments.ts";
+import { isId } from "../util/names.ts";
 import { type Caller, clientField } from "./caller.ts";
 import { RequestError } from "./errors.ts";
 

@@ -1,6 +1,6 @@
 /**
- * `LogEngine` is the port between a log and its storage: atomic operations on one session, and notifications about
- * writes. Redis implements it with scripts (`redis/scripts.ts`), memory with methods (`memory.ts`).
+ * `LogEngine` is the port between a log and its storage: atomic operations on the log of one session, and notifications
+ * about writes. The name of a log is the `sessionKey` of its session. Redis implements it with scripts (`redis/scripts.ts`), memory with methods (`memory.ts`).
  *
  * Invariant: a write checks, stores and publishes in one atomic step. `claim` returns a refusal as an `AppendOutcome`;
  * `append` throws it, mapped by `toAppendResult`. Any operation may throw a LogError with UNAVAILABLE, and a write may
@@ -13,21 +13,21 @@ import type { AppendResult } from "./log.ts";
 
 export interface LogEngine {
   /** @throws LogError if the append is refused; `toAppendResult` maps each outcome to a code. */
-  append(session: string, append: EngineAppend): Promise<AppendResult>;
-  claim(session: string, claim: EngineClaim): Promise<AppendOutcome>;
+  append(name: string, append: EngineAppend): Promise<AppendResult>;
+  claim(name: string, claim: EngineClaim): Promise<AppendOutcome>;
   /** Returns up to `limit` entries from a position on, that entry included, or null if there is no log. */
-  range(session: string, from: Position, limit: number): Promise<EngineRange | null>;
-  head(session: string): Promise<EngineHead | null>;
-  trim(session: string, upTo: Position): Promise<boolean>;
-  expire(session: string, archived: Position, afterMs: number): Promise<boolean>;
-  remove(session: string): Promise<void>;
+  range(name: string, from: Position, limit: number): Promise<EngineRange | null>;
+  head(name: string): Promise<EngineHead | null>;
+  trim(name: string, upTo: Position): Promise<boolean>;
+  expire(name: string, archived: Position, afterMs: number): Promise<boolean>;
+  remove(name: string): Promise<void>;
   /** See `Log.onOutage`. */
   onOutage?(listener: (error: LogError) => void): () => void;
   /**
    * Calls the listener for every write that happens after the promise is fulfilled. The engine may lose notifications
    * when a connection breaks. It then sends `possible-gap` once it has subscribed again.
    */
-  subscribe(session: string, listener: (notification: LogNotification) => void): Promise<() => void>;
+  subscribe(name: string, listener: (notification: LogNotification) => void): Promise<() => void>;
   close(): Promise<void>;
 }
 

@@ -12,6 +12,7 @@
  */
 import type { Cursor } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
+import type { SessionRef } from "../store/refs.ts";
 import type { LogEntry } from "./entry.ts";
 import type { LogError } from "./errors.ts";
 
@@ -25,7 +26,7 @@ export interface Log {
    * After UNAVAILABLE the claim may or may not have happened. A second call with `isRetry` returns the earlier position
    * if it happened. Otherwise it fails with OUTBID, because the archived position may be out of date by then.
    */
-  claim(session: string, claim: Claim): Promise<AppendResult>;
+  claim(ref: SessionRef, claim: Claim): Promise<AppendResult>;
 
   /**
    * Appends a batch at consecutive positions: all of it or nothing.
@@ -38,39 +39,39 @@ export interface Log {
    *
    * A writer must wait for the result of one append before it starts the next.
    */
-  append(session: string, batch: AppendBatch): Promise<AppendResult>;
+  append(ref: SessionRef, batch: AppendBatch): Promise<AppendResult>;
 
   /** Returns at most `limit` entries right after a position, oldest first, or the reason why the cursor is invalid. */
-  read(session: string, range: ReadRange): Promise<ReadResult>;
+  read(ref: SessionRef, range: ReadRange): Promise<ReadResult>;
 
   /**
    * Yields everything after a position: first the existing entries, then new ones, without gaps or duplicates, until
    * the signal is aborted. It ends by itself only with a reason. It buffers little for a slow reader and re-reads the
    * rest from the log.
    */
-  attach(session: string, options: AttachOptions): AsyncIterable<LogDelivery>;
+  attach(ref: SessionRef, options: AttachOptions): AsyncIterable<LogDelivery>;
 
   /**
    * Like `attach`, for a reader that never applies backpressure: calls `listener` once for all entries of one tick.
    * Cheaper for a process that follows many sessions. The promise resolves when the subscription ends, and rejects with
    * the error that the listener throws.
    */
-  listen(session: string, options: AttachOptions, listener: (delivery: LogDelivery) => void): Promise<void>;
+  listen(ref: SessionRef, options: AttachOptions, listener: (delivery: LogDelivery) => void): Promise<void>;
 
   /** Returns the epoch and the bounds of the log, or null if there is no log. */
-  head(session: string): Promise<LogHead | null>;
+  head(ref: SessionRef): Promise<LogHead | null>;
 
   /** Drops the entries up to a position. That position stays a valid cursor. Returns false if it is not in the log. */
-  trim(session: string, upTo: Cursor): Promise<boolean>;
+  trim(ref: SessionRef, upTo: Cursor): Promise<boolean>;
 
   /**
    * Expires the log after `afterMs` if `archived` is its last position. Any later claim or append cancels this, so
    * entries that are not archived never expire. Returns false if the log has more entries.
    */
-  expire(session: string, archived: Cursor, afterMs: number): Promise<boolean>;
+  expire(ref: SessionRef, archived: Cursor, afterMs: number): Promise<boolean>;
 
   /** Deletes the log and ends all its readers with `removed`. */
-  remove(session: string): Promise<void>;
+  remove(ref: SessionRef): Promise<void>;
 
   /**
    * Calls the listener once when a server stays unreachable for more than a moment, and again only after it was

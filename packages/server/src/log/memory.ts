@@ -39,13 +39,13 @@ export class MemoryEngine implements LogEngine {
   protected readonly listeners = new Map<string, Set<(notification: LogNotification) => void>>();
   protected timeline = 0;
 
-  async append(session: string, append: EngineAppend): Promise<AppendResult> {
-    return toAppendResult(this.#append(session, append), append.lines.length);
+  async append(name: string, append: EngineAppend): Promise<AppendResult> {
+    return toAppendResult(this.#append(name, append), append.lines.length);
   }
 
-  #append(session: string, append: EngineAppend): AppendOutcome {
+  #append(name: string, append: EngineAppend): AppendOutcome {
     const { epoch, writer, lines } = append;
-    const stream = this.streams.get(session);
+    const stream = this.streams.get(name);
     if (stream === undefined) return { type: "unclaimed", detail: "There is no log" };
     const newest = append.repeat ? stream.entries.findLast((entry) => entry.writer === writer) : undefined;
     if (append.repeat) {
@@ -68,13 +68,13 @@ export class MemoryEngine implements LogEngine {
     const { seq } = lastPosition(stream);
     const entries = lines.map((line, n) => new LogEntry(stream.epoch, seq + 1 + n, line));
     for (const entry of entries) stream.entries.push(entry);
-    this.notify(session, { type: "written", batch: { before: null, entries } });
+    this.notify(name, { type: "written", batch: { before: null, entries } });
     return { type: "added", last: lastPosition(stream) };
   }
 
-  async claim(session: string, claim: EngineClaim): Promise<AppendOutcome> {
+  async claim(name: string, claim: EngineClaim): Promise<AppendOutcome> {
     const { epoch, writer, line, floor, repeat } = claim;
-    const stream = this.streams.get(session);
+    const stream = this.streams.get(name);
     if (stream !== undefined && stream.epoch >= epoch) {
       const first = stream.entries.find((entry) => entry.epoch === epoch);
       const isRepeat = stream.epoch === epoch && stream.writer === writer && first !== undefined;
@@ -87,7 +87,7 @@ export class MemoryEngine implements LogEngine {
       return { type: "moved", last: before };
     if (stream !== undefined) retainLog(stream);
     const entry = new LogEntry(epoch, before.seq + 1, line);
-    this.streams.set(session, {
+    this.streams.set(name, {
       epoch,
       writer,
       timeline: this.timeline,
@@ -95,12 +95,12 @@ export class MemoryEngine implements LogEngine {
       entries: isWhole ? [...stream.entries, entry] : [entry],
       expires: null,
     });
-    this.notify(session, { type: "written", batch: { before, entries: [entry] } });
+    this.notify(name, { type: "written", batch: { before, entries: [entry] } });
     return { type: "added", last: entry };
   }
 
-  async range(session: string, from: Position, limit: number): Promise<EngineRange | null> {
-    const stream = this.streams.get(session);
+  async range(name: string, from: Position, limit: number): Promise<EngineRange | null> {
+    const stream = this.streams.get(name);
     if (stream === undefined) return null;
     const { epoch, base, entries } = stream;
     // `seq` has no gaps, so it determines the index of an entry.
@@ -110,15 +110,15 @@ export class MemoryEngine implements LogEngine {
     return { epoch, base, entries: entries.slice(first, first + limit) };
   }
 
-  async head(session: string): Promise<EngineHead | null> {
-    const stream = this.streams.get(session);
+  async head(name: string): Promise<EngineHead | null> {
+    const stream = this.streams.get(name);
     return stream === undefined
       ? null
       : { epoch: stream.epoch, last: lastPosition(stream), base: stream.base };
   }
 
-  async trim(session: string, upTo: Position): Promise<boolean> {
-    const stream = this.streams.get(session);
+  async trim(name: string, upTo: Position): Promise<boolean> {
+    const stream = this.streams.get(name);
     if (stream === undefined) return false;
     if (comparePositions(stream.base, upTo) === 0) return true;
     const at = stream.entries.findIndex((entry) => comparePositions(entry, upTo) === 0);
@@ -128,27 +128,27 @@ export class MemoryEngine implements LogEngine {
     return true;
   }
 
-  async expire(session: string, archived: Position, afterMs: number): Promise<boolean> {
-    const stream = this.streams.get(session);
+  async expire(name: string, archived: Position, afterMs: number): Promise<boolean> {
+    const stream = this.streams.get(name);
     if (stream === undefined || comparePositions(lastPosition(stream), archived) !== 0) return false;
     retainLog(stream);
-    stream.expires = setTimeout(() => this.streams.delete(session), afterMs).unref();
+    stream.expires = setTimeout(() => this.streams.delete(name), afterMs).unref();
     return true;
   }
 
-  async remove(session: string): Promise<void> {
-    const stream = this.streams.get(session);
+  async remove(name: string): Promise<void> {
+    const stream = this.streams.get(name);
     if (stream !== undefined) retainLog(stream);
-    this.streams.delete(session);
-    this.notify(session, { type: "removed" });
+    this.streams.delete(name);
+    this.notify(name, { type: "removed" });
   }
 
-  async subscribe(session: string, listener: (notification: LogNotification) => void): Promise<() => void> {
-    const listeners = this.listeners.get(session) ?? new Set();
-    this.listeners.set(session, listeners.add(listener));
+  async subscribe(name: string, listener: (notification: LogNotification) => void): Promise<() => void> {
+    const listeners = this.listeners.get(name) ?? new Set();
+    this.listeners.set(name, listeners.add(listener));
     return () => {
       listeners.delete(listener);
-      if (listeners.size === 0 && this.listeners.get(session) === listeners) this.listeners.delete(session);
+      if (listeners.size === 0 && this.listeners.get(name) === listeners) this.listeners.delete(name);
     };
   }
 
@@ -158,8 +158,8 @@ export class MemoryEngine implements LogEngine {
     this.listeners.clear();
   }
 
-  protected notify(session: string, notification: LogNotification): void {
-    for (const listener of this.listeners.get(session) ?? []) listener(notification);
+  protected notify(name: string, notification: LogNotification): void {
+    for (const listener of this.listeners.get(name) ?? []) listener(notification);
   }
 }
 

@@ -12,7 +12,15 @@ import {
   parseCursor,
   type Position,
 } from "@turnstream/protocol";
-import { SESSION_ID_PATTERN, SESSION_ID_RULE, WRITER_ID_PATTERN, WRITER_ID_RULE } from "../util/names.ts";
+import { type SessionRef, sessionKey } from "../store/refs.ts";
+import {
+  ID_RULE,
+  isId,
+  SESSION_ID_PATTERN,
+  SESSION_ID_RULE,
+  WRITER_ID_PATTERN,
+  WRITER_ID_RULE,
+} from "../util/names.ts";
 import {
   toAppendResult,
   type EngineAppend,
@@ -39,26 +47,27 @@ const MAX_PAGE = 2_000;
 export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {}): Log {
   const now = options.now ?? Date.now;
 
-  async function read(session: string, { after, limit = DEFAULT_PAGE }: ReadRange): Promise<ReadResult> {
-    checkSession(session);
+  async function readLog(name: string, { after, limit = DEFAULT_PAGE }: ReadRange): Promise<ReadResult> {
     const position = parseCursor(after);
     if (position === null) return { ok: false, reason: "malformed" };
     const size = Math.min(Math.max(1, limit), MAX_PAGE);
     // One more for the position itself, and one more to detect further entries.
-    const range = await engine.range(session, position, size + 2);
+    const range = await engine.range(name, position, size + 2);
     if (range === null) return { ok: false, reason: "missing" };
     const entries = entriesAfter(position, range);
     if (entries === null)
-      return { ok: false, reason: invalidCursorReason(position, await engine.head(session)) };
+      return { ok: false, reason: invalidCursorReason(position, await engine.head(name)) };
     const { epoch } = range;
     return { ok: true, epoch, entries: entries.slice(0, size), more: entries.length > size };
   }
 
   return {
-    read,
+    async read(ref, range) {
+      return readLog(logName(ref), range);
+    },
 
-    async claim(session, claim: Claim) {
-      checkSession(session);
+    async claim(ref, claim: Claim) {
+      const name = logName(ref);
       checkWriter(claim.writer);
       const floor = mustParse(claim.archivedUpTo, "archivedUpTo");
       // The archive has events of this epoch or a higher one, so another writer has claimed it.
@@ -67,53 +76,47 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
       const { epoch, writer, isRetry = false } = claim;
       const last = claim.last === undefined ? null : mustParse(claim.last, "last");
       return toAppendResult(
-        await engine.claim(session, { epoch, writer, line, floor, last, repeat: isRetry }),
+        await engine.claim(name, { epoch, writer, line, floor, last, repeat: isRetry }),
         1,
       );
     },
 
-    append(session, batch: AppendBatch) {
+    append(ref, batch: AppendBatch) {
       try {
-        return engine.append(session, toAppend(session, batch, now()));
+        return engine.append(logName(ref), toAppend(batch, now()));
       } catch (error) {
         return Promise.reject(error);
       }
     },
 
-    attach(session, attaching) {
-      checkSession(session);
-      return attach({ engine, read, session, ...attaching }, options);
+    attach(ref, attaching) {
+      return attach({ engine, read: readLog, name: logName(ref), ...attaching }, options);
     },
 
     // Not async: the call lasts as long as a subscription, and each of thousands would retain an async frame.
-    listen(session, attaching, listener) {
+    listen(ref, attaching, listener) {
       try {
-        checkSession(session);
-        return listen({ engine, read, session, ...attaching }, listener, options);
+        return listen({ engine, read: readLog, name: logName(ref), ...attaching }, listener, options);
       } catch (error) {
         return Promise.reject(error);
       }
     },
 
-    async head(session) {
-      checkSession(session);
-      const head = await engine.head(session);
+    async head(ref) {
+      const head = await engine.head(logName(ref));
       return head === null ? null : headOf(head);
     },
 
-    async trim(session, upTo) {
-      checkSession(session);
-      return engine.trim(session, mustParse(upTo, "upTo"));
+    async trim(ref, upTo) {
+      return engine.trim(logName(ref), mustParse(upTo, "upTo"));
     },
 
-    async expire(session, archived, afterMs) {
-      checkSession(session);
-      return engine.expire(session, mustParse(archived, "archived"), afterMs);
+    async expire(ref, archived, afterMs) {
+      return engine.expire(logName(ref), mustParse(archived, "archived"), afterMs);
     },
 
-    async remove(session) {
-      checkSession(session);
-      await engine.remove(session);
+    async remove(ref) {
+      await engine.remove(logName(ref));
     },
 
     onOutage: (listener) => engine.onOutage?.(listener) ?? (() => undefined),
@@ -122,8 +125,7 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
   };
 }
 
-function toAppend(session: string, batch: AppendBatch, at: number): EngineAppend {
-  checkSession(session);
+function toAppend(batch: AppendBatch, at: number): EngineAppend {
   checkWriter(batch.writer);
   const { writer, counter, events, epoch = null, isRetry = false } = batch;
   if (events.length === 0 || events.length > MAX_BATCH_EVENTS) {
@@ -170,10 +172,12 @@ function checkWriter(writer: string): void {
     throw new LogError("INVALID", { detail: `\`writer\` must be ${WRITER_ID_RULE}` });
 }
 
-function checkSession(session: string): void {
-  if (!SESSION_ID_PATTERN.test(session)) {
+/** @throws LogError with INVALID for an id that the store would refuse */
+function logName(ref: SessionRef): string {
+  if (!SESSION_ID_PATTERN.test(ref.session))
     throw new LogError("INVALID", { detail: `The session id must be ${SESSION_ID_RULE}` });
-  }
+  if (!isId(ref.tenant)) throw new LogError("INVALID", { detail: `The tenant id must have ${ID_RULE}` });
+  return sessionKey(ref);
 }
 
 /**

@@ -100,7 +100,7 @@ interface Events {
 async function readEvents({ store, log }: OperatorBackend, ref: SessionRef): Promise<Events> {
   try {
     const { state, cursor } = await readHistory({ store, log }, ref, { turns: 1 });
-    return { state, lastEventAt: await readLastEventAt(log, ref.session, cursor, state) };
+    return { state, lastEventAt: await readLastEventAt(log, ref, cursor, state) };
   } catch {
     return NO_EVENTS;
   }
@@ -109,13 +109,13 @@ async function readEvents({ store, log }: OperatorBackend, ref: SessionRef): Pro
 /** Reads the last entry alone if its predecessor has the same epoch; otherwise takes the last time in the state. */
 async function readLastEventAt(
   log: Log,
-  session: string,
+  ref: SessionRef,
   cursor: string,
   state: SessionState,
 ): Promise<number | null> {
   const position = parseCursor(cursor);
   if (position === null || position.seq < 1) return null;
-  const page = await log.read(session, { after: `${position.epoch}-${position.seq - 1}`, limit: 1 });
+  const page = await log.read(ref, { after: `${position.epoch}-${position.seq - 1}`, limit: 1 });
   if (page.ok && page.entries[0] !== undefined) return page.entries[0].event.at;
   const turn = state.turns.last();
   return turn === undefined

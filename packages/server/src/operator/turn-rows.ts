@@ -40,19 +40,22 @@ export async function listUnfinishedTurns(db: Db, tenant: string, limit: number)
         case when i.kind is null then 'running' else 'waiting' end as state, r.begun_at as since, r.attempts,
         i.kind as "waitsFor", e.by as worker, l.until as "leaseUntil"
       from running_turns r
-      join sessions s on s.id = r.session_id and s.tenant_id = ${tenant}
-      left join session_epochs e on e.session_id = s.id and e.epoch = s.epoch and e.at >= r.begun_at
+      join sessions s on s.tenant_id = r.tenant_id and s.id = r.session_id
+      left join session_epochs e
+        on e.tenant_id = s.tenant_id and e.session_id = s.id and e.epoch = s.epoch and e.at >= r.begun_at
       left join leases l on l.executor = e.by
       left join lateral (select kind from interactions
-        where session_id = s.id and status in ('pending', 'processing') and turn_id = r.turn
+        where tenant_id = s.tenant_id and session_id = s.id and status in ('pending', 'processing') and turn_id = r.turn
         order by n limit 1) i on true
+      where r.tenant_id = ${tenant}
       order by r.begun_at limit ${most}`.execute(db);
     const queued = await sql<ListedTurn>`
       select s.id as session, s.user_id as "user", null as turn, w.options ->> 'agent' as agent, 'queued' as state,
         w.added_at as since, 0 as attempts, null as "waitsFor", null as worker, null as "leaseUntil"
       from waiting_messages w
-      join sessions s on s.id = w.session_id and s.tenant_id = ${tenant}
-      where w.body is not null and not exists (select from running_turns r where r.session_id = w.session_id)
+      join sessions s on s.tenant_id = w.tenant_id and s.id = w.session_id
+      where w.tenant_id = ${tenant} and w.body is not null and not exists (
+        select from running_turns r where r.tenant_id = w.tenant_id and r.session_id = w.session_id)
       order by w.added_at, w.n limit ${most}`.execute(db);
     return [...running.rows, ...queued.rows].toSorted((a, b) => a.since - b.since).slice(0, most);
   });
@@ -66,7 +69,8 @@ export async function listFailedTurns(db: Db, tenant: string, limit: number): Pr
       select s.id as session, s.user_id as "user", t.id as turn, null as agent, 'failed' as state,
         s.updated_at as since, 0 as attempts, null as "waitsFor", null as worker, null as "leaseUntil"
       from ${newestSessions(tenant)} s cross join lateral ${lastTurn} t
-      where t.status = 'error' and (select r.turn from running_turns r where r.session_id = s.id limit 1) is null
+      where t.status = 'error' and (
+        select r.turn from running_turns r where r.tenant_id = ${tenant} and r.session_id = s.id limit 1) is null
       order by s.updated_at desc limit ${most}`.execute(db);
     return rows;
   });
@@ -80,8 +84,7 @@ export async function findTurn(db: Db, tenant: string, id: string): Promise<Sess
   return await guarded("find the turn", async () => {
     const { rows } = await sql<{ session: string }>`
       select s.id as session from sessions s where s.id = ${id} and s.tenant_id = ${tenant}
-      union all (select s.id from running_turns r join sessions s on s.id = r.session_id
-        where r.turn = ${id} and s.tenant_id = ${tenant} limit 1)
+      union all (select r.session_id from running_turns r where r.turn = ${id} and r.tenant_id = ${tenant} limit 1)
       limit 1`.execute(db);
     const found = rows[0] ?? (await findEnded(db, tenant, id));
     return found === undefined ? null : { tenant, session: found.session };
@@ -120,7 +123,7 @@ export async function readClaim(db: Db, ref: SessionRef, startedAt: number): Pro
     const { rows } = await sql<TurnClaim>`
       select e.by as worker, e.at, l.until as "leaseUntil"
       from sessions s
-      join session_epochs e on e.session_id = s.id and e.epoch = s.epoch
+      join session_epochs e on e.tenant_id = s.tenant_id and e.session_id = s.id and e.epoch = s.epoch
       left join leases l on l.executor = e.by
       where s.id = ${ref.session} and s.tenant_id = ${ref.tenant} and e.at >= ${new Date(startedAt)} limit 1`.execute(
       db,
@@ -164,11 +167,12 @@ export async function readAgent(db: Db, name: string): Promise<AgentStatus> {
 }
 
 function newestSessions(tenant: string) {
-  return sql`(select id, user_id, updated_at from sessions where tenant_id = ${tenant}
+  return sql`(select tenant_id, id, user_id, updated_at from sessions where tenant_id = ${tenant}
     order by updated_at desc, id collate "C" desc limit ${MAX_TURNS})`;
 }
 
-const lastTurn = sql`(select id, status from turns where session_id = s.id order by start_seq desc limit 1)`;
+const lastTurn = sql`(select id, status from turns
+  where tenant_id = s.tenant_id and session_id = s.id order by start_seq desc limit 1)`;
 
 function checkMost(limit: number): number {
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_TURNS)

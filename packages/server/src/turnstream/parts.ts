@@ -44,7 +44,7 @@ export interface OpenPartsOptions {
 /** Leases have their own connections, so that a busy worker doesn't lose its lease. */
 const LEASE_CONNECTIONS = 2;
 /** A session that never exists. Reading it shows whether Redis answers. */
-const PROBE = "turnstream-start";
+const PROBE = { tenant: "turnstream", session: "turnstream-start" };
 
 /** @throws SettingsError */
 export async function openParts(settings: Settings, options: OpenPartsOptions): Promise<Parts> {

@@ -48,18 +48,19 @@ export function transportsContract(
       const made = await server.request("POST", "/sessions", { body: { title: "Markets" } });
       expect(made).toMatchObject({ status: 201, json: { title: "Markets", forked_from_share: false } });
       const { session_id: id, chat_id: number } = made.json;
+      const ref = { tenant: server.actor.tenant, session: id };
       for (const path of [`/sessions/${id}`, `/sessions/${number}`, `/chats/${id}`, `/chats/${number}`])
         expect((await server.request("GET", path)).json).toEqual(made.json);
       const renamed = await server.request("PATCH", `/chats/${number}`, { body: { title: "Other" } });
       expect(renamed).toMatchObject({ status: 200, json: { title: "Other" } });
       // Subscribers receive the new title too.
-      const page = await server.backend.log.read(id, { after: "0-0" });
+      const page = await server.backend.log.read(ref, { after: "0-0" });
       expect(page.ok && page.entries.at(-1)?.event).toMatchObject({ type: "session.update", title: "Other" });
       expect((await server.request("GET", "/sessions")).json.sessions).toContainEqual(renamed.json);
       expect((await server.request("DELETE", `/sessions/${id}`)).status).toBe(204);
       expectError(await server.request("GET", `/sessions/${id}`), 404, "NOT_FOUND");
       expectError(await server.request("DELETE", `/sessions/${id}`), 404, "NOT_FOUND");
-      expect(await server.backend.log.head(id)).toBeNull();
+      expect(await server.backend.log.head(ref)).toBeNull();
     });
 
     test("decides, answers and submits, and revokes an allowance, whether or not the client's address is known", async () => {

@@ -5,8 +5,9 @@ import type { EventDraft } from "@turnstream/protocol/writer";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { isLogError } from "../../src/log/errors.ts";
 import type { AppendResult, AttachOptions, LogDelivery, FollowEndReason, Log } from "../../src/log/log.ts";
+import type { SessionRef } from "../../src/store/refs.ts";
 
-export function sessionStart(session: string): EventDraft {
+export function sessionStart({ session }: SessionRef): EventDraft {
   return { type: "session.start", session, number: 1 };
 }
 
@@ -23,11 +24,16 @@ export function titles(...texts: string[]): EventDraft[] {
   return texts.map(title);
 }
 
+/** A session of the tenant `t`. */
+export function sessionRef(session: string = randomUUID()): SessionRef {
+  return { tenant: "t", session };
+}
+
 /** Starts a session whose log starts in epoch 7, claimed by writer `w1`. */
-export async function startSession(log: Log): Promise<string> {
-  const session = randomUUID();
-  await log.claim(session, { epoch: 7, writer: "w1", event: sessionStart(session), archivedUpTo: "0-0" });
-  return session;
+export async function startSession(log: Log, ref: SessionRef = sessionRef()): Promise<SessionRef> {
+  const event = sessionStart(ref);
+  await log.claim(ref, { epoch: 7, writer: "w1", event, archivedUpTo: "0-0" });
+  return ref;
 }
 
 /** Returns the error code with which the log refuses `work`. Throws if the log accepts it. */
@@ -47,7 +53,7 @@ export function lastCursor({ epoch, last }: AppendResult): Cursor {
   return `${epoch}-${last}`;
 }
 
-export async function readAll(log: Log, session: string, after: Cursor = "0-0"): Promise<LogEntry[]> {
+export async function readAll(log: Log, session: SessionRef, after: Cursor = "0-0"): Promise<LogEntry[]> {
   const all: LogEntry[] = [];
   let cursor = after;
   while (true) {
@@ -70,7 +76,7 @@ export class Reader {
 
   constructor(
     log: Log,
-    session: string,
+    session: SessionRef,
     options: Omit<AttachOptions, "signal">,
     way: "attach" | "listen" = "attach",
   ) {

@@ -3,7 +3,6 @@
  * return the same answers and end with the same log.
  */
 import { assertCases } from "@turnstream/conformance/support/cases.ts";
-import { randomUUID } from "node:crypto";
 import { sharedRedisUrl, freshPrefix } from "@turnstream/testkit/servers/shared-servers.ts";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -11,7 +10,8 @@ import { isLogError } from "../../src/log/errors.ts";
 import type { Log } from "../../src/log/log.ts";
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { createRedisLog } from "../../src/log/redis/create-redis-log.ts";
-import { readAll, takeover, titles } from "./drafts.ts";
+import type { SessionRef } from "../../src/store/refs.ts";
+import { readAll, takeover, titles, sessionRef } from "./drafts.ts";
 
 let redis: Log;
 beforeAll(async () => {
@@ -29,7 +29,7 @@ const events = fc
   .integer({ min: 1, max: 3 })
   .map((count) => titles(...Array.from({ length: count }, (_, n) => `${n}`)));
 
-type Ask = (log: Log, session: string) => Promise<unknown>;
+type Ask = (log: Log, session: SessionRef) => Promise<unknown>;
 
 const asks: fc.Arbitrary<[string, Ask]> = fc.oneof(
   {
@@ -108,7 +108,7 @@ const asks: fc.Arbitrary<[string, Ask]> = fc.oneof(
   { weight: 1, arbitrary: fc.constant(["remove", (log, session) => log.remove(session)] as [string, Ask]) },
 );
 
-async function answerOf(ask: Ask, log: Log, session: string): Promise<unknown> {
+async function answerOf(ask: Ask, log: Log, session: SessionRef): Promise<unknown> {
   try {
     return await ask(log, session);
   } catch (error) {
@@ -124,7 +124,7 @@ test(
     const seen = new Set<string>();
     await assertCases(
       fc.asyncProperty(fc.array(asks, { minLength: 1, maxLength: 30 }), async (list) => {
-        const session = randomUUID();
+        const session = sessionRef();
         const memory = createMemoryLog({ now: () => 1 });
         await redis.claim(session, { epoch: 1, writer: "w1", event: takeover(), archivedUpTo: "0-0" });
         await memory.claim(session, { epoch: 1, writer: "w1", event: takeover(), archivedUpTo: "0-0" });

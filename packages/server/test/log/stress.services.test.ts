@@ -10,7 +10,8 @@ import { isLogError } from "../../src/log/errors.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
 import type { Log } from "../../src/log/log.ts";
 import { createRedisLog } from "../../src/log/redis/create-redis-log.ts";
-import { Reader, readAll, describeEntry, sessionStart, takeover, titles } from "./drafts.ts";
+import type { SessionRef } from "../../src/store/refs.ts";
+import { Reader, readAll, describeEntry, sessionRef, sessionStart, takeover, titles } from "./drafts.ts";
 
 const SESSIONS = 40;
 const EVENTS = 750;
@@ -31,7 +32,7 @@ interface Tally {
 /** Appends until it is fenced or `enough()` returns true. A fenced writer keeps trying as a zombie. */
 async function work(
   log: Log,
-  session: string,
+  session: SessionRef,
   epoch: number,
   tally: Tally,
   enough: () => boolean,
@@ -66,7 +67,7 @@ async function work(
   }
 }
 
-async function write(log: Log, session: string, tally: Tally): Promise<void> {
+async function write(log: Log, session: SessionRef, tally: Tally): Promise<void> {
   const length = async () => Number((await log.head(session))?.last.split("-")[1] ?? 0);
   const workers: Promise<void>[] = [];
   let isOver = false;
@@ -86,7 +87,7 @@ async function write(log: Log, session: string, tally: Tally): Promise<void> {
 /** Reads a whole session, reconnecting again and again from its last cursor. */
 async function follow(
   log: Log,
-  session: string,
+  session: SessionRef,
   tally: Tally,
   isWritten: () => boolean,
   onRead: () => void,
@@ -132,7 +133,7 @@ test(
     let events = 0;
     await Promise.all(
       Array.from({ length: SESSIONS }, async (_, n) => {
-        const session = `stress-${n}`;
+        const session = sessionRef(`stress-${n}`);
         const own: Tally = {
           ...tally,
           acknowledged: new Map(),

@@ -56,7 +56,7 @@ export class SessionHarness {
   async append(...drafts: EventDraft[]): Promise<void> {
     if (this.#claimed === null) throw new Error("the log is not claimed");
     const { writer, epoch } = this.#claimed;
-    const { first } = await this.backend.log.append(this.ref.session, {
+    const { first } = await this.backend.log.append(this.ref, {
       writer,
       epoch,
       counter: ++this.#counter,

@@ -22,7 +22,7 @@ const title = (text: string) => ({ type: "session.update", title: text }) as con
 const row = (key: string) => ({ key, draft: title(`decided ${key}`) });
 
 async function typesIn({ backend, ref }: SessionHarness, after?: string): Promise<string[]> {
-  const entries = await readAll(backend.log, ref.session, after);
+  const entries = await readAll(backend.log, ref, after);
   return entries.map(({ event }) => (event.type === "session.update" ? event.title : event.type));
 }
 
@@ -175,13 +175,13 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         await harness.append(title("stored"));
         await archiveSession(parts, harness.ref);
         await harness.append(title("lost"));
-        await parts.log.remove(harness.ref.session);
+        await parts.log.remove(harness.ref);
         const history = await readHistory(parts, harness.ref);
         expect(history).toMatchObject({ logUnavailableReason: "missing", cursor: history.archivedUpTo });
         expect(history.state.title).toBe("stored");
         const { epoch, cursor } = await claimIdleSession(parts, harness.ref, "gateway");
         expect(cursor).toBe(`${epoch}-3`);
-        expect(await parts.log.read(harness.ref.session, { after: history.cursor })).toMatchObject({
+        expect(await parts.log.read(harness.ref, { after: history.cursor })).toMatchObject({
           ok: true,
           entries: [{ seq: 3 }],
         });
@@ -209,7 +209,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         const harness = await (await SessionHarness.make(parts)).start();
         await harness.append(title("a"));
         // A writer has the next epoch but has not claimed the log yet, so entries may still be lost.
-        const seen = (await parts.log.head(harness.ref.session))?.epoch ?? 0;
+        const seen = (await parts.log.head(harness.ref))?.epoch ?? 0;
         await parts.store.epochs.next(harness.ref, { seen, by: "other", reason: "test" });
         expect(await archiveSession(parts, harness.ref)).toEqual({
           cursor: "0-0",
@@ -265,7 +265,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         const harness = await (await SessionHarness.make(parts)).start();
         for (let n = 0; n < 9; n++) await harness.append(title(`${n}`));
         const { ref } = harness;
-        const epoch = (await parts.log.head(ref.session))?.epoch ?? 0;
+        const epoch = (await parts.log.head(ref))?.epoch ?? 0;
         const calls: string[] = [];
         const commit = (key: string) => async (tx: Store) => {
           calls.push(`${key} at ${parseCursor((await tx.archive.header(ref)).archived)?.seq}`);
@@ -309,7 +309,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
       test("does not commit for a writer that is being replaced", async () => {
         const harness = await (await SessionHarness.make(parts)).start();
         await harness.append(title("a"));
-        const epoch = (await parts.log.head(harness.ref.session))?.epoch ?? 0;
+        const epoch = (await parts.log.head(harness.ref))?.epoch ?? 0;
         let calls = 0;
         const commit = async (tx: Store) => {
           calls++;
@@ -330,10 +330,10 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         const harness = await (await SessionHarness.make(parts)).start();
         for (let n = 0; n < 5; n++) await harness.append(title(`${n}`));
         expect(await trimLog(parts, harness.ref)).toBe(true);
-        expect(await readAll(parts.log, harness.ref.session)).toHaveLength(6);
+        expect(await readAll(parts.log, harness.ref)).toHaveLength(6);
         await archiveSession(parts, harness.ref, { upTo: harness.events[2]?.id ?? "" });
         await trimLog(parts, harness.ref);
-        expect(await parts.log.head(harness.ref.session)).toMatchObject({ base: harness.events[2]?.id });
+        expect(await parts.log.head(harness.ref)).toMatchObject({ base: harness.events[2]?.id });
       });
     });
 
@@ -378,7 +378,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         expect(before.state).toMatchObject({ title: "shared", session: id });
         // A cursor of the source session is not valid here.
         await claimIdleSession(parts, fork, "worker");
-        const foreign = await parts.log.read(id, { after: harness.events.at(-1)?.id ?? "" });
+        const foreign = await parts.log.read(fork, { after: harness.events.at(-1)?.id ?? "" });
         expect(foreign.ok).toBe(false);
         const after = await readHistory(parts, fork);
         expect(after.state).toMatchObject({ title: "shared", seq: before.state.seq + 1 });
@@ -392,7 +392,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         const { store, log } = parts;
         const appendAs = (key: string) => {
           const events = [title(`decided ${key}`)];
-          return log.append(harness.ref.session, { writer: `o/${key}`, counter: 0, events, isRetry: true });
+          return log.append(harness.ref, { writer: `o/${key}`, counter: 0, events, isRetry: true });
         };
         // Published by its writer.
         await store.outbox.add(harness.ref, row("a"));
@@ -444,7 +444,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         await archiveSession(parts, harness.ref);
         await parts.store.outbox.add(harness.ref, row("lost"));
         await publishCommitted(parts, harness.ref);
-        await parts.log.remove(harness.ref.session);
+        await parts.log.remove(harness.ref);
         await harness.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
         await relay(parts);
         expect(await typesIn(harness, harness.events[0]?.id)).toEqual(["turn.takeover", "decided lost"]);
@@ -460,7 +460,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
       test("waits while the log is unclaimed, and claims it if a `claim` function allows that", async () => {
         const harness = await (await SessionHarness.make(parts)).start();
         await archiveSession(parts, harness.ref);
-        await parts.log.remove(harness.ref.session);
+        await parts.log.remove(harness.ref);
         await parts.store.outbox.add(harness.ref, row("late"));
         expect(await publishCommitted(parts, harness.ref)).toMatchObject({
           delivered: 0,
@@ -496,19 +496,19 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         const { session } = harness.ref;
         expect(await eraseSession(parts, harness.ref)).toBe(true);
         expect(await eraseSession(parts, harness.ref)).toBe(false);
-        expect(await parts.log.head(session)).toBeNull();
+        expect(await parts.log.head(harness.ref)).toBeNull();
         expect(await parts.store.sessions.find(harness.ref)).toBeNull();
         await expect(harness.append(title("late"))).rejects.toMatchObject({ code: "UNCLAIMED" });
         await expect(harness.claim(title("late"))).rejects.toMatchObject({ code: "NOT_FOUND" });
         // A claim that got its epoch before the session was erased.
-        await parts.log.claim(session, {
+        await parts.log.claim(harness.ref, {
           epoch: 1e14,
           writer: "zombie",
           event: title("canary"),
           archivedUpTo: "0-0",
         });
         await finishErasures(parts);
-        expect(await parts.log.head(session)).toBeNull();
+        expect(await parts.log.head(harness.ref)).toBeNull();
         expect(
           (await parts.store.sessions.pendingErasures(1000)).map((erasure) => erasure.session),
         ).toContain(session);
@@ -524,8 +524,8 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         const second = `s-${randomUUID()}`;
         await parts.store.sessions.create(harness.actor, { id: second });
         expect(await eraseUser(parts, harness.actor.tenant, harness.actor.user)).toBe(2);
-        expect(await parts.log.head(harness.ref.session)).toBeNull();
-        expect(await parts.log.head(other.ref.session)).not.toBeNull();
+        expect(await parts.log.head(harness.ref)).toBeNull();
+        expect(await parts.log.head(other.ref)).not.toBeNull();
         expect(await parts.store.sessions.find(other.ref)).not.toBeNull();
       });
 
@@ -534,7 +534,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         expect(await eraseExpired(parts, 3_600_000)).toBe(0);
         while ((await eraseExpired(parts, 0)) > 0);
         expect(await parts.store.sessions.find(harness.ref)).toBeNull();
-        expect(await parts.log.head(harness.ref.session)).toBeNull();
+        expect(await parts.log.head(harness.ref)).toBeNull();
       });
     });
   });

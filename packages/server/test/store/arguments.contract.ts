@@ -8,7 +8,7 @@ import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";
 import { suite } from "./suite.ts";
 
-const BAD_IDS = ["a\0", "\ud800", "x\udfff", "\udfffx", "", "x".repeat(257)];
+const BAD_IDS = ["a\0", "\ud800", "x\udfff", "\udfffx", "", "x".repeat(257), ".", ".."];
 const BAD_COUNTS = [Number.NaN, 1.5, -1, 1e15, Number.POSITIVE_INFINITY];
 
 type Work = () => Promise<unknown>;
@@ -125,8 +125,8 @@ export function argumentsContract(name: string, makeStore: MakeStore): void {
             () => store().running.startable({ olderThanMs: bad, limit: 5 }),
             () => store().journal.write(ref, { turn: "t", key: "k", value: 1, epoch: bad }),
             () => store().sessions.removeExpired({ olderThanMs: bad, limit: 5 }),
-            () => store().sessions.erased("s", { olderThanMs: bad }),
-            () => store().sessions.pendingErasures(5, { session: "s", requestedAt: bad }),
+            () => store().sessions.erased(ref, { olderThanMs: bad }),
+            () => store().sessions.pendingErasures(5, { ...ref, requestedAt: bad }),
             () => store().payments.claimQuery(ref, "p", bad),
             () => store().payments.list(ref, { before: bad }),
             () => store().payments.flagged(tenant, { before: bad }),
@@ -163,11 +163,18 @@ export function argumentsContract(name: string, makeStore: MakeStore): void {
         "é",
         "a\n",
         "a%",
+        "1.2",
+        "12",
+        ".",
+        "..",
+        "...",
+        ".a",
       ];
       for (const id of ids) {
         const stored = await succeeds(store().sessions.create(actor, { id }));
-        expect([id, stored]).toEqual([id, await succeeds(log.head(id))]);
-        expect(stored).toBe(/^[\w.@:-]{1,200}$/.test(id));
+        expect([id, stored]).toEqual([id, await succeeds(log.head({ tenant: actor.tenant, session: id }))]);
+        const isLegal = /^[\w.@:-]{1,200}$/.test(id) && !["12", ".", ".."].includes(id);
+        expect([id, stored]).toEqual([id, isLegal]);
       }
     });
   });
@@ -179,7 +186,7 @@ function byId(store: ClosableStore, id: string) {
     () => store.tenants.get(id),
     () => store.tenants.create({ id, name: "T" }),
     () => store.tenants.remove(id),
-    () => store.sessions.erased(id, { olderThanMs: 0 }),
+    () => store.sessions.erased({ tenant: id, session: id }, { olderThanMs: 0 }),
     () => store.shares.find(id),
     () => store.leases.take(id, 5),
     () => store.leases.renew(id, 5),

@@ -80,8 +80,8 @@ async function filled(sessions: number): Promise<Filled> {
   const half = "now() - interval '1 hour'";
   for (const statement of [
     `insert into tenants (id, name) select 't' || n, '' from generate_series(0, 99) n`,
-    `insert into sessions (id, tenant_id, user_id, epoch)
-      select 's' || n, 't' || n % 100, 'u', 1 from generate_series(0, ${sessions - 1}) n`,
+    `insert into sessions (id, tenant_id, user_id, number, epoch)
+      select 's' || n, 't' || n % 100, 'u', n, 1 from generate_series(0, ${sessions - 1}) n`,
     `insert into api_keys (id, tenant_id, name, scopes, secret_hash)
       select lpad(n::text, 24, '0'), 't' || n % 100, '', '{}', sha256(n::text::bytea)
       from generate_series(0, ${sessions / 10}) n`,
@@ -94,8 +94,8 @@ async function filled(sessions: number): Promise<Filled> {
         case when n % 10 = 0 then ${half} end
       from generate_series(0, ${sessions - 1}) n, generate_series(1, 10) i`,
     // Most were decided by a user.
-    `insert into interaction_changes (session_id, interaction_id, version, status, by_user, body, at)
-      select session_id, id, 1, status, case when session_id in ('s70', 's170') then 'decider' else session_id end,
+    `insert into interaction_changes (tenant_id, session_id, interaction_id, version, status, by_user, body, at)
+      select tenant_id, session_id, id, 1, status, case when session_id in ('s70', 's170') then 'decider' else session_id end,
         '{}', now() from interactions where status <> 'pending'`,
     // One in fifty is due, one in ten is flagged.
     `insert into payments (session_id, id, tenant_id, order_no, token_hash, amount, currency, provider,
@@ -104,9 +104,9 @@ async function filled(sessions: number): Promise<Filled> {
         '""', 'en', true, case when i = 1 then 'succeeded' else 'pending' end, ${half}, 60000,
         case when n % 50 = 0 then ${half} end, case when n / 100 % 10 = 0 then 'mismatch' end
       from generate_series(0, ${sessions - 1}) n, generate_series(1, 2) i`,
-    `insert into payment_changes (session_id, payment_id, n, actor, by_user, input, outcome, from_status, to_status,
-        at, provider, event)
-      select session_id, id, c.n, 'provider', session_id, 'succeeded', 'changed', 'pending', 'succeeded', ${half}, 'g',
+    `insert into payment_changes (tenant_id, session_id, payment_id, n, actor, by_user, input, outcome, from_status,
+        to_status, at, provider, event)
+      select tenant_id, session_id, id, c.n, 'provider', session_id, 'succeeded', 'changed', 'pending', 'succeeded', ${half}, 'g',
         'e' || c.n from payments, generate_series(1, 3) c (n)`,
     `insert into usage_days select 't' || n % 100, '2026-01-' || to_char(1 + n / 100, 'FM00'), 'm', 1, 1, 1, 1, 1
       from generate_series(0, 2799) n`,

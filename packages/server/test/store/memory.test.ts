@@ -15,6 +15,7 @@ import { runningContract } from "./running.contract.ts";
 import { sessionPartsContract } from "./session-parts.contract.ts";
 import { sessionsContract } from "./sessions.contract.ts";
 import { transactionsContract } from "./transactions.contract.ts";
+import { twoTenantsContract } from "./two-tenants.contract.ts";
 import { webhooksContract } from "./webhooks.contract.ts";
 
 const suites = [
@@ -34,5 +35,6 @@ const suites = [
   filesContract,
   gatewayContract,
   webhooksContract,
+  twoTenantsContract,
 ];
 for (const suite of suites) suite("memory", memoryHarness);

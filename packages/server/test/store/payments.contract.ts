@@ -16,7 +16,7 @@ import { suite } from "./suite.ts";
 const MONEY = { amount: 1999, currency: "TWD" };
 const EVIDENCE = createHash("sha256").update("evidence").digest("hex");
 
-function aPayment(more: Partial<NewPayment> = {}): NewPayment {
+export function aPayment(more: Partial<NewPayment> = {}): NewPayment {
   return {
     id: unique("payment"),
     orderNo: unique("order"),

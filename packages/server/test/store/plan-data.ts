@@ -36,47 +36,47 @@ function statements(from: number, to: number): string[] {
   const padding = `repeat('x', 60)`;
   return [
     `insert into tenants (id, name) values ('t1', 'T') on conflict do nothing`,
-    `insert into sessions (id, tenant_id, user_id, epoch, turn_count, created_at, updated_at, title)
-     select 's' || n, 't1', case when n % 10 = 1 then 'u1' else 'u' || (n % 1000 + 2) end, n, 20,
+    `insert into sessions (id, tenant_id, user_id, number, epoch, turn_count, created_at, updated_at, title)
+     select 's' || n, 't1', case when n % 10 = 1 then 'u1' else 'u' || (n % 1000 + 2) end, n, n, 20,
        now() - n * interval '1 minute', now() - n * interval '1 minute', ${padding} from ${tenth}`,
-    `insert into archived_events (session_id, first_seq, last_seq, epoch, type, at, event)
-     select ${session(100)}, n, n, 1, 'text.delta', n, json_build_object('text', ${padding}) from ${all}`,
-    `insert into turns (session_id, id, start_seq, end_seq, status, open, snapshot)
-     select ${session(20)}, 'turn' || n, n, n, 'end_turn', n in (100, 500),
+    `insert into archived_events (tenant_id, session_id, first_seq, last_seq, epoch, type, at, event)
+     select 't1', ${session(100)}, n, n, 1, 'text.delta', n, json_build_object('text', ${padding}) from ${all}`,
+    `insert into turns (tenant_id, session_id, id, start_seq, end_seq, status, open, snapshot)
+     select 't1', ${session(20)}, 'turn' || n, n, n, 'end_turn', n in (100, 500),
        json_build_object('id', n, 'text', ${padding}) from ${tenth}`,
-    `insert into session_epochs (session_id, epoch, by, reason) select ${session(5)}, n, 'w', 'r' from ${tenth}`,
-    `insert into outbox (session_id, key, draft, since_epoch, since_seq, created_at, next_attempt_at, delivered_at)
-     select 's' || (n % ${to / 10} + 1), 'k' || n, '{}', 1, 1, now() - interval '1 hour', now() - interval '1 hour',
+    `insert into session_epochs (tenant_id, session_id, epoch, by, reason) select 't1', ${session(5)}, n, 'w', 'r' from ${tenth}`,
+    `insert into outbox (tenant_id, session_id, key, draft, since_epoch, since_seq, created_at, next_attempt_at, delivered_at)
+     select 't1', 's' || (n % ${to / 10} + 1), 'k' || n, '{}', 1, 1, now() - interval '1 hour', now() - interval '1 hour',
        case when n % 50 = 0 then null else now() - n * interval '1 minute' end from ${tenth}`,
-    `insert into waiting_messages (session_id, id, body)
-     select ${session(20)}, 'm' || n, case when n in (100, 500) then '{}'::json end from ${tenth}`,
+    `insert into waiting_messages (tenant_id, session_id, id, body)
+     select 't1', ${session(20)}, 'm' || n, case when n in (100, 500) then '{}'::json end from ${tenth}`,
     // Every hundredth session runs a turn, and messages are queued in many of those and in a few others.
-    `insert into running_turns (session_id, turn, message_id, message, message_by, message_at, begun_at, attempts)
-     select 's' || n, 't', 'm', '{}', 'u' || (n % 1000 + 2), now(), now() - n * interval '1 second',
+    `insert into running_turns (tenant_id, session_id, turn, message_id, message, message_by, message_at, begun_at, attempts)
+     select 't1', 's' || n, 't', 'm', '{}', 'u' || (n % 1000 + 2), now(), now() - n * interval '1 second',
        case when n % 200 = 0 then 0 else 1 end from ${tenth} where n % 100 = 0`,
-    `insert into waiting_messages (session_id, id, body, added_at)
-     select 's' || n, 'w' || n, '{}', now() - n * interval '1 second' from ${tenth}
+    `insert into waiting_messages (tenant_id, session_id, id, body, added_at)
+     select 't1', 's' || n, 'w' || n, '{}', now() - n * interval '1 second' from ${tenth}
      where n % 100 = 1 or n % 1000 = 0`,
-    `insert into turn_journal (session_id, turn, key, value, kept)
-     select ${session(100)}, 'turn' || (n / 1000), 'k' || n, '{}', n % 10 = 0 and n % 100 = 0 from ${all}`,
+    `insert into turn_journal (tenant_id, session_id, turn, key, value, kept)
+     select 't1', ${session(100)}, 'turn' || (n / 1000), 'k' || n, '{}', n % 10 = 0 and n % 100 = 0 from ${all}`,
     // Every tenth session has asked its user once, and every hundredth waits for the user.
     `insert into interactions (session_id, id, tenant_id, kind, key, turn_id, run_id, block_id, item_index, request, status)
      select 's' || n, 'i' || n, 't1', 'approval', 'a' || n, 't', 'main', 'b1', 1, '{}',
        case when n % 100 = 0 then 'pending' else 'approved' end from ${tenth} where n % 10 = 0`,
     // Every twentieth share expired, and as many were revoked.
-    `insert into shares (id, session_id, up_to_epoch, up_to_seq, owner_tenant, owner, expires_at, revoked_at)
-     select 'share' || n, 's' || n, 1, n, 't1', case when n % 10 = 1 then 'u1' else 'u' || (n % 1000 + 2) end,
+    `insert into shares (id, tenant_id, session_id, up_to_epoch, up_to_seq, owner, expires_at, revoked_at)
+     select 'share' || n, 't1', 's' || n, 1, n, case when n % 10 = 1 then 'u1' else 'u' || (n % 1000 + 2) end,
        case when n % 20 = 2 then now() - n * interval '1 minute' end,
        case when n % 20 = 4 then now() - n * interval '1 minute' end from ${tenth}`,
-    `insert into erasures (session_id, requested_at)
-     select 'erased' || n, now() - n * interval '1 minute' from ${tenth}`,
-    `insert into blobs (session_id, id, media_type, size, body)
-     select ${session(20)}, 'b' || n, 't', 3, 'abc' from ${tenth}`,
+    `insert into erasures (tenant_id, session_id, requested_at)
+     select 't1', 'erased' || n, now() - n * interval '1 minute' from ${tenth}`,
+    `insert into blobs (tenant_id, session_id, id, media_type, size, body)
+     select 't1', ${session(20)}, 'b' || n, 't', 3, 'abc' from ${tenth}`,
     `insert into leases (executor, until) select 'e' || n, now() + interval '1 hour' from ${tenth} where n % 100 = 0`,
     // Half of the running turns have lost their worker. A session's epoch is its number.
     `insert into leases (executor, until) values ('dead', now() - interval '1 minute') on conflict do nothing`,
-    `insert into session_epochs (session_id, epoch, by, reason)
-     select 's' || n, n, case when n % 200 = 0 then 'dead' else 'e' || n end, 'attempt' from ${tenth} where n % 100 = 0
-     on conflict (session_id, epoch) do update set by = excluded.by`,
+    `insert into session_epochs (tenant_id, session_id, epoch, by, reason)
+     select 't1', 's' || n, n, case when n % 200 = 0 then 'dead' else 'e' || n end, 'attempt' from ${tenth} where n % 100 = 0
+     on conflict (tenant_id, session_id, epoch) do update set by = excluded.by`,
   ];
 }

@@ -87,7 +87,7 @@ function isMeasured(sql: string): boolean {
 }
 
 /** About as many sessions as one call of a gateway may name. Every tenth of them runs a turn. */
-const SUBSCRIBED = Array.from({ length: 980 }, (_, n) => `s${n * 10 + 10}`);
+const SUBSCRIBED = Array.from({ length: 980 }, (_, n) => ({ tenant, session: `s${n * 10 + 10}` }));
 
 type Query = (store: ClosableStore, harness: PostgresHarness, events: number) => Promise<unknown>;
 
@@ -102,7 +102,7 @@ const queries: Readonly<Record<string, Query>> = {
     store.sessions.list(actor, { limit: 50, before: await token(harness, { fromEnd: 51 }) }),
   "sessions.pendingErasures": (store) => store.sessions.pendingErasures(50),
   "sessions.pendingErasures, later page": (store) =>
-    store.sessions.pendingErasures(50, { session: "erased7", requestedAt: Date.now() - 3_600_000 }),
+    store.sessions.pendingErasures(50, { ...ref, session: "erased7", requestedAt: Date.now() - 3_600_000 }),
   "epochs.list": (store) => store.epochs.list(ref, 50),
   "turns.list, first page": (store) => store.turns.list(ref, { limit: 50 }),
   "turns.list, middle page": (store, _, events) => store.turns.list(ref, { limit: 50, before: events / 20 }),

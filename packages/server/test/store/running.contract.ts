@@ -285,7 +285,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
     test("W22 a turn is interrupted from the end of its executor's lease until the next attempt", async () => {
       const [dead, alive] = [unique("exec"), unique("exec")];
       const { ref } = await waiting("m");
-      const interrupted = () => store().running.interrupted([ref.session, "unknown"]);
+      const interrupted = () => store().running.interrupted([ref, { ...ref, session: "unknown" }]);
       await store().leases.take(dead, 60_000);
       await store().leases.take(alive, 60_000);
       await store().epochs.next(ref, { seen: 0, by: dead, reason: "an earlier turn" });
@@ -305,11 +305,11 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(await interrupted()).toEqual([{ ...ref, turn: "t" }]);
       expect((await store().leases.status()).anyExpired).toBe(true);
       // Sessions that the caller does not name are not read.
-      expect(await store().running.interrupted(["unknown"])).toEqual([]);
+      expect(await store().running.interrupted([{ ...ref, session: "unknown" }])).toEqual([]);
       expect(await store().running.interrupted([])).toEqual([]);
       await store().running.end(ref, "t");
       expect(await interrupted()).toEqual([]);
-      const tooMany = Array.from({ length: 1_001 }, (_, n) => `s${n}`);
+      const tooMany = Array.from({ length: 1_001 }, (_, n) => ({ ...ref, session: `s${n}` }));
       expect(await code(store().running.interrupted(tooMany))).toBe("INVALID");
       await store().leases.release(dead, alive);
     });

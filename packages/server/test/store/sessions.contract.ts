@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import type { Erasure, Session } from "../../src/store/ports/sessions.ts";
+import type { Actor, SessionRef } from "../../src/store/refs.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import { type Harness, type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";
@@ -38,20 +39,39 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
       expect(other.epoch).toBeLessThan(2 ** 32 - 1);
     });
 
-    test("an id is used once, across all tenants", async () => {
-      const { ref } = await newSession(store);
-      const actor = { tenant: await newTenant(store), user: "an" };
-      await expect(store.sessions.create(actor, { id: ref.session })).rejects.toMatchObject({
-        code: "EXISTS",
-      });
+    test("an id is used once in its tenant", async () => {
+      const { actor, ref } = await newSession(store);
+      for (const user of [actor.user, "else"])
+        await expect(store.sessions.create({ ...actor, user }, { id: ref.session })).rejects.toMatchObject({
+          code: "EXISTS",
+        });
       await expect(
         store.sessions.create({ ...actor, tenant: "none" }, { id: unique("session") }),
       ).rejects.toMatchObject({ code: "NOT_FOUND" });
     });
 
+    test("numbers count the sessions of their tenant, also while many are created at once", async () => {
+      const actors = [];
+      for (let n = 0; n < 2; n++) actors.push({ tenant: await newTenant(store), user: "an" });
+      const made = await Promise.all(
+        Array.from({ length: 40 }, (_, n) =>
+          store.sessions.create(actors[n % 2] as Actor, { id: `numbered-${n >> 1}` }),
+        ),
+      );
+      for (const actor of actors) {
+        const numbers = made.filter(({ tenant }) => tenant === actor.tenant).map(({ number }) => number);
+        expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
+        const found = await store.sessions.byNumber(actor, 1);
+        expect(found).toMatchObject({ tenant: actor.tenant, number: 1 });
+      }
+      const [first] = actors as [Actor];
+      const copied = await store.transaction((tx) => tx.sessions.create(first, { id: "numbered-20" }));
+      expect(copied.number).toBe(21);
+    });
+
     test("refuses invalid arguments", async () => {
       const { actor, ref } = await newSession(store);
-      for (const id of ["", "a\0b", "a b", "a/b", "é", "a\n", "x".repeat(201)])
+      for (const id of ["", "a\0b", "a b", "a/b", "é", "a\n", "12", ".", "..", "x".repeat(201)])
         await expect(store.sessions.create(actor, { id })).rejects.toMatchObject({ code: "INVALID" });
       for (const firstEpoch of [0, -1, 1.5, 2 ** 32])
         await expect(
@@ -163,7 +183,7 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
         code: "EXISTS",
       });
       await harness.wait(5);
-      expect(await store.sessions.erased(ref.session, { olderThanMs: 0 })).toBe(true);
+      expect(await store.sessions.erased(ref, { olderThanMs: 0 })).toBe(true);
       expect(await pending()).not.toContain(ref.session);
       await store.sessions.create(actor, { id: ref.session });
       expect(await store.queuedMessages.list(ref)).toEqual([]);
@@ -182,11 +202,11 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
     });
 
     test("pages erasures, and deletes them by the store's clock", async () => {
-      const made: string[] = [];
+      const made: SessionRef[] = [];
       for (let n = 0; n < 7; n += 1) {
         const { ref } = await newSession(store);
         await store.sessions.remove(ref);
-        made.push(ref.session);
+        made.push(ref);
       }
       const seen: Erasure[] = [];
       while (seen.length < 1000) {
@@ -197,14 +217,17 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
       }
       const ids = seen.map(({ session }) => session);
       expect(new Set(ids).size).toBe(ids.length);
-      expect(ids.filter((id) => made.includes(id))).toEqual(made);
-      const [session = ""] = made;
-      expect(await store.sessions.erased(session, { olderThanMs: 600_000 })).toBe(false);
-      expect((await store.sessions.pendingErasures(1000)).map((one) => one.session)).toContain(session);
+      const all = made.map(({ session }) => session);
+      expect(ids.filter((id) => all.includes(id))).toEqual(all);
+      const [first] = made as [SessionRef];
+      expect(await store.sessions.erased(first, { olderThanMs: 600_000 })).toBe(false);
+      expect((await store.sessions.pendingErasures(1000)).map((one) => one.session)).toContain(first.session);
       await harness.wait(120_000);
-      expect(await store.sessions.erased(session, { olderThanMs: 60_000 })).toBe(true);
-      expect(await store.sessions.erased(session, { olderThanMs: 60_000 })).toBe(false);
-      expect((await store.sessions.pendingErasures(1000)).map((one) => one.session)).not.toContain(session);
+      expect(await store.sessions.erased(first, { olderThanMs: 60_000 })).toBe(true);
+      expect(await store.sessions.erased(first, { olderThanMs: 60_000 })).toBe(false);
+      expect((await store.sessions.pendingErasures(1000)).map((one) => one.session)).not.toContain(
+        first.session,
+      );
     });
 
     test("erases old sessions, the oldest first", async () => {
@@ -218,8 +241,9 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
       const fresh = await make();
       await store.sessions.touch({ ...ref, session: touched });
       const query = { olderThanMs: 1_800_000, limit: 1000 };
-      expect(await store.sessions.removeExpired({ ...query, limit: 1 })).toEqual([ref.session]);
-      expect(await store.sessions.removeExpired(query)).toEqual(old.toSorted());
+      expect(await store.sessions.removeExpired({ ...query, limit: 1 })).toEqual([ref]);
+      const second = (await store.sessions.removeExpired(query)).map(({ session }) => session);
+      expect(second.toSorted()).toEqual(old.toSorted());
       expect(await store.sessions.removeExpired(query)).toEqual([]);
       const left = (await store.sessions.list(actor, { limit: 100 })).sessions.map(({ id }) => id);
       expect(left).toEqual([touched, fresh]);

@@ -8,12 +8,12 @@ export const TIMEOUT_MS = 40_000;
 /** Returns the entries after a cursor and the following ones, until the caller stops. */
 export async function* eventsAfter(
   { backend }: TurnHarness,
-  { session }: SessionRef,
+  ref: SessionRef,
   after: string,
   timeoutMs: number = TIMEOUT_MS,
 ): AsyncGenerator<SessionEvent> {
   const signal = AbortSignal.timeout(timeoutMs);
-  for await (const delivery of backend.log.attach(session, { after, signal })) {
+  for await (const delivery of backend.log.attach(ref, { after, signal })) {
     if (delivery.type === "end") throw new Error(`the log ended: ${delivery.reason}`);
     for (const { event } of delivery.entries) yield event;
   }

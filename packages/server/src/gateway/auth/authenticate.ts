@@ -8,7 +8,7 @@
 import proxyAddr from "@fastify/proxy-addr";
 import type { IncomingMessage } from "node:http";
 import { keyIdOf } from "../../store/rules/api-key.ts";
-import { isId } from "../../store/rules/arguments.ts";
+import { ID_RULE, isId } from "../../util/names.ts";
 import type { Store } from "../../store/store.ts";
 import { runAs } from "../../util/work-owner.ts";
 import type { Caller } from "../caller.ts";
@@ -67,7 +67,7 @@ async function authenticateByKey(
       "The API key is unknown, revoked or expired.",
     );
   const user = userId ?? `key:${key.id}`;
-  if (!isId(user)) throw new RequestError("BAD_REQUEST", "x-user-id must have 1 to 256 characters.");
+  if (!isId(user)) throw new RequestError("BAD_REQUEST", `x-user-id must have ${ID_RULE}.`);
   return { tenant: key.tenant, user, scopes: key.scopes, key: key.id, expiresAt: null, from };
 }
 

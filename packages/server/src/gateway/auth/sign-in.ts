@@ -4,7 +4,7 @@
  * Invariant: the app's function sees only the headers of the request, never its body. Its answer is checked like any
  * id from outside.
  */
-import { isId } from "../../store/rules/arguments.ts";
+import { ID_RULE, isId } from "../../util/names.ts";
 import { RequestError } from "../errors.ts";
 
 /** Returns the id of the user who sends the request, or null if the user is not signed in. */
@@ -34,8 +34,6 @@ export async function findUser(
   if (found === null || found === undefined)
     throw new RequestError("UNAUTHENTICATED", "You are not signed in. Sign in to the app, then try again.");
   if (!isId(found))
-    throw new TypeError(
-      "`user` must return an id with 1 to 256 characters, or null if the user is not signed in.",
-    );
+    throw new TypeError(`\`user\` must return an id with ${ID_RULE}, or null if the user is not signed in.`);
   return found;
 }

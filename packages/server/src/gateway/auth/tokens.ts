@@ -8,7 +8,7 @@
 import { createSecretKey, type KeyObject } from "node:crypto";
 import { errors, jwtVerify, SignJWT } from "jose";
 import { z } from "zod";
-import { isId } from "../../store/rules/arguments.ts";
+import { isId } from "../../util/names.ts";
 import { type Scope, SCOPES } from "./access.ts";
 import type { Caller } from "../caller.ts";
 import { SignInError } from "../security-events.ts";

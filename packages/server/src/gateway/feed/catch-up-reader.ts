@@ -46,7 +46,7 @@ export class CatchUpReader {
     const buffered =
       this.#feed.buffer?.entriesAfter(position, limit) ?? (await this.#readGap(position, limit));
     if (buffered !== null) return buffered;
-    const page = await context.log.read(ref.session, { after: formatCursor(position), limit });
+    const page = await context.log.read(ref, { after: formatCursor(position), limit });
     if (page.ok) return page.entries.filter(({ seq }) => seq <= this.#feed.head.seq);
     if (page.reason !== "missing" && page.reason !== "ahead") return page.reason;
     // While the log does not exist, the archived position is valid.
@@ -84,7 +84,7 @@ export class CatchUpReader {
     let last = position;
     let bytes = 0;
     while (last.seq < buffer.base.seq) {
-      const page = await context.log.read(ref.session, { after: formatCursor(last), limit: GAP_PAGE });
+      const page = await context.log.read(ref, { after: formatCursor(last), limit: GAP_PAGE });
       const next = page.ok ? page.entries.at(-1) : undefined;
       if (!page.ok || next === undefined) return false;
       for (const entry of page.entries) bytes += entry.size;

@@ -54,7 +54,7 @@ export async function followLog(
       const options: AttachOptions = floor === null ? { after, signal } : { after, signal, floor };
       const end: { reason: FollowEndReason | null } = { reason: null };
       // Awaited directly: every stack frame in between would stay in memory for every followed session.
-      await context.log.listen(ref.session, options, (delivery) => {
+      await context.log.listen(ref, options, (delivery) => {
         if (delivery.type === "entries") follower.onEntries(delivery.entries);
         else end.reason = delivery.reason;
       });
@@ -76,7 +76,7 @@ async function findEnd(
   ref: SessionRef,
   isReopened: boolean,
 ): Promise<{ readonly after: Cursor; readonly floor: Cursor | null }> {
-  const head = await log.head(ref.session);
+  const head = await log.head(ref);
   // Usually no query to the store is needed.
   if (head !== null && !isReopened) return { after: head.last, floor: null };
   const { archived } = await store.archive.header(ref);

@@ -5,7 +5,7 @@
  * for idleness. A feed that ended is replaced at the next use. Above 256 MiB, caches are cleared. Callers must have
  * checked access.
  */
-import type { SessionRef } from "../../store/refs.ts";
+import { type SessionRef, sessionKey } from "../../store/refs.ts";
 import { SessionFeed } from "./session-feed.ts";
 import type { FeedContext } from "../subscription/feed-context.ts";
 import type { SubscribeOptions, Subscriber, Subscription } from "../subscription/subscription.ts";
@@ -21,7 +21,7 @@ import {
 import { WorkerCheck } from "./worker-check.ts";
 
 export interface SessionFeeds {
-  /** The caller must have checked access: this uses only the session's id. */
+  /** The caller must have checked access: this does not know the user. */
   subscribe(ref: SessionRef, options: SubscribeOptions, subscriber: Subscriber): Subscription;
   /**
    * Resolves with the turn that answers a message when it has started.
@@ -93,11 +93,11 @@ export function createSessionFeeds({
 
   const check = new WorkerCheck(context);
   const workerCheck = setInterval(() => {
-    if (feeds.size > 0) void check.run(feeds.values(), (ref) => feeds.get(feedKey(ref)));
+    if (feeds.size > 0) void check.run(feeds.values(), (ref) => feeds.get(sessionKey(ref)));
   }, workerCheckMs).unref();
 
   function open(ref: SessionRef): SessionFeed {
-    const key = feedKey(ref);
+    const key = sessionKey(ref);
     const existing = feeds.get(key);
     if (existing !== undefined && !existing.isClosed) return existing;
     const feed = new SessionFeed(ref, context);
@@ -110,7 +110,7 @@ export function createSessionFeeds({
     waitForTurnStart: (ref, message, signal) => waitForTurnStart(open(ref), message, signal),
     waitForTurnEnd: (ref, turn, signal) => waitForTurnEnd(open(ref), turn, signal),
     idleSince: (ref, leastMs) => {
-      const feed = feeds.get(feedKey(ref));
+      const feed = feeds.get(sessionKey(ref));
       return feed === undefined ? null : idleSince(feed, leastMs);
     },
     stats: () => ({
@@ -124,8 +124,4 @@ export function createSessionFeeds({
       feeds.clear();
     },
   };
-}
-
-function feedKey({ tenant, session }: SessionRef): string {
-  return `${tenant} ${session}`;
 }

@@ -178,7 +178,7 @@ async function findCursorBefore({ context, ref }: SessionFeed, seq: number): Pro
   const { archived: from } = await context.store.archive.header(ref);
   let last = from;
   while (true) {
-    const page = await context.log.read(ref.session, { after: last });
+    const page = await context.log.read(ref, { after: last });
     if (!page.ok) return last;
     const found = page.entries.find((entry) => entry.seq === seq - 1);
     if (found !== undefined) return found.cursor;

@@ -75,9 +75,7 @@ export class WorkerCheck {
     isMissing: boolean,
   ): Promise<number> {
     let found = 0;
-    const sessions = [...feeds]
-      .filter(({ controllers }) => controllers.size > 0)
-      .map(({ ref }) => ref.session);
+    const sessions = [...feeds].filter(({ controllers }) => controllers.size > 0).map(({ ref }) => ref);
     for (let n = 0; n < sessions.length; n += MAX_BATCH) {
       const checkedAt = performance.now();
       const batch = sessions.slice(n, n + MAX_BATCH);

@@ -10,8 +10,8 @@ import { sleep } from "../../util/sleep.ts";
 const CHECK_TIMEOUT_MS = 2_000;
 /** How long a result is reused. The routes are public, so requests must not each trigger a check. */
 const FRESH_MS = 500;
-/** An id without a session or tenant: the check needs only a response. */
-const PROBE_ID = "readyz";
+/** Names no session and no tenant: the check needs only a response. */
+const PROBE = { tenant: "readyz", session: "readyz" };
 
 export function registerHealthRoutes(app: FastifyInstance, backend: Backend, isClosing: () => boolean): void {
   let lastCheck: { readonly at: number; readonly result: Promise<boolean> } | null = null;
@@ -38,7 +38,7 @@ function send(reply: FastifyReply, isHealthy: boolean, status: string): FastifyR
 
 async function isReachable({ store, log }: Backend): Promise<boolean> {
   try {
-    const probe = Promise.all([store.tenants.get(PROBE_ID), log.head(PROBE_ID)]).then(() => true);
+    const probe = Promise.all([store.tenants.get(PROBE.tenant), log.head(PROBE)]).then(() => true);
     return await Promise.race([probe, sleep(CHECK_TIMEOUT_MS, { unref: true }).then(() => false)]);
   } catch {
     return false;

@@ -57,8 +57,9 @@ const OVER: IteratorResult<LogDelivery, undefined> = { done: true, value: undefi
 
 interface Source extends AttachOptions {
   readonly engine: LogEngine;
-  readonly read: (session: string, range: ReadRange) => Promise<ReadResult>;
-  readonly session: string;
+  readonly read: (name: string, range: ReadRange) => Promise<ReadResult>;
+  /** The name of the log. */
+  readonly name: string;
 }
 
 export function attach(source: Source, options: Partial<FollowSettings> = {}): AsyncIterable<LogDelivery> {
@@ -172,14 +173,12 @@ class Follower implements AsyncIterator<LogDelivery, undefined> {
 
   start(): void {
     this.#phase = "open";
-    const { signal, after, session, engine } = this.#source;
+    const { signal, after, name, engine } = this.#source;
     if (signal?.aborted === true) return this.#stop();
     signal?.addEventListener("abort", this.#stop, { once: true });
     if (parseCursor(after) === null) return this.#finish("malformed");
     void this.#persist(async () => {
-      const unsubscribe = await engine.subscribe(session, (notification) =>
-        this.#onNotification(notification),
-      );
+      const unsubscribe = await engine.subscribe(name, (notification) => this.#onNotification(notification));
       if (this.#phase === "over") return unsubscribe();
       this.#unsubscribe = unsubscribe;
       this.#read(this.#state.last);
@@ -260,7 +259,7 @@ class Follower implements AsyncIterator<LogDelivery, undefined> {
       return;
     }
     void this.#persist(async () => {
-      const page = await this.#source.read(this.#source.session, {
+      const page = await this.#source.read(this.#source.name, {
         after: formatCursor(after),
         limit: this.#settings.pageSize,
       });

@@ -57,10 +57,10 @@ export class RedisEngine implements LogEngine {
     this.#outages = outages;
   }
 
-  append(session: string, append: EngineAppend): Promise<AppendResult> {
+  append(name: string, append: EngineAppend): Promise<AppendResult> {
     const { writer, epoch, lines } = append;
-    const log = this.#log(session);
-    if (epoch === null || append.repeat) return this.#appendWithLookback(session, append);
+    const log = this.#log(name);
+    if (epoch === null || append.repeat) return this.#appendWithLookback(name, append);
     const command = (connection: RedisConnection) => {
       const head = formatHeadKey(epoch, connection.replicationId, writer);
       return ["EVALSHA", APPEND.sha, "2", log, `${log}:head`, head, `${epoch}-*`, ...lines];
@@ -70,15 +70,15 @@ export class RedisEngine implements LogEngine {
         return toAppendResult({ type: "added", last: parsePosition(reply) }, lines.length);
       }
       const head = String((reply as string[])[1]);
-      if (isExpiring(head)) return this.#appendWithLookback(session, append);
+      if (isExpiring(head)) return this.#appendWithLookback(name, append);
       return toAppendResult(refusal(head, epoch), lines.length);
     };
     return this.#execute(log, command, answer);
   }
 
-  async #appendWithLookback(session: string, append: EngineAppend): Promise<AppendResult> {
+  async #appendWithLookback(name: string, append: EngineAppend): Promise<AppendResult> {
     const { writer, counter, lines, epoch, repeat, since } = append;
-    const reply = (await this.#evalOnce(session, APPEND_WITH_LOOKBACK, ({ replicationId }) => [
+    const reply = (await this.#evalOnce(name, APPEND_WITH_LOOKBACK, ({ replicationId }) => [
       epoch === null ? "" : formatHeadKey(epoch, replicationId, writer),
       replicationId,
       repeat ? writer : "",
@@ -89,9 +89,9 @@ export class RedisEngine implements LogEngine {
     return toAppendResult(readOutcome(reply, epoch), lines.length);
   }
 
-  async claim(session: string, claim: EngineClaim): Promise<AppendOutcome> {
+  async claim(name: string, claim: EngineClaim): Promise<AppendOutcome> {
     const { epoch, writer, line, floor, last, repeat } = claim;
-    const reply = (await this.#evalOnce(session, CLAIM, ({ replicationId }) => [
+    const reply = (await this.#evalOnce(name, CLAIM, ({ replicationId }) => [
       String(epoch),
       replicationId,
       writer,
@@ -106,8 +106,8 @@ export class RedisEngine implements LogEngine {
     return { type: code === "found" ? "found" : "added", last: parsePosition(value) };
   }
 
-  async range(session: string, from: Position, limit: number): Promise<EngineRange | null> {
-    const log = this.#log(session);
+  async range(name: string, from: Position, limit: number): Promise<EngineRange | null> {
+    const log = this.#log(name);
     const start = formatCursor(from);
     const [head, base, entries] = await this.#multi(log, [
       ["GET", `${log}:head`],
@@ -122,25 +122,25 @@ export class RedisEngine implements LogEngine {
     };
   }
 
-  async head(session: string): Promise<EngineHead | null> {
-    return parseHead(await this.#eval(session, HEAD, () => []));
+  async head(name: string): Promise<EngineHead | null> {
+    return parseHead(await this.#eval(name, HEAD, () => []));
   }
 
-  async trim(session: string, upTo: Position): Promise<boolean> {
+  async trim(name: string, upTo: Position): Promise<boolean> {
     const next = formatCursor({ epoch: upTo.epoch, seq: upTo.seq + 1 });
-    return (await this.#eval(session, TRIM, () => [formatCursor(upTo), next])) === 1;
+    return (await this.#eval(name, TRIM, () => [formatCursor(upTo), next])) === 1;
   }
 
-  async expire(session: string, archived: Position, afterMs: number): Promise<boolean> {
-    return (await this.#eval(session, EXPIRE, () => [formatCursor(archived), String(afterMs)])) === 1;
+  async expire(name: string, archived: Position, afterMs: number): Promise<boolean> {
+    return (await this.#eval(name, EXPIRE, () => [formatCursor(archived), String(afterMs)])) === 1;
   }
 
-  async remove(session: string): Promise<void> {
-    await this.#eval(session, REMOVE, () => []);
+  async remove(name: string): Promise<void> {
+    await this.#eval(name, REMOVE, () => []);
   }
 
-  subscribe(session: string, listener: (notification: LogNotification) => void): Promise<() => void> {
-    return this.#topology.subscribe(this.#log(session), listener);
+  subscribe(name: string, listener: (notification: LogNotification) => void): Promise<() => void> {
+    return this.#topology.subscribe(this.#log(name), listener);
   }
 
   onOutage(listener: (error: LogError) => void): () => void {
@@ -151,25 +151,25 @@ export class RedisEngine implements LogEngine {
     return this.#topology.close();
   }
 
-  /** The hash tag keeps all keys of a session on one server. */
-  #log(session: string): string {
-    return `${this.#keyPrefix}:{${session}}`;
+  /** The hash tag keeps all keys of a session on one server. A name has no braces, so it is the whole tag. */
+  #log(name: string): string {
+    return `${this.#keyPrefix}:{${name}}`;
   }
 
   #eval(
-    session: string,
+    name: string,
     script: Script,
     args: (connection: RedisConnection) => readonly string[],
   ): Promise<unknown> {
-    return this.#retry(() => this.#evalOnce(session, script, args));
+    return this.#retry(() => this.#evalOnce(name, script, args));
   }
 
   #evalOnce(
-    session: string,
+    name: string,
     script: Script,
     args: (connection: RedisConnection) => readonly string[],
   ): Promise<unknown> {
-    const log = this.#log(session);
+    const log = this.#log(name);
     const command = (connection: RedisConnection) => [
       "EVALSHA",
       script.sha,

@@ -7,6 +7,7 @@
  */
 import type { Json, FullContent } from "@turnstream/protocol";
 import { truncateText, type EventDraft } from "@turnstream/protocol/writer";
+import type { SessionRef } from "../../store/refs.ts";
 import { MAX_EVENT_BYTES } from "../entry.ts";
 import { LogError } from "../errors.ts";
 
@@ -18,7 +19,7 @@ export interface LogBlob {
 
 /** Stores blobs. A blob must be durable before an event references it. */
 export interface BlobSink {
-  put(session: string, blob: LogBlob): Promise<void>;
+  put(ref: SessionRef, blob: LogBlob): Promise<void>;
 }
 
 export interface SplitDrafts {

@@ -9,6 +9,7 @@
  */
 import type { Position } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
+import type { SessionRef } from "../../store/refs.ts";
 import { retry } from "../../util/retry.ts";
 import { isLogError } from "../errors.ts";
 import type { AppendBatch, Log } from "../log.ts";
@@ -17,7 +18,7 @@ import { isDelta, PendingDeltas, type PendingBatch } from "./pending-deltas.ts";
 
 export interface WriterOptions {
   readonly log: Log;
-  readonly session: string;
+  readonly ref: SessionRef;
   /** The writer id of the claim. */
   readonly writer: string;
   readonly epoch: number;
@@ -133,17 +134,17 @@ export class Writer {
   }
 
   async #deliver({ drafts, blobs }: PendingBatch): Promise<void> {
-    const { log, session, writer, epoch } = this.#options;
+    const { log, ref, writer, epoch } = this.#options;
     for (const blob of blobs)
       await this.#persist(
-        () => this.#options.blobs.put(session, blob),
+        () => this.#options.blobs.put(ref, blob),
         () => true,
       );
     const batch: AppendBatch = { writer, epoch, counter: ++this.#counter, events: drafts };
     let repeat = false;
     await this.#persist(
       async () => {
-        const { last } = await log.append(session, { ...batch, isRetry: repeat });
+        const { last } = await log.append(ref, { ...batch, isRetry: repeat });
         this.#last = { epoch, seq: last };
       },
       (error) => {

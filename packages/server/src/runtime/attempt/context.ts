@@ -8,6 +8,7 @@
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";
 import type { PaymentOptions } from "../../payments/provider.ts";
 import type { Backend } from "../../session/backend.ts";
+import type { SessionRef } from "../../store/refs.ts";
 import type { Env } from "../../util/env.ts";
 import type { TurnObserver } from "../define/turn-observer.ts";
 import type { ErrorHandler } from "../../util/error-handler.ts";
@@ -44,7 +45,7 @@ export interface DecisionWaiter {
 
 /** The branches of this process that wait for decisions, by session. */
 export interface DecisionWaiterRegistry {
-  open(session: string): DecisionWaiter;
+  open(ref: SessionRef): DecisionWaiter;
 }
 
 export interface RuntimeContext extends Backend {

@@ -10,15 +10,13 @@ export interface TurnRef extends SessionRef {
   readonly turn: string;
 }
 
-export function jobId({ tenant, session, turn }: TurnRef): string {
-  return `${jobPrefix(session)}${encodeURIComponent(tenant)}/${turn}`;
+export function jobId(ref: TurnRef): string {
+  return `${jobPrefix(ref)}${ref.turn}`;
 }
 
-/**
- * Returns the common prefix of all job ids of a session. Session ids are unique across tenants and contain no slash.
- */
-export function jobPrefix(session: string): string {
-  return `${session}/`;
+/** Returns the common prefix of all job ids of a session. Neither a session id nor an encoded tenant has a slash. */
+export function jobPrefix({ tenant, session }: SessionRef): string {
+  return `${session}/${encodeURIComponent(tenant)}/`;
 }
 
 export function parseJobId(id: string): TurnRef | null {

@@ -112,7 +112,7 @@ export async function commitRequest(
 }
 
 async function wait(attempt: TurnAttempt, pending: Interaction): Promise<InteractionChange> {
-  const waiter = attempt.context.decisionWaiters.open(attempt.ref.session);
+  const waiter = attempt.context.decisionWaiters.open(attempt.ref);
   try {
     while (true) {
       attempt.signal.throwIfAborted();

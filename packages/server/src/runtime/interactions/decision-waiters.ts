@@ -6,22 +6,25 @@
  * so the branch must read the store. A closed waiter leaves no entry.
  */
 import type { DecisionWaiter, DecisionWaiterRegistry } from "../attempt/context.ts";
+import { type SessionRef, sessionKey } from "../../store/refs.ts";
 import { sleep } from "../../util/sleep.ts";
 
 export class DecisionWaiters implements DecisionWaiterRegistry {
+  /** By `sessionKey`. */
   readonly #waiting = new Map<string, Set<Waiter>>();
 
-  wake(session: string): void {
-    for (const waiter of this.#waiting.get(session) ?? []) waiter.wake();
+  wake(ref: SessionRef): void {
+    for (const waiter of this.#waiting.get(sessionKey(ref)) ?? []) waiter.wake();
   }
 
-  open(session: string): DecisionWaiter {
-    const waiting = this.#waiting.get(session) ?? new Set();
+  open(ref: SessionRef): DecisionWaiter {
+    const key = sessionKey(ref);
+    const waiting = this.#waiting.get(key) ?? new Set();
     const waiter = new Waiter(() => {
       waiting.delete(waiter);
-      if (waiting.size === 0 && this.#waiting.get(session) === waiting) this.#waiting.delete(session);
+      if (waiting.size === 0 && this.#waiting.get(key) === waiting) this.#waiting.delete(key);
     });
-    this.#waiting.set(session, waiting.add(waiter));
+    this.#waiting.set(key, waiting.add(waiter));
     return waiter;
   }
 }

@@ -8,26 +8,30 @@
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import type { TurnRef } from "../attempt/job-id.ts";
 import { StopRequested } from "../attempt/outcomes.ts";
+import { type SessionRef, sessionKey } from "../../store/refs.ts";
 import { sleep } from "../../util/sleep.ts";
 
 export class ActiveTurns {
+  /** By `sessionKey`, like `#pauses`. */
   readonly #attempts = new Map<string, TurnAttempt>();
   readonly #pauses = new Map<string, { readonly turn: string; readonly wake: () => void }>();
 
   add(attempt: TurnAttempt): void {
-    this.#attempts.set(attempt.ref.session, attempt);
+    this.#attempts.set(sessionKey(attempt.ref), attempt);
   }
 
   delete(attempt: TurnAttempt): void {
-    if (this.#attempts.get(attempt.ref.session) === attempt) this.#attempts.delete(attempt.ref.session);
+    const key = sessionKey(attempt.ref);
+    if (this.#attempts.get(key) === attempt) this.#attempts.delete(key);
   }
 
   get size(): number {
     return this.#attempts.size + this.#pauses.size;
   }
 
-  has(session: string): boolean {
-    return this.#attempts.has(session) || this.#pauses.has(session);
+  has(ref: SessionRef): boolean {
+    const key = sessionKey(ref);
+    return this.#attempts.has(key) || this.#pauses.has(key);
   }
 
   /** Resolves when all attempts that run now have ended. */
@@ -42,20 +46,22 @@ export class ActiveTurns {
     await Promise.all(ends);
   }
 
-  stop(session: string, turn: string, by: string | null): void {
-    const attempt = this.#attempts.get(session);
-    if (attempt?.row.turn === turn) attempt.abort(new StopRequested(by));
-    const paused = this.#pauses.get(session);
-    if (paused?.turn === turn) paused.wake();
+  stop(ref: TurnRef, by: string | null): void {
+    const key = sessionKey(ref);
+    const attempt = this.#attempts.get(key);
+    if (attempt?.row.turn === ref.turn) attempt.abort(new StopRequested(by));
+    const paused = this.#pauses.get(key);
+    if (paused?.turn === ref.turn) paused.wake();
   }
 
   /** Waits before the next attempt. A stop request ends the wait, and the next attempt then ends the turn. */
-  pause({ session, turn }: TurnRef, ms: number, signal: AbortSignal): Promise<void> {
+  pause(ref: TurnRef, ms: number, signal: AbortSignal): Promise<void> {
+    const key = sessionKey(ref);
     const registerWake = (wake: () => void) => {
-      const paused = { turn, wake };
-      this.#pauses.set(session, paused);
+      const paused = { turn: ref.turn, wake };
+      this.#pauses.set(key, paused);
       return () => {
-        if (this.#pauses.get(session) === paused) this.#pauses.delete(session);
+        if (this.#pauses.get(key) === paused) this.#pauses.delete(key);
       };
     };
     return sleep(ms, { signal, registerWake });

@@ -88,10 +88,10 @@ export async function beginAttempt(
   const after = foldDraft(state, event, claimed.cursor, context.env.now());
   const logWriter = new Writer({
     log: context.log,
-    session: ref.session,
+    ref,
     writer: claimed.writer,
     epoch: claimed.epoch,
-    blobs: { put: async (_, blob) => void (await context.store.blobs.put(ref, blob)) },
+    blobs: { put: async (of, blob) => void (await context.store.blobs.put(of, blob)) },
     newBlobId: () => context.env.id(),
   });
   const { requestedCalls: calls } = listJournaled(journal);

@@ -172,7 +172,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
       await store.shares.prune({ olderThanMs: SHARE_RETENTION_MS, limit: BATCH });
       await store.webhooks.prune({ olderThanMs: settings.webhooks.retentionMs, limit: BATCH });
       if (sessionRetentionMs !== null) await eraseExpired(context, sessionRetentionMs);
-      await finishErasures(context, { forget: (session) => engine.deleteJobs(jobPrefix(session)) });
+      await finishErasures(context, { forget: (ref) => engine.deleteJobs(jobPrefix(ref)) });
     },
   );
   const tasks = [polling, sending, checkingPayments, maintenance];
@@ -196,11 +196,11 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     }),
     signals.listen(DECISIONS_CHANNEL, (text) => {
       const ref = decodeSessionRef(text);
-      if (ref !== null) decisionWaiters.wake(ref.session);
+      if (ref !== null) decisionWaiters.wake(ref);
     }),
     signals.listen(STOPS_CHANNEL, (text) => {
       const ref = decodeSessionRef(text);
-      if (ref === null || !activeTurns.has(ref.session)) return;
+      if (ref === null || !activeTurns.has(ref)) return;
       stopIfRequested(context, activeTurns, ref).catch((error: unknown) =>
         onError(error, { during: "stopping a turn" }),
       );
@@ -282,14 +282,14 @@ async function stopIfRequested(
   ref: SessionRef,
 ): Promise<void> {
   const row = await store.running.get(ref);
-  if (row !== null && row.stop !== null) activeTurns.stop(ref.session, row.turn, row.stop.by);
+  if (row !== null && row.stop !== null) activeTurns.stop(row, row.stop.by);
 }
 
 /** Handles stop requests whose signal was lost. */
 async function stopRequestedTurns({ store }: RuntimeContext, activeTurns: ActiveTurns): Promise<void> {
   if (activeTurns.size === 0) return;
-  for (const { session, turn, stop } of await store.running.stopping({ limit: BATCH }))
-    activeTurns.stop(session, turn, stop?.by ?? null);
+  for (const row of await store.running.stopping({ limit: BATCH }))
+    activeTurns.stop(row, row.stop?.by ?? null);
 }
 
 /** Restores a lost log only if no turn runs. A running turn restores the log itself. */

@@ -88,7 +88,7 @@ export async function archiveIncrementally(
 ): Promise<IncrementalArchiveResult> {
   const { step = STEP, atLeast } = options;
   const isThere = (at: Position): boolean => atLeast === undefined || comparePositions(at, atLeast) >= 0;
-  const last = options.upTo ?? (await backend.log.head(ref.session))?.last ?? START_CURSOR;
+  const last = options.upTo ?? (await backend.log.head(ref))?.last ?? START_CURSOR;
   const end = parseCursor(last);
   if (end === null) throw new LogError("INVALID", { detail: "`upTo` must be a cursor" });
   let events = 0;
@@ -96,7 +96,7 @@ export async function archiveIncrementally(
     let state = (tries === 0 ? known : null) ?? (await readArchivedState(backend.store, ref, TURNS));
     while (true) {
       const cursor = formatCursor(state);
-      const page = await backend.log.read(ref.session, { after: cursor, limit: step });
+      const page = await backend.log.read(ref, { after: cursor, limit: step });
       if (!page.ok) {
         // Another process may have archived since, and the log may have been trimmed or restarted there.
         if (page.reason === "trimmed" || state === known) break;
@@ -151,12 +151,12 @@ export async function trimLog(
   ref: SessionRef,
   options: { keep?: number } = {},
 ): Promise<boolean> {
-  const head = await log.head(ref.session);
+  const head = await log.head(ref);
   const last = head === null ? null : parseCursor(head.last);
   const base = head === null ? null : parseCursor(head.base);
   if (last === null || base === null || last.seq - base.seq <= (options.keep ?? 0)) return false;
   const { archived } = await store.archive.header(ref);
-  return log.trim(ref.session, archived);
+  return log.trim(ref, archived);
 }
 
 interface Folded {

@@ -94,18 +94,18 @@ async function claimQuietly(claim: (ref: SessionRef) => Promise<unknown>, ref: S
  * @returns the event's position, or null if it was archived in the meantime
  */
 async function bring({ store, log }: Backend, row: OutboxRow): Promise<Cursor | null> {
-  const { session, key, draft } = row;
+  const { key, draft } = row;
   let { since } = row;
   for (let looks = 0; looks < MAX_LOOKS; looks++) {
     try {
       const batch = { writer: `${PREFIX}${key}`, counter: 0, events: [draft], isRetry: true, since };
-      const { epoch, last } = await log.append(session, batch);
+      const { epoch, last } = await log.append(row, batch);
       return `${epoch}-${last}`;
     } catch (error) {
       if (!isLogError(error, "UNSURE")) throw error;
       // Read the start of the log before the row. In the other order, archiving and trimming in between would go
       // unnoticed.
-      const head = await log.head(session);
+      const head = await log.head(row);
       if (!(await store.outbox.isUndelivered(row, key))) return null;
       since = head?.base ?? since;
     }

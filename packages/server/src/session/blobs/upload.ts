@@ -7,7 +7,7 @@
 import { StoreError } from "../../store/errors.ts";
 import { MAX_CHUNK_BYTES, type Upload } from "../../store/ports/files.ts";
 import type { SessionRef } from "../../store/refs.ts";
-import { isId } from "../../store/rules/arguments.ts";
+import { isId } from "../../util/names.ts";
 import type { Backend } from "../backend.ts";
 
 const SCHEME = "turnstream:upload/";

@@ -50,7 +50,7 @@ export async function foldTo(
   };
   const isThere = (): boolean => upTo !== undefined && comparePositions(state, upTo) >= 0;
   while (!isThere()) {
-    const page = await backend.log.read(ref.session, { after: formatCursor(state), limit: LOG_PAGE });
+    const page = await backend.log.read(ref, { after: formatCursor(state), limit: LOG_PAGE });
     const before = state.seq;
     if (page.ok && page.entries.length > 0) {
       const { entries } = page;
@@ -65,7 +65,7 @@ export async function foldTo(
       continue;
     }
     // The log ends here or starts later. Continue with the archive, unless it also ends here.
-    const base = parseCursor((await backend.log.head(ref.session))?.base);
+    const base = parseCursor((await backend.log.head(ref))?.base);
     const events = await backend.store.archive.events(ref, { after: state.seq, limit: ARCHIVE_PAGE });
     // A merged event of the archive may span a position where the log still has single events: stop at the start of the
     // log.

@@ -41,7 +41,7 @@ export async function readHistory(
   const { turns = DEFAULT_TURNS, maxAttempts = DEFAULT_TRIES } = options;
   for (let left = maxAttempts; ; left--) {
     const archived = await readArchivedState(backend.store, ref, turns);
-    const joined = await foldRest(backend, ref.session, archived);
+    const joined = await foldRest(backend, ref, archived);
     const floor = formatCursor(archived);
     if (typeof joined !== "string") {
       return { state: joined, cursor: formatCursor(joined), archivedUpTo: floor, logUnavailableReason: null };
@@ -64,12 +64,12 @@ export function readOlderTurns(
 
 async function foldRest(
   { log }: Backend,
-  session: string,
+  ref: SessionRef,
   from: SessionState,
 ): Promise<SessionState | InvalidCursorReason> {
   let state = from;
   while (true) {
-    const page = await log.read(session, { after: formatCursor(state) });
+    const page = await log.read(ref, { after: formatCursor(state) });
     if (!page.ok) return page.reason;
     for (const entry of page.entries) state = fold(state, entry.event);
     if (!page.more) return state;

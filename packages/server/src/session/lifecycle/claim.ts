@@ -56,7 +56,7 @@ export async function claimSession(
   const deadline = performance.now() + TIMEOUT_MS;
   let { ifEpoch } = request;
   while (true) {
-    const seen = (await log.head(ref.session))?.epoch ?? 0;
+    const seen = (await log.head(ref))?.epoch ?? 0;
     const { epoch, archived } = await store.epochs.next(ref, {
       seen,
       by,
@@ -65,13 +65,7 @@ export async function claimSession(
     });
     if (ifEpoch !== undefined) ifEpoch = epoch;
     const writer = `${by}.${epoch}`;
-    const seq = await claimAfter(
-      backend,
-      ref.session,
-      request,
-      { epoch, writer, archivedUpTo: archived },
-      deadline,
-    );
+    const seq = await claimAfter(backend, ref, request, { epoch, writer, archivedUpTo: archived }, deadline);
     if (seq === null) continue;
     await confirm(backend, ref, epoch);
     return { epoch, writer, cursor: `${epoch}-${seq}` };
@@ -80,19 +74,19 @@ export async function claimSession(
 
 async function claimAfter(
   backend: Backend,
-  session: string,
+  ref: SessionRef,
   { event }: ClaimRequest,
   claim: Omit<Claim, "event" | "last">,
   deadline: number,
 ): Promise<number | null> {
-  if (typeof event !== "function") return claimLog(backend, session, { ...claim, event }, deadline);
+  if (typeof event !== "function") return claimLog(backend, ref, { ...claim, event }, deadline);
   for (let moves = 0; ; moves++) {
     const first = await event();
     try {
-      return await claimLog(backend, session, { ...claim, ...first }, deadline);
+      return await claimLog(backend, ref, { ...claim, ...first }, deadline);
     } catch (error) {
       if (!isLogError(error, "MOVED")) throw error;
-      if (moves === MAX_MOVES) return claimLog(backend, session, { ...claim, event: first.event }, deadline);
+      if (moves === MAX_MOVES) return claimLog(backend, ref, { ...claim, event: first.event }, deadline);
     }
   }
 }
@@ -110,14 +104,14 @@ export function claimIdleSession(backend: Backend, ref: SessionRef, by: string):
  */
 async function claimLog(
   { log }: Backend,
-  session: string,
+  ref: SessionRef,
   claim: Claim,
   deadline: number,
 ): Promise<number | null> {
   const attemptClaim = async (attempt: number): Promise<number | null> => {
     const isRetry = attempt > 1;
     try {
-      return (await log.claim(session, { ...claim, isRetry })).last;
+      return (await log.claim(ref, { ...claim, isRetry })).last;
     } catch (error) {
       const isOurs = isLogError(error, "OUTBID") && isRetry && (error.epoch ?? 0) <= claim.epoch;
       if (isOurs && performance.now() <= deadline) return null;
@@ -138,7 +132,7 @@ async function claimLog(
 async function confirm({ store, log }: Backend, ref: SessionRef, epoch: number): Promise<void> {
   const session = await store.sessions.find(ref);
   if (session === null) {
-    await log.remove(ref.session);
+    await log.remove(ref);
     throw new StoreError("NOT_FOUND", `session ${ref.session}`);
   }
   if (session.epoch > epoch) throw new LogError("OUTBID", { epoch: session.epoch });

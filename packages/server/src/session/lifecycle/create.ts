@@ -60,7 +60,7 @@ async function createRow(
 export async function ensureSessionLog(backend: Backend, ref: SessionRef): Promise<boolean> {
   const session = await backend.store.sessions.find(ref);
   if (session === null) throw new StoreError("NOT_FOUND", `session ${ref.session}`);
-  if (session.archived !== START_CURSOR || (await backend.log.head(ref.session)) !== null) return false;
+  if (session.archived !== START_CURSOR || (await backend.log.head(ref)) !== null) return false;
   const { id, number, title } = session;
   const event: EventDraft = {
     type: "session.start",
@@ -80,7 +80,7 @@ export async function reopenIdleLog(backend: Backend, ref: SessionRef): Promise<
   // Read the epoch first: a takeover after this line has a higher one, so the claim below fails.
   const session = await backend.store.sessions.find(ref);
   if (session === null || (await backend.store.running.get(ref)) !== null) return false;
-  const head = await backend.log.head(ref.session);
+  const head = await backend.log.head(ref);
   if (head === null && session.archived === START_CURSOR) return ensureSessionLog(backend, ref);
   const last = head === null ? session.archived : later(head.last, session.archived);
   return claimAlone(backend, ref, session.epoch, { reason: "idle", event: IDLE, last });
@@ -100,7 +100,7 @@ async function claimAlone(
   const { reason, event, last } = claim;
   let isFirst = true;
   const first = async (): Promise<FirstEvent> => {
-    const head = isFirst ? null : await backend.log.head(ref.session);
+    const head = isFirst ? null : await backend.log.head(ref);
     isFirst = false;
     return head === null ? { event, last } : { event: IDLE, last: head.last };
   };

@@ -16,7 +16,7 @@ const BATCH = 100;
 /** @returns false if there was no such session */
 export async function eraseSession({ store, log }: Backend, ref: SessionRef): Promise<boolean> {
   const wasThere = await store.sessions.remove(ref);
-  if (wasThere) await log.remove(ref.session);
+  if (wasThere) await log.remove(ref);
   return wasThere;
 }
 
@@ -27,21 +27,21 @@ export async function eraseUser({ store, log }: Backend, tenant: string, user: s
     await tx.userNumbers.forget(tenant, user);
     return removed;
   });
-  for (const session of sessions) await log.remove(session);
+  for (const session of sessions) await log.remove({ tenant, session });
   return sessions.length;
 }
 
 /** Erases sessions that were not used for `olderThanMs`. @returns how many, at most one batch */
 export async function eraseExpired({ store, log }: Backend, olderThanMs: number): Promise<number> {
   const sessions = await store.sessions.removeExpired({ olderThanMs, limit: BATCH });
-  for (const session of sessions) await log.remove(session);
+  for (const ref of sessions) await log.remove(ref);
   return sessions.length;
 }
 
 export interface FinishOptions {
   readonly graceMs?: number;
   /** Deletes data of other components, such as the engine. It may be called several times per session. */
-  readonly forget?: (session: string) => Promise<unknown>;
+  readonly forget?: (ref: SessionRef) => Promise<unknown>;
 }
 
 /**
@@ -55,16 +55,17 @@ export async function finishErasures({ store, log }: Backend, options: FinishOpt
   let last: Erasure | undefined;
   while (true) {
     const erasures = await store.sessions.pendingErasures(BATCH, last);
-    for (const { session } of erasures) {
+    for (const { tenant, session } of erasures) {
+      const ref = { tenant, session };
       try {
-        await log.remove(session);
-        await forget?.(session);
+        await log.remove(ref);
+        await forget?.(ref);
       } catch (error) {
         if (!isLogError(error)) throw error;
         continue;
       }
       removed++;
-      await store.sessions.erased(session, { olderThanMs: graceMs });
+      await store.sessions.erased(ref, { olderThanMs: graceMs });
     }
     last = erasures.at(-1);
     if (last === undefined) return removed;

@@ -37,7 +37,7 @@ import { checkKey } from "../rules/ledger-arguments.ts";
 import { formatPageToken, parsePageToken } from "../rules/page-token.ts";
 import { putRequest, removeRequests, requestKey, type RequestRow, REQUESTS } from "./request-rows.ts";
 import { compareText, requireSession, sessionRow } from "./session-rows.ts";
-import { type MemoryTables, type Rows, table } from "./tables.ts";
+import { type MemoryTables, type Rows, sessionTable, table } from "./tables.ts";
 import { requireTenant } from "./tenants.ts";
 
 interface KeyRow {
@@ -176,7 +176,7 @@ interface ShareRow extends Share {
   readonly revokedAt: number | null;
 }
 
-const SHARES = table<ShareRow>("shares", "session");
+const SHARES = sessionTable<ShareRow>("shares");
 
 export function memoryShares(tables: MemoryTables, env: Env): Shares {
   const isOpen = ({ revokedAt, expiresAt }: ShareRow) =>
@@ -193,14 +193,14 @@ export function memoryShares(tables: MemoryTables, env: Env): Shares {
         if (rows.all(SHARES).some((share) => share.id === id)) throw new StoreError("EXISTS", `share ${id}`);
         const { tenant, user, archived: upTo } = session;
         const row = { id, tenant, session: of, upTo, createdAt, expiresAt, user, revokedAt: null };
-        rows.put(SHARES, of, id, row);
+        rows.put(SHARES, row, id, row);
         return shareOf(row);
       }),
     revoke: (actor, id) =>
       tables.run((rows) => {
         const row = rows.all(SHARES).find((share) => share.id === id && share.revokedAt === null);
         if (row?.tenant !== actor.tenant || row.user !== actor.user) return false;
-        rows.put(SHARES, row.session, id, { ...row, revokedAt: env.now() });
+        rows.put(SHARES, row, id, { ...row, revokedAt: env.now() });
         return true;
       }),
     find: (id) =>
@@ -211,8 +211,8 @@ export function memoryShares(tables: MemoryTables, env: Env): Shares {
     list: (actor, session) =>
       tables.run((rows) =>
         rows
-          .of(SHARES, session)
-          .filter((row) => row.tenant === actor.tenant && row.user === actor.user && isOpen(row))
+          .of(SHARES, { tenant: actor.tenant, session })
+          .filter((row) => row.user === actor.user && isOpen(row))
           .toSorted(oldestFirst)
           .slice(-MAX_BATCH)
           .map(shareOf),
@@ -244,7 +244,7 @@ export function memoryShares(tables: MemoryTables, env: Env): Shares {
           .all(SHARES)
           .filter(({ revokedAt, expiresAt }) => Math.min(revokedAt ?? before, expiresAt ?? before) < before)
           .slice(0, checkLimit(limit, MAX_BATCH));
-        for (const { session, id } of closed) rows.remove(SHARES, session, id);
+        for (const row of closed) rows.remove(SHARES, row, row.id);
         return closed.length;
       }),
   };

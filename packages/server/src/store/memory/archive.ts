@@ -26,7 +26,7 @@ import {
   type Turns,
 } from "../ports/archive.ts";
 import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
-import type { SessionRef } from "../refs.ts";
+import { type SessionRef, sessionKey } from "../refs.ts";
 import { checkBatch, type CheckedBatch, checkOutboxRow, sinceOf, type EventSpan } from "../rules/archive.ts";
 import { checkCount, checkCursor, checkLimit } from "../rules/arguments.ts";
 import {
@@ -38,13 +38,13 @@ import {
   type StoredOutboxRow,
 } from "./outbox-rows.ts";
 import { changeSession, requireSession, sessionRow, type SessionRow } from "./session-rows.ts";
-import { type MemoryTables, type Rows, table } from "./tables.ts";
+import { type MemoryTables, type Rows, sessionTable } from "./tables.ts";
 
 interface EventRow extends EventSpan {
   readonly event: string;
 }
 
-const EVENTS = table<EventRow>("archived_events", "session");
+const EVENTS = sessionTable<EventRow>("archived_events");
 
 export function memoryArchive(tables: MemoryTables, env: Env): Archive {
   return {
@@ -79,7 +79,7 @@ export function memoryArchive(tables: MemoryTables, env: Env): Archive {
 }
 
 function eventsOf(rows: Rows, ref: SessionRef): EventRow[] {
-  return rows.of(EVENTS, ref.session).toSorted((a, b) => a.seq - b.seq);
+  return rows.of(EVENTS, ref).toSorted((a, b) => a.seq - b.seq);
 }
 
 function headerOf(row: SessionRow) {
@@ -103,11 +103,11 @@ function write(
   if (batch.epoch < session.epoch) return { behind: session.epoch };
   batch.events.forEach((event, n) => {
     const span = spans[n] as EventSpan;
-    rows.put(EVENTS, ref.session, String(span.seq), { ...span, event: JSON.stringify(event) });
+    rows.put(EVENTS, ref, String(span.seq), { ...span, event: JSON.stringify(event) });
   });
   for (const { snapshot, open } of batch.turns) {
     const { id, start, end, status } = snapshot;
-    rows.put(TURNS, ref.session, id, { id, start, end, status, open, snapshot: JSON.stringify(snapshot) });
+    rows.put(TURNS, ref, id, { id, start, end, status, open, snapshot: JSON.stringify(snapshot) });
   }
   changeSession(rows, session, {
     archived: formatCursor(to),
@@ -135,9 +135,9 @@ export function memoryOutbox(tables: MemoryTables, env: Env): Outbox {
         const draft = checkOutboxRow(row);
         const { archived } = requireSession(rows, ref);
         const since = sinceOf(row.since, parseCursor(archived) ?? { epoch: 0, seq: 0 });
-        if (rows.get(OUTBOX, ref.session, row.key) !== undefined) return "already";
+        if (rows.get(OUTBOX, ref, row.key) !== undefined) return "already";
         const now = env.now();
-        rows.put(OUTBOX, ref.session, row.key, {
+        rows.put(OUTBOX, ref, row.key, {
           tenant: ref.tenant,
           session: ref.session,
           id: rows.next("outbox"),
@@ -209,7 +209,7 @@ export function memoryOutbox(tables: MemoryTables, env: Env): Outbox {
           .filter((row) => row.archivedAt !== null && row.archivedAt <= before)
           .toSorted((a, b) => (a.archivedAt ?? 0) - (b.archivedAt ?? 0))
           .slice(0, checkLimit(limit, MAX_BATCH));
-        for (const row of old) rows.remove(OUTBOX, row.session, row.key);
+        for (const row of old) rows.remove(OUTBOX, row, row.key);
         return old.length;
       }),
   };
@@ -223,7 +223,8 @@ function isUndelivered(row: StoredOutboxRow): boolean {
 function firstRows(rows: Rows): StoredOutboxRow[] {
   const first = new Map<string, StoredOutboxRow>();
   for (const row of rows.all(OUTBOX)) {
-    if (isUndelivered(row) && row.id < (first.get(row.session)?.id ?? Infinity)) first.set(row.session, row);
+    const key = sessionKey(row);
+    if (isUndelivered(row) && row.id < (first.get(key)?.id ?? Infinity)) first.set(key, row);
   }
   return [...first.values()];
 }
@@ -237,7 +238,7 @@ interface TurnRow extends Omit<TurnRecord, "snapshot"> {
   readonly snapshot: string;
 }
 
-const TURNS = table<TurnRow>("turns", "session");
+const TURNS = sessionTable<TurnRow>("turns");
 
 export function memoryTurns(tables: MemoryTables): Turns {
   return {
@@ -268,7 +269,7 @@ export function memoryTurns(tables: MemoryTables): Turns {
 /** Returns the turns ascending by start. */
 function turnsOf(rows: Rows, ref: SessionRef): TurnRow[] {
   if (sessionRow(rows, ref) === undefined) return [];
-  return rows.of(TURNS, ref.session).toSorted((a, b) => a.start - b.start);
+  return rows.of(TURNS, ref).toSorted((a, b) => a.start - b.start);
 }
 
 function recordOf(row: TurnRow): TurnRecord {

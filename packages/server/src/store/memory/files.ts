@@ -29,16 +29,15 @@ import {
 import type { SessionRef } from "../refs.ts";
 import { checkCount, checkDuration, checkLimit } from "../rules/arguments.ts";
 import { requireSession, sessionRow } from "./session-rows.ts";
-import { type MemoryTables, type Rows, table } from "./tables.ts";
+import { type MemoryTables, type Rows, sessionTable } from "./tables.ts";
 
-interface UploadRow {
-  readonly session: string;
+interface UploadRow extends SessionRef {
   readonly upload: Upload;
   readonly attempt: number;
 }
 
-const UPLOADS = table<UploadRow>("uploads", "session");
-const CHUNKS = table<Uint8Array>("upload_chunks", "session");
+const UPLOADS = sessionTable<UploadRow>("uploads");
+const CHUNKS = sessionTable<Uint8Array>("upload_chunks");
 
 export function memoryUploads(tables: MemoryTables, env: Env): Uploads {
   return {
@@ -46,21 +45,21 @@ export function memoryUploads(tables: MemoryTables, env: Env): Uploads {
       tables.run((rows) => {
         const wanted = checkUpload(given);
         requireSession(rows, ref);
-        const there = rows.get(UPLOADS, ref.session, wanted.id);
+        const there = rows.get(UPLOADS, ref, wanted.id);
         if (there?.upload.isComplete === true) return "already";
         if (there !== undefined) removeChunks(rows, ref, there.upload);
         const attempt = (there?.attempt ?? 0) + 1;
         const createdAt = env.now();
         const upload = { ...wanted, size: 0, chunks: 0, isComplete: false, createdAt };
-        rows.put(UPLOADS, ref.session, wanted.id, { session: ref.session, upload, attempt });
-        const others = rows.of(UPLOADS, ref.session).reduce((sum, row) => sum + row.upload.size, 0);
+        put(rows, ref, upload, attempt);
+        const others = rows.of(UPLOADS, ref).reduce((sum, row) => sum + row.upload.size, 0);
         return { attempt, others };
       }),
     add: (ref, id, chunk) =>
       tables.run((rows) => {
         checkChunk(chunk);
         const { upload } = open(rows, ref, id, chunk.attempt);
-        rows.put(CHUNKS, ref.session, key(id, upload.chunks), new Uint8Array(chunk.bytes));
+        rows.put(CHUNKS, ref, key(id, upload.chunks), new Uint8Array(chunk.bytes));
         const size = upload.size + chunk.bytes.byteLength;
         put(rows, ref, { ...upload, size, chunks: upload.chunks + 1 }, chunk.attempt);
       }),
@@ -75,14 +74,14 @@ export function memoryUploads(tables: MemoryTables, env: Env): Uploads {
       tables.run((rows) => {
         checkCount(n, "n");
         if (find(rows, ref, id)?.upload.isComplete !== true) return null;
-        return rows.get(CHUNKS, ref.session, key(id, n)) ?? null;
+        return rows.get(CHUNKS, ref, key(id, n)) ?? null;
       }),
     remove: (ref, id) =>
       tables.run((rows) => {
         const row = find(rows, ref, id);
         if (row === undefined) return false;
         removeChunks(rows, ref, row.upload);
-        return rows.remove(UPLOADS, ref.session, id);
+        return rows.remove(UPLOADS, ref, id);
       }),
     prune: (query) =>
       tables.run((rows) => {
@@ -91,9 +90,9 @@ export function memoryUploads(tables: MemoryTables, env: Env): Uploads {
           .all(UPLOADS)
           .filter(({ upload }) => !upload.isComplete && upload.createdAt < before)
           .slice(0, checkLimit(query.limit, MAX_PRUNED));
-        for (const { session, upload } of old) {
-          removeChunks(rows, { session }, upload);
-          rows.remove(UPLOADS, session, upload.id);
+        for (const row of old) {
+          removeChunks(rows, row, row.upload);
+          rows.remove(UPLOADS, row, row.upload.id);
         }
         return old.length;
       }),
@@ -101,10 +100,10 @@ export function memoryUploads(tables: MemoryTables, env: Env): Uploads {
 }
 
 /** Removes the user's id. The upload stays, because it belongs to the session. */
-export function clearUploadAuthor(rows: Rows, session: string, user: string): void {
-  for (const row of rows.of(UPLOADS, session))
+export function clearUploadAuthor(rows: Rows, ref: SessionRef, user: string): void {
+  for (const row of rows.of(UPLOADS, ref))
     if (row.upload.by === user)
-      rows.put(UPLOADS, session, row.upload.id, { ...row, upload: { ...row.upload, by: null } });
+      rows.put(UPLOADS, ref, row.upload.id, { ...row, upload: { ...row.upload, by: null } });
 }
 
 function key(id: string, n: number): string {
@@ -112,7 +111,7 @@ function key(id: string, n: number): string {
 }
 
 function find(rows: Rows, ref: SessionRef, id: string): UploadRow | undefined {
-  return sessionRow(rows, ref) === undefined ? undefined : rows.get(UPLOADS, ref.session, id);
+  return sessionRow(rows, ref) === undefined ? undefined : rows.get(UPLOADS, ref, id);
 }
 
 function open(rows: Rows, ref: SessionRef, id: string, attempt: number): UploadRow {
@@ -122,13 +121,14 @@ function open(rows: Rows, ref: SessionRef, id: string, attempt: number): UploadR
   return row;
 }
 
-function put(rows: Rows, { session }: SessionRef, upload: Upload, attempt: number): Upload {
-  rows.put(UPLOADS, session, upload.id, { session, upload, attempt });
+function put(rows: Rows, { tenant, session }: SessionRef, upload: Upload, attempt: number): Upload {
+  const row = { tenant, session, upload, attempt };
+  rows.put(UPLOADS, row, upload.id, row);
   return upload;
 }
 
-function removeChunks(rows: Rows, { session }: Pick<SessionRef, "session">, { id, chunks }: Upload): void {
-  for (let n = 0; n < chunks; n++) rows.remove(CHUNKS, session, key(id, n));
+function removeChunks(rows: Rows, ref: SessionRef, { id, chunks }: Upload): void {
+  for (let n = 0; n < chunks; n++) rows.remove(CHUNKS, ref, key(id, n));
 }
 
 interface AttachmentRow {
@@ -137,7 +137,7 @@ interface AttachmentRow {
   readonly pieces: readonly TextChunk[];
 }
 
-const ATTACHMENTS = table<AttachmentRow>("attachments", "session");
+const ATTACHMENTS = sessionTable<AttachmentRow>("attachments");
 
 export function memoryAttachments(tables: MemoryTables, env: Env): Attachments {
   return {
@@ -145,10 +145,10 @@ export function memoryAttachments(tables: MemoryTables, env: Env): Attachments {
       tables.run((rows) => {
         const { text, ...rest } = checkAttachment(given);
         requireSession(rows, ref);
-        if (rows.get(ATTACHMENTS, ref.session, rest.id) !== undefined) return "already";
+        if (rows.get(ATTACHMENTS, ref, rest.id) !== undefined) return "already";
         const chars = text.reduce((sum, piece) => sum + piece.length, 0);
         const attachment = { ...rest, chars, pieces: text.length, addedAt: env.now() };
-        rows.put(ATTACHMENTS, ref.session, rest.id, {
+        rows.put(ATTACHMENTS, ref, rest.id, {
           n: rows.next("attachments"),
           attachment,
           pieces: locateText(text),
@@ -158,13 +158,13 @@ export function memoryAttachments(tables: MemoryTables, env: Env): Attachments {
     get: (ref, id) =>
       tables.run((rows) => {
         if (sessionRow(rows, ref) === undefined) return null;
-        return rows.get(ATTACHMENTS, ref.session, id)?.attachment ?? null;
+        return rows.get(ATTACHMENTS, ref, id)?.attachment ?? null;
       }),
     list: (ref, query) =>
       tables.run((rows) => {
         const limit = checkLimit(query.limit, MAX_LISTED);
         if (sessionRow(rows, ref) === undefined) return [];
-        const found = rows.of(ATTACHMENTS, ref.session).toSorted((a, b) => b.n - a.n);
+        const found = rows.of(ATTACHMENTS, ref).toSorted((a, b) => b.n - a.n);
         return found.slice(0, limit).map(({ attachment }) => attachment);
       }),
     pieces: (ref, id, range) =>
@@ -172,19 +172,19 @@ export function memoryAttachments(tables: MemoryTables, env: Env): Attachments {
         const from = checkCount(range.from, "from");
         const limit = checkLimit(range.limit, MAX_RANGE);
         if (sessionRow(rows, ref) === undefined) return [];
-        return rows.get(ATTACHMENTS, ref.session, id)?.pieces.slice(from, from + limit) ?? [];
+        return rows.get(ATTACHMENTS, ref, id)?.pieces.slice(from, from + limit) ?? [];
       }),
     pieceAt: (ref, id, given) =>
       tables.run((rows) => {
         const place = checkTextPosition(given);
-        const pieces = sessionRow(rows, ref) && rows.get(ATTACHMENTS, ref.session, id)?.pieces;
+        const pieces = sessionRow(rows, ref) && rows.get(ATTACHMENTS, ref, id)?.pieces;
         if (pieces === undefined || pieces.length === 0) return null;
         return pieces.findLast((piece) => isBeforeRange(piece, place))?.n ?? 0;
       }),
   };
 }
 
-const BLOBS = table<StoredBlob>("blobs", "session");
+const BLOBS = sessionTable<StoredBlob>("blobs");
 
 export function memoryBlobs(tables: MemoryTables): Blobs {
   return {
@@ -193,13 +193,13 @@ export function memoryBlobs(tables: MemoryTables): Blobs {
         const { id, body } = blob;
         const checked = checkBlob(blob);
         requireSession(rows, ref);
-        if (rows.get(BLOBS, ref.session, id) !== undefined) return "already";
-        rows.put(BLOBS, ref.session, id, { id, ...checked, body: new Uint8Array(body) });
+        if (rows.get(BLOBS, ref, id) !== undefined) return "already";
+        rows.put(BLOBS, ref, id, { id, ...checked, body: new Uint8Array(body) });
         return "stored";
       }),
     get: (ref, id) =>
       tables.run((rows) => {
-        const blob = sessionRow(rows, ref) === undefined ? undefined : rows.get(BLOBS, ref.session, id);
+        const blob = sessionRow(rows, ref) === undefined ? undefined : rows.get(BLOBS, ref, id);
         return blob ?? null;
       }),
     copy: (from, to, ids) =>
@@ -208,9 +208,9 @@ export function memoryBlobs(tables: MemoryTables): Blobs {
         requireSession(rows, from);
         requireSession(rows, to);
         const missing = rows
-          .of(BLOBS, from.session)
-          .filter(({ id }) => ids.includes(id) && rows.get(BLOBS, to.session, id) === undefined);
-        for (const blob of missing) rows.put(BLOBS, to.session, blob.id, blob);
+          .of(BLOBS, from)
+          .filter(({ id }) => ids.includes(id) && rows.get(BLOBS, to, id) === undefined);
+        for (const blob of missing) rows.put(BLOBS, to, blob.id, blob);
         return missing.length;
       }),
   };

@@ -8,36 +8,31 @@
 import type { Json } from "@turnstream/protocol";
 import type { FormDraft, Interaction, InteractionChange } from "../ports/interactions.ts";
 import type { SessionRef } from "../refs.ts";
-import { type Rows, table } from "./tables.ts";
+import { type Rows, sessionTable } from "./tables.ts";
 
-const INTERACTIONS = table<Interaction>("interactions", "session");
-const CHANGES = table<{ readonly id: string; readonly change: InteractionChange }>(
+const INTERACTIONS = sessionTable<Interaction>("interactions");
+const CHANGES = sessionTable<{ readonly id: string; readonly change: InteractionChange }>(
   "interaction_changes",
-  "session",
 );
 
-const SCHEMAS = table<string>("interaction_schemas", "session");
+const SCHEMAS = sessionTable<string>("interaction_schemas");
 
-export function putSchema(rows: Rows, { session, id }: Interaction, text: string | null): void {
-  if (text !== null) rows.put(SCHEMAS, session, id, text);
+export function putSchema(rows: Rows, row: Interaction, text: string | null): void {
+  if (text !== null) rows.put(SCHEMAS, row, row.id, text);
 }
 
-export function schemaOf(rows: Rows, { session, id }: Interaction): Json {
-  return JSON.parse(rows.get(SCHEMAS, session, id) ?? "null") as Json;
+export function schemaOf(rows: Rows, row: Interaction): Json {
+  return JSON.parse(rows.get(SCHEMAS, row, row.id) ?? "null") as Json;
 }
-export const DRAFTS = table<FormDraft>("form_drafts", "session");
+export const DRAFTS = sessionTable<FormDraft>("form_drafts");
 
 export function findInteraction(rows: Rows, ref: SessionRef, id: string): Interaction | undefined {
-  const row = rows.get(INTERACTIONS, ref.session, id);
-  return row?.tenant === ref.tenant ? row : undefined;
+  return rows.get(INTERACTIONS, ref, id);
 }
 
 /** Returns interactions in the order of their requests. */
 export function interactionsOf(rows: Rows, ref: SessionRef): Interaction[] {
-  return rows
-    .of(INTERACTIONS, ref.session)
-    .filter(({ tenant }) => tenant === ref.tenant)
-    .toSorted((a, b) => a.n - b.n);
+  return rows.of(INTERACTIONS, ref).toSorted((a, b) => a.n - b.n);
 }
 
 /** Returns the interactions of all sessions. */
@@ -46,13 +41,13 @@ export function allInteractions(rows: Rows): Interaction[] {
 }
 
 export function putInteraction(rows: Rows, row: Interaction): void {
-  rows.put(INTERACTIONS, row.session, row.id, row);
+  rows.put(INTERACTIONS, row, row.id, row);
 }
 
-export function changesOf(rows: Rows, { session, id }: Interaction): InteractionChange[] {
+export function changesOf(rows: Rows, of: Interaction): InteractionChange[] {
   return rows
-    .of(CHANGES, session)
-    .filter((row) => row.id === id)
+    .of(CHANGES, of)
+    .filter(({ id }) => id === of.id)
     .map(({ change }) => change)
     .toSorted((a, b) => a.version - b.version);
 }
@@ -67,16 +62,16 @@ export function putChange(
   const interaction = { ...row, status: change.status, version, changedAt: change.at };
   const noted = { ...change, version };
   putInteraction(rows, interaction);
-  rows.remove(DRAFTS, row.session, row.id);
-  rows.put(CHANGES, row.session, JSON.stringify([row.id, version]), { id: row.id, change: noted });
+  rows.remove(DRAFTS, row, row.id);
+  rows.put(CHANGES, row, JSON.stringify([row.id, version]), { id: row.id, change: noted });
   return { interaction, change: noted };
 }
 
 /** Removes the user's id from decisions. */
-export function clearDecisionAuthor(rows: Rows, session: string, user: string): void {
-  for (const row of rows.of(CHANGES, session)) {
+export function clearDecisionAuthor(rows: Rows, ref: SessionRef, user: string): void {
+  for (const row of rows.of(CHANGES, ref)) {
     if (row.change.by !== user) continue;
     const key = JSON.stringify([row.id, row.change.version]);
-    rows.put(CHANGES, session, key, { ...row, change: { ...row.change, by: null } });
+    rows.put(CHANGES, ref, key, { ...row, change: { ...row.change, by: null } });
   }
 }

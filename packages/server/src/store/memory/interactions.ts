@@ -41,7 +41,7 @@ import {
   schemaOf,
 } from "./interaction-rows.ts";
 import { requireSession, sessionRow } from "./session-rows.ts";
-import { type MemoryTables, type Rows, table } from "./tables.ts";
+import { type MemoryTables, type Rows, sessionTable } from "./tables.ts";
 import { copyJson } from "./tenants.ts";
 
 export function memoryInteractions(tables: MemoryTables, env: Env): Interactions {
@@ -159,12 +159,12 @@ interface AllowanceRow extends Allowance {
   readonly n: number;
 }
 
-const ALLOWANCES = table<AllowanceRow>("allowances", "session");
+const ALLOWANCES = sessionTable<AllowanceRow>("allowances");
 
 const keyOf = (agent: string, tool: string): string => JSON.stringify([agent, tool]);
 
 function ofTenant(rows: Rows, ref: SessionRef): AllowanceRow[] {
-  return sessionRow(rows, ref) === undefined ? [] : rows.of(ALLOWANCES, ref.session);
+  return sessionRow(rows, ref) === undefined ? [] : rows.of(ALLOWANCES, ref);
 }
 
 export function memoryAllowances(tables: MemoryTables, env: Env): Allowances {
@@ -175,10 +175,10 @@ export function memoryAllowances(tables: MemoryTables, env: Env): Allowances {
         requireSession(rows, ref);
         const { agent, tool, digest, by = null } = allowance;
         const key = keyOf(agent, tool);
-        const known = rows.get(ALLOWANCES, ref.session, key);
+        const known = rows.get(ALLOWANCES, ref, key);
         if (known?.digest === digest) return "already";
         const n = known?.n ?? rows.next("allowances");
-        rows.put(ALLOWANCES, ref.session, key, { agent, tool, digest, by, at: env.now(), n });
+        rows.put(ALLOWANCES, ref, key, { agent, tool, digest, by, at: env.now(), n });
         return "added";
       }),
     find: (ref, agent, tool) =>
@@ -197,8 +197,7 @@ export function memoryAllowances(tables: MemoryTables, env: Env): Allowances {
       ),
     remove: (ref, agent, tool) =>
       tables.run(
-        (rows) =>
-          sessionRow(rows, ref) !== undefined && rows.remove(ALLOWANCES, ref.session, keyOf(agent, tool)),
+        (rows) => sessionRow(rows, ref) !== undefined && rows.remove(ALLOWANCES, ref, keyOf(agent, tool)),
       ),
   };
 }
@@ -208,9 +207,9 @@ function allowanceOf({ n: _, ...allowance }: AllowanceRow): Allowance {
 }
 
 /** Removes the user's id. The allowance stays. */
-export function clearAllowanceAuthor(rows: Rows, session: string, user: string): void {
-  for (const row of rows.of(ALLOWANCES, session))
-    if (row.by === user) rows.put(ALLOWANCES, session, keyOf(row.agent, row.tool), { ...row, by: null });
+export function clearAllowanceAuthor(rows: Rows, ref: SessionRef, user: string): void {
+  for (const row of rows.of(ALLOWANCES, ref))
+    if (row.by === user) rows.put(ALLOWANCES, ref, keyOf(row.agent, row.tool), { ...row, by: null });
 }
 
 export function memoryFormDrafts(tables: MemoryTables, env: Env): FormDrafts {
@@ -221,16 +220,16 @@ export function memoryFormDrafts(tables: MemoryTables, env: Env): FormDrafts {
         requireSession(rows, ref);
         const row = findInteraction(rows, ref, interaction);
         if (row?.kind !== "form" || row.status !== "pending") return null;
-        const version = (rows.get(DRAFTS, ref.session, interaction)?.version ?? 0) + 1;
+        const version = (rows.get(DRAFTS, ref, interaction)?.version ?? 0) + 1;
         const draft: FormDraft = { values: JSON.parse(json) as Json, version, savedAt: env.now() };
-        rows.put(DRAFTS, ref.session, interaction, draft);
+        rows.put(DRAFTS, ref, interaction, draft);
         return draft;
       }),
     get: (ref, interaction) =>
       tables.run((rows) => {
         const row = findInteraction(rows, ref, interaction);
         if (row?.status !== "pending") return null;
-        return rows.get(DRAFTS, ref.session, interaction) ?? null;
+        return rows.get(DRAFTS, ref, interaction) ?? null;
       }),
   };
 }

@@ -7,7 +7,7 @@
 import { comparePositions, type Cursor, parseCursor, type Position } from "@turnstream/protocol";
 import type { OutboxRow } from "../ports/archive.ts";
 import type { SessionRef } from "../refs.ts";
-import { type Rows, table } from "./tables.ts";
+import { type Rows, sessionTable } from "./tables.ts";
 
 export interface StoredOutboxRow extends Omit<OutboxRow, "draft"> {
   readonly draft: string;
@@ -18,18 +18,18 @@ export interface StoredOutboxRow extends Omit<OutboxRow, "draft"> {
 }
 
 /** By key, within the session. */
-export const OUTBOX = table<StoredOutboxRow>("outbox", "session");
+export const OUTBOX = sessionTable<StoredOutboxRow>("outbox");
 
 /** Returns a session's rows in order, or none if the session belongs to another tenant. */
 export function outboxOf(rows: Rows, ref: SessionRef): StoredOutboxRow[] {
   return rows
-    .of(OUTBOX, ref.session)
+    .of(OUTBOX, ref)
     .filter((row) => row.tenant === ref.tenant)
     .toSorted((a, b) => a.id - b.id);
 }
 
 export function changeOutboxRow(rows: Rows, row: StoredOutboxRow, change: Partial<StoredOutboxRow>): void {
-  rows.put(OUTBOX, row.session, row.key, { ...row, ...change });
+  rows.put(OUTBOX, row, row.key, { ...row, ...change });
 }
 
 /** Makes rows due again that were delivered but not archived: all of them, or those at or before a position. */

@@ -16,7 +16,7 @@ import {
   type PaymentPage,
   type Payments,
 } from "../ports/payments.ts";
-import type { SessionRef } from "../refs.ts";
+import { type SessionRef, sessionKey } from "../refs.ts";
 import { checkCount, checkDuration } from "../rules/arguments.ts";
 import {
   checkFlagResolution,
@@ -29,7 +29,7 @@ import { checkAfterChange, nextCheck } from "../rules/payment-checks.ts";
 import { type PaymentInput, resolvePayment } from "../rules/payments.ts";
 import { findInteraction, putChange } from "./interaction-rows.ts";
 import { requireSession } from "./session-rows.ts";
-import { type MemoryTables, type Rows, table } from "./tables.ts";
+import { type MemoryTables, type Rows, sessionTable } from "./tables.ts";
 
 interface PaymentRow {
   readonly payment: Payment;
@@ -39,8 +39,8 @@ interface PaymentRow {
   readonly queriedAt: number | null;
 }
 
-const PAYMENTS = table<PaymentRow>("payments", "session");
-const CHANGES = table<{ readonly id: string; readonly change: PaymentChange }>("payment_changes", "session");
+const PAYMENTS = sessionTable<PaymentRow>("payments");
+const CHANGES = sessionTable<{ readonly id: string; readonly change: PaymentChange }>("payment_changes");
 
 const changeKey = (id: string, n: number) => JSON.stringify([id, n]);
 
@@ -81,19 +81,11 @@ export function memoryPayments(tables: MemoryTables, env: Env): Payments {
         (rows) => rows.all(PAYMENTS).find(({ payment }) => payment.orderNo === orderNo)?.payment ?? null,
       ),
 
-    list: ({ tenant, session }, page) =>
-      tables.run((rows) =>
-        paged(
-          rows.of(PAYMENTS, session).filter(({ payment }) => payment.tenant === tenant),
-          page,
-        ),
-      ),
+    list: (ref, page) => tables.run((rows) => paged(rows.of(PAYMENTS, ref), page)),
 
     changes: (ref, id) =>
       tables.run((rows) =>
-        find(rows, ref, id) === undefined
-          ? []
-          : changesOf(rows, ref.session, id).slice(0, MAX_PAYMENT_CHANGES),
+        find(rows, ref, id) === undefined ? [] : changesOf(rows, ref, id).slice(0, MAX_PAYMENT_CHANGES),
       ),
 
     flagged: (tenant, page) =>
@@ -157,21 +149,20 @@ export function memoryPayments(tables: MemoryTables, env: Env): Payments {
 }
 
 function put(rows: Rows, row: PaymentRow): void {
-  rows.put(PAYMENTS, row.payment.session, row.payment.id, row);
+  rows.put(PAYMENTS, row.payment, row.payment.id, row);
 }
 
-function find(rows: Rows, { tenant, session }: SessionRef, id: string): PaymentRow | undefined {
-  const row = rows.get(PAYMENTS, session, id);
-  return row?.payment.tenant === tenant ? row : undefined;
+function find(rows: Rows, ref: SessionRef, id: string): PaymentRow | undefined {
+  return rows.get(PAYMENTS, ref, id);
 }
 
 function inTenant(rows: Rows, tenant: string, id: string): PaymentRow | undefined {
   return rows.all(PAYMENTS).find(({ payment }) => payment.tenant === tenant && payment.id === id);
 }
 
-function changesOf(rows: Rows, session: string, id: string): PaymentChange[] {
+function changesOf(rows: Rows, ref: SessionRef, id: string): PaymentChange[] {
   return rows
-    .of(CHANGES, session)
+    .of(CHANGES, ref)
     .filter((row) => row.id === id)
     .map(({ change }) => change)
     .toSorted((a, b) => a.n - b.n);
@@ -201,7 +192,7 @@ function collides({ payment, tokenHash }: PaymentRow, ref: SessionRef, wanted: N
 function isSame({ payment, tokenHash }: PaymentRow, ref: SessionRef, wanted: NewPayment): boolean {
   const names = ["id", "orderNo", "amount", "currency", "provider"] as const;
   return (
-    payment.session === ref.session &&
+    sessionKey(payment) === sessionKey(ref) &&
     tokenHash === wanted.tokenHash &&
     names.every((name) => payment[name] === wanted[name])
   );
@@ -239,8 +230,8 @@ function newPayment(ref: SessionRef, wanted: NewPayment, n: number, now: number)
 
 function apply(rows: Rows, row: PaymentRow, input: PaymentInput, at: number): ApplyResult {
   const { payment } = row;
-  const { session, id } = payment;
-  const earlier = changesOf(rows, session, id);
+  const { id } = payment;
+  const earlier = changesOf(rows, payment, id);
   if ("event" in input && earlier.some((c) => c.provider === input.provider && c.event === input.event))
     return { outcome: "unchanged", payment };
   const resolution = resolvePayment({ ...payment, isOverdue: payment.expiresAt <= at }, input);
@@ -251,7 +242,7 @@ function apply(rows: Rows, row: PaymentRow, input: PaymentInput, at: number): Ap
   });
   const check = checkAfterChange(payment, changed, row.checkMs, at);
   put(rows, { ...row, ...check, payment: changed });
-  for (const change of recorded) rows.put(CHANGES, session, changeKey(id, change.n), { id, change });
+  for (const change of recorded) rows.put(CHANGES, payment, changeKey(id, change.n), { id, change });
   let interaction = findInteraction(rows, payment, id) as Interaction;
   const changes: InteractionChange[] = [];
   for (const { outcome, to: status, by } of recorded) {
@@ -266,8 +257,8 @@ function apply(rows: Rows, row: PaymentRow, input: PaymentInput, at: number): Ap
 }
 
 /** Removes the user's id from the changes of payments. */
-export function clearPaymentAuthor(rows: Rows, session: string, user: string): void {
-  for (const { id, change } of rows.of(CHANGES, session))
+export function clearPaymentAuthor(rows: Rows, ref: SessionRef, user: string): void {
+  for (const { id, change } of rows.of(CHANGES, ref))
     if (change.by === user)
-      rows.put(CHANGES, session, changeKey(id, change.n), { id, change: { ...change, by: null } });
+      rows.put(CHANGES, ref, changeKey(id, change.n), { id, change: { ...change, by: null } });
 }

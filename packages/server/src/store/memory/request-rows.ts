@@ -5,7 +5,7 @@
  * erasure must call `deleteRequestsOfSession` or `deleteRequestsOfUser`.
  */
 import type { RequestKey } from "../ports/access.ts";
-import type { Actor } from "../refs.ts";
+import type { Actor, SessionRef } from "../refs.ts";
 import { type Rows, table } from "./tables.ts";
 
 export interface RequestRow extends Actor, RequestKey {
@@ -28,10 +28,10 @@ export function deleteRequestsOfUser(rows: Rows, { tenant, user }: Actor): void 
   );
 }
 
-export function deleteRequestsOfSession(rows: Rows, session: string): void {
+export function deleteRequestsOfSession(rows: Rows, { tenant, session }: SessionRef): void {
   removeRequests(
     rows,
-    rows.all(REQUESTS).filter((row) => row.session === session),
+    rows.of(REQUESTS, tenant).filter((row) => row.session === session),
   );
 }
 

@@ -29,8 +29,8 @@ import {
   checkSessions,
   checkStop,
 } from "../rules/running.ts";
-import { compareText, EPOCHS, requireSession, sessionRow, SESSIONS } from "./session-rows.ts";
-import { type MemoryTables, type Rows, table } from "./tables.ts";
+import { compareText, EPOCHS, refOf, requireSession, sessionRow, SESSIONS } from "./session-rows.ts";
+import { type MemoryTables, type Rows, sessionTable, table } from "./tables.ts";
 
 /** JSON is stored as text; see `session-rows.ts`. */
 interface RunningRow extends Omit<RunningTurn, "user" | "message" | "options"> {
@@ -40,7 +40,7 @@ interface RunningRow extends Omit<RunningTurn, "user" | "message" | "options"> {
   readonly journaled: number;
 }
 
-const RUNNING = table<RunningRow>("running_turns", "session");
+const RUNNING = sessionTable<RunningRow>("running_turns");
 /** A session has at most one running turn, under this key. */
 const ONLY = "running";
 
@@ -99,7 +99,7 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
         return { receipt: "stopping", turn: row.turn };
       }),
     end: (ref, turn) =>
-      tables.run((rows) => running(rows, ref)?.turn === turn && rows.remove(RUNNING, ref.session, ONLY)),
+      tables.run((rows) => running(rows, ref)?.turn === turn && rows.remove(RUNNING, ref, ONLY)),
     unattempted: ({ olderThanMs, limit }) =>
       tables.run((rows) => {
         const before = env.now() - checkDuration(olderThanMs, "olderThanMs");
@@ -122,9 +122,9 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
     interrupted: (sessions) =>
       tables.run((rows) => {
         checkSessions(sessions);
-        return rows
-          .all(RUNNING)
-          .filter((row) => sessions.includes(row.session) && isInterrupted(rows, row, env.now()))
+        return sessions
+          .flatMap((ref) => running(rows, ref) ?? [])
+          .filter((row) => isInterrupted(rows, row, env.now()))
           .map(({ tenant, session, turn }) => ({ tenant, session, turn }));
       }),
     startable: ({ olderThanMs, limit }) =>
@@ -132,7 +132,7 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
         const before = env.now() - checkDuration(olderThanMs, "olderThanMs");
         return rows
           .all(SESSIONS)
-          .map(({ tenant, id }): SessionRef => ({ tenant, session: id }))
+          .map(refOf)
           .filter((ref) => running(rows, ref) === undefined)
           .flatMap((ref) => {
             const since = waitingSince(rows, ref);
@@ -147,18 +147,18 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
 
 /** True if the lease of the executor that made the last attempt has expired. An older epoch is of an earlier turn. */
 function isInterrupted(rows: Rows, row: RunningRow, now: number): boolean {
-  const epoch = rows.get(EPOCHS, row.session, String(requireSession(rows, row).epoch));
+  const epoch = rows.get(EPOCHS, row, String(requireSession(rows, row).epoch));
   if (epoch === undefined || epoch.at < row.startedAt) return false;
   const lease = rows.get(LEASES, "", epoch.by);
   return lease !== undefined && lease.until < now;
 }
 
 function running(rows: Rows, ref: SessionRef): RunningRow | undefined {
-  return sessionRow(rows, ref) === undefined ? undefined : rows.get(RUNNING, ref.session, ONLY);
+  return sessionRow(rows, ref) === undefined ? undefined : rows.get(RUNNING, ref, ONLY);
 }
 
 function put(rows: Rows, row: RunningRow): RunningRow {
-  rows.put(RUNNING, row.session, ONLY, row);
+  rows.put(RUNNING, row, ONLY, row);
   return row;
 }
 
@@ -169,8 +169,8 @@ function turnOf(rows: Rows, row: RunningRow): RunningTurn {
 }
 
 /** Removes the user's id from the message and from the stop request. */
-export function clearRunningTurnUser(rows: Rows, session: string, user: string): void {
-  const row = rows.get(RUNNING, session, ONLY);
+export function clearRunningTurnUser(rows: Rows, ref: SessionRef, user: string): void {
+  const row = rows.get(RUNNING, ref, ONLY);
   if (row === undefined) return;
   const message = row.message?.by === user ? { ...row.message, by: null } : row.message;
   const stop = row.stop?.by === user ? { ...row.stop, by: null } : row.stop;
@@ -186,7 +186,7 @@ interface JournalRow {
   readonly isRetained: boolean;
 }
 
-const JOURNAL = table<JournalRow>("turn_journal", "session");
+const JOURNAL = sessionTable<JournalRow>("turn_journal");
 
 export function memoryJournal(tables: MemoryTables): Journal {
   return {
@@ -196,9 +196,9 @@ export function memoryJournal(tables: MemoryTables): Journal {
         const { turn, key, epoch, isRetained = false } = entry;
         if (requireSession(rows, ref).epoch > epoch)
           throw new StoreError("FENCED", `session ${ref.session}, epoch ${epoch}`);
-        if (rows.get(JOURNAL, ref.session, rowKey(entry)) !== undefined) return "already";
+        if (rows.get(JOURNAL, ref, rowKey(entry)) !== undefined) return "already";
         const n = rows.next("turn_journal");
-        rows.put(JOURNAL, ref.session, rowKey(entry), { turn, key, n, value, isRetained });
+        rows.put(JOURNAL, ref, rowKey(entry), { turn, key, n, value, isRetained });
         return "written";
       }),
     read: (ref, turn) =>
@@ -217,7 +217,7 @@ export function memoryJournal(tables: MemoryTables): Journal {
     close: (ref, turn) =>
       tables.run((rows) => {
         const dropped = journalOf(rows, ref).filter((row) => row.turn === turn && !row.isRetained);
-        for (const row of dropped) rows.remove(JOURNAL, ref.session, rowKey(row));
+        for (const row of dropped) rows.remove(JOURNAL, ref, rowKey(row));
         return dropped.length;
       }),
   };
@@ -230,7 +230,7 @@ function rowKey({ turn, key }: { readonly turn: string; readonly key: string }):
 
 function journalOf(rows: Rows, ref: SessionRef): JournalRow[] {
   if (sessionRow(rows, ref) === undefined) return [];
-  return rows.of(JOURNAL, ref.session).toSorted((a, b) => a.n - b.n);
+  return rows.of(JOURNAL, ref).toSorted((a, b) => a.n - b.n);
 }
 
 /** Returns the number of the newest entry of a turn, or 0. */
@@ -318,7 +318,7 @@ interface WaitingRow {
   readonly options: string | null;
 }
 
-const WAITING = table<WaitingRow>("waiting_messages", "session");
+const WAITING = sessionTable<WaitingRow>("waiting_messages");
 
 export function memoryWaiting(tables: MemoryTables, env: Env): QueuedMessages {
   return {
@@ -327,10 +327,10 @@ export function memoryWaiting(tables: MemoryTables, env: Env): QueuedMessages {
         const { id, by } = checkMessage(message);
         const options = checkOptions(message.options);
         requireSession(rows, ref);
-        if (rows.get(WAITING, ref.session, id) !== undefined) return "already";
+        if (rows.get(WAITING, ref, id) !== undefined) return "already";
         const body = JSON.stringify(queuedMessageBody(message));
         const n = rows.next("waiting");
-        rows.put(WAITING, ref.session, id, { id, n, body, by, at: env.now(), options });
+        rows.put(WAITING, ref, id, { id, n, body, by, at: env.now(), options });
         return "added";
       }),
     remove: (ref, id) =>
@@ -361,7 +361,7 @@ function takeWaiting(
 function waitingOf(rows: Rows, ref: SessionRef): WaitingRow[] {
   if (sessionRow(rows, ref) === undefined) return [];
   return rows
-    .of(WAITING, ref.session)
+    .of(WAITING, ref)
     .filter(({ body }) => body !== null)
     .toSorted((a, b) => a.n - b.n);
 }
@@ -376,14 +376,14 @@ function messageOf({ id, body, by, at }: WaitingRow): UserMessage {
 }
 
 /** Removes the sender's id. */
-export function clearMessageAuthor(rows: Rows, session: string, user: string): void {
-  for (const row of rows.of(WAITING, session))
-    if (row.by === user) rows.put(WAITING, session, row.id, { ...row, by: null });
+export function clearMessageAuthor(rows: Rows, ref: SessionRef, user: string): void {
+  for (const row of rows.of(WAITING, ref))
+    if (row.by === user) rows.put(WAITING, ref, row.id, { ...row, by: null });
 }
 
 function settle(rows: Rows, ref: SessionRef, id: string): boolean {
-  const row = rows.get(WAITING, ref.session, id);
+  const row = rows.get(WAITING, ref, id);
   if (row === undefined || row.body === null) return false;
-  rows.put(WAITING, ref.session, id, { ...row, body: null, by: null, options: null });
+  rows.put(WAITING, ref, id, { ...row, body: null, by: null, options: null });
   return true;
 }

@@ -6,10 +6,10 @@
  * to the session and records the erasure in the same work. `compareText` sorts like PostgreSQL.
  */
 import { StoreError } from "../errors.ts";
-import type { SessionRef } from "../refs.ts";
-import type { EpochRecord, Session } from "../ports/sessions.ts";
+import { type SessionRef, sessionKey } from "../refs.ts";
+import type { EpochRecord, Erasure, Session } from "../ports/sessions.ts";
 import { deleteRequestsOfSession } from "./request-rows.ts";
-import { type Rows, table } from "./tables.ts";
+import { type Rows, sessionTable, table } from "./tables.ts";
 
 /**
  * JSON is stored as text, as in PostgreSQL. So a stored value can't be changed from outside, and undefined fields are
@@ -21,13 +21,13 @@ export interface SessionRow extends Session {
   readonly checkpoint: string | null;
 }
 
-export const SESSIONS = table<SessionRow>("sessions", "none");
-export const EPOCHS = table<EpochRecord>("session_epochs", "session");
-export const ERASURES = table<{ session: string; requestedAt: number }>("erasures", "none");
+export const SESSIONS = table<SessionRow>("sessions", "tenant");
+export const EPOCHS = sessionTable<EpochRecord>("session_epochs");
+/** By `sessionKey`. They outlive their tenant. */
+export const ERASURES = table<Erasure>("erasures", "none");
 
 export function sessionRow(rows: Rows, ref: SessionRef): SessionRow | undefined {
-  const row = rows.get(SESSIONS, "", ref.session);
-  return row?.tenant === ref.tenant ? row : undefined;
+  return rows.get(SESSIONS, ref.tenant, ref.session);
 }
 
 export function requireSession(rows: Rows, ref: SessionRef): SessionRow {
@@ -38,15 +38,20 @@ export function requireSession(rows: Rows, ref: SessionRef): SessionRow {
 
 export function changeSession(rows: Rows, row: SessionRow, change: Partial<SessionRow>): SessionRow {
   const changed = { ...row, ...change };
-  rows.put(SESSIONS, "", row.id, changed);
+  rows.put(SESSIONS, row.tenant, row.id, changed);
   return changed;
 }
 
-export function eraseSession(rows: Rows, id: string, now: number): void {
-  rows.remove(SESSIONS, "", id);
-  rows.removeOwned("session", id);
-  deleteRequestsOfSession(rows, id);
-  rows.put(ERASURES, "", id, { session: id, requestedAt: now });
+export function eraseSession(rows: Rows, { tenant, session }: SessionRef, now: number): void {
+  const ref = { tenant, session };
+  rows.remove(SESSIONS, tenant, session);
+  rows.removeOwned("session", ref);
+  deleteRequestsOfSession(rows, ref);
+  rows.put(ERASURES, "", sessionKey(ref), { ...ref, requestedAt: now });
+}
+
+export function refOf({ tenant, id }: Pick<Session, "tenant" | "id">): SessionRef {
+  return { tenant, session: id };
 }
 
 /** Compares texts by their bytes in UTF-8, like the collation "C". */

@@ -17,7 +17,7 @@ import {
   type Session,
   type Sessions,
 } from "../ports/sessions.ts";
-import type { Actor } from "../refs.ts";
+import { type Actor, sessionKey } from "../refs.ts";
 import {
   checkCount,
   checkDuration,
@@ -42,6 +42,7 @@ import {
   EPOCHS,
   eraseSession,
   ERASURES,
+  refOf,
   requireSession,
   sessionRow,
   type SessionRow,
@@ -56,8 +57,8 @@ export function memorySessions(tables: MemoryTables, env: Env): Sessions {
     get: (actor, id) => tables.run((rows) => sessionOrNull(owned(rows, actor, id))),
     byNumber: (actor, number) =>
       tables.run((rows) => {
-        const row = rows.all(SESSIONS).find((candidate) => candidate.number === number);
-        return sessionOrNull(row === undefined ? undefined : owned(rows, actor, row.id));
+        const row = rows.of(SESSIONS, actor.tenant).find((candidate) => candidate.number === number);
+        return sessionOrNull(row?.user === actor.user ? row : undefined);
       }),
     find: (ref) => tables.run((rows) => sessionOrNull(sessionRow(rows, ref))),
     list: (actor, page) => tables.run((rows) => list(rows, actor, page)),
@@ -75,15 +76,15 @@ export function memorySessions(tables: MemoryTables, env: Env): Sessions {
     remove: (ref) =>
       tables.run((rows) => {
         const row = sessionRow(rows, ref);
-        if (row !== undefined) eraseSession(rows, row.id, env.now());
+        if (row !== undefined) eraseSession(rows, ref, env.now());
         return row !== undefined;
       }),
     removeUser: (tenant, user) => tables.run((rows) => removeUser(rows, tenant, user, env.now())),
     removeExpired: (query) =>
       tables.run((rows) => {
-        const old = expired(rows, query, env.now());
-        for (const row of old) eraseSession(rows, row.id, env.now());
-        return old.map((row) => row.id).toSorted();
+        const old = expired(rows, query, env.now()).map(refOf);
+        for (const ref of old) eraseSession(rows, ref, env.now());
+        return old;
       }),
     pendingErasures: (limit, after) =>
       tables.run((rows) => {
@@ -94,17 +95,20 @@ export function memorySessions(tables: MemoryTables, env: Env): Sessions {
           .toSorted(oldestFirst)
           .slice(0, checkLimit(limit, MAX_BATCH));
       }),
-    erased: (session, { olderThanMs }) =>
+    erased: (ref, { olderThanMs }) =>
       tables.run((rows) => {
         const before = env.now() - checkDuration(olderThanMs, "olderThanMs");
-        const note = rows.get(ERASURES, "", session);
-        return note !== undefined && note.requestedAt <= before && rows.remove(ERASURES, "", session);
+        const key = sessionKey(ref);
+        const note = rows.get(ERASURES, "", key);
+        return note !== undefined && note.requestedAt <= before && rows.remove(ERASURES, "", key);
       }),
   };
 }
 
 function oldestFirst(a: Erasure, b: Erasure): number {
-  return a.requestedAt - b.requestedAt || compareText(a.session, b.session);
+  return (
+    a.requestedAt - b.requestedAt || compareText(a.tenant, b.tenant) || compareText(a.session, b.session)
+  );
 }
 
 function expired(rows: Rows, query: { olderThanMs: number; limit: number }, now: number): SessionRow[] {
@@ -117,16 +121,16 @@ function expired(rows: Rows, query: { olderThanMs: number; limit: number }, now:
 }
 
 function removeUser(rows: Rows, tenant: string, user: string, now: number): string[] {
-  const all = rows.all(SESSIONS).filter((row) => row.tenant === tenant);
+  const all = rows.of(SESSIONS, tenant);
   const removed = all.filter((row) => row.user === user);
-  for (const row of removed) eraseSession(rows, row.id, now);
-  for (const { id } of all) {
-    clearDecisionAuthor(rows, id, user);
-    clearPaymentAuthor(rows, id, user);
-    clearAllowanceAuthor(rows, id, user);
-    clearMessageAuthor(rows, id, user);
-    clearRunningTurnUser(rows, id, user);
-    clearUploadAuthor(rows, id, user);
+  for (const row of removed) eraseSession(rows, refOf(row), now);
+  for (const ref of all.map(refOf)) {
+    clearDecisionAuthor(rows, ref, user);
+    clearPaymentAuthor(rows, ref, user);
+    clearAllowanceAuthor(rows, ref, user);
+    clearMessageAuthor(rows, ref, user);
+    clearRunningTurnUser(rows, ref, user);
+    clearUploadAuthor(rows, ref, user);
   }
   removeMemories(rows, { tenant, user });
   deleteRequestsOfUser(rows, { tenant, user });
@@ -151,9 +155,10 @@ function create(rows: Rows, env: Env, actor: Actor, session: NewSession): Sessio
   const title = session.title === undefined ? null : checkText(session.title, "title");
   const epoch = firstEpoch(session.firstEpoch, env) - 1;
   const user = checkId(actor.user, "user id");
-  if (rows.get(ERASURES, "", id) !== undefined)
+  const ref = { tenant: actor.tenant, session: id };
+  if (rows.get(ERASURES, "", sessionKey(ref)) !== undefined)
     throw new StoreError("EXISTS", `session ${id} is still being erased`);
-  if (rows.get(SESSIONS, "", id) !== undefined) throw new StoreError("EXISTS", `session ${id}`);
+  if (sessionRow(rows, ref) !== undefined) throw new StoreError("EXISTS", `session ${id}`);
   if (rows.get(TENANTS, "", actor.tenant) === undefined)
     throw new StoreError("NOT_FOUND", `tenant ${actor.tenant}`);
   const now = env.now();
@@ -161,7 +166,7 @@ function create(rows: Rows, env: Env, actor: Actor, session: NewSession): Sessio
     id,
     tenant: actor.tenant,
     user,
-    number: rows.next("session number"),
+    number: nextNumber(rows, actor.tenant),
     title,
     epoch,
     archived: START_CURSOR,
@@ -173,8 +178,16 @@ function create(rows: Rows, env: Env, actor: Actor, session: NewSession): Sessio
     checkpoint: null,
     v: null,
   };
-  rows.put(SESSIONS, "", id, row);
+  rows.put(SESSIONS, actor.tenant, id, row);
   return sessionOf(row);
+}
+
+const COUNTERS = table<number>("session_counters", "tenant");
+
+function nextNumber(rows: Rows, tenant: string): number {
+  const number = (rows.get(COUNTERS, tenant, "") ?? 0) + 1;
+  rows.put(COUNTERS, tenant, "", number);
+  return number;
 }
 
 function newestFirst(a: PageEnd, b: PageEnd): number {
@@ -185,8 +198,8 @@ function list(rows: Rows, actor: Actor, page: { limit: number; before?: string }
   const limit = checkLimit(page.limit, MAX_PAGE);
   const end = page.before === undefined ? null : parsePageToken(page.before);
   const sorted = rows
-    .all(SESSIONS)
-    .filter((row) => row.tenant === actor.tenant && row.user === actor.user)
+    .of(SESSIONS, actor.tenant)
+    .filter((row) => row.user === actor.user)
     .filter((row) => end === null || newestFirst(end, pageEnd(row)) < 0)
     .toSorted((a, b) => newestFirst(pageEnd(a), pageEnd(b)));
   const sessions = sorted.slice(0, limit).map(sessionOf);
@@ -214,12 +227,12 @@ export function memoryEpochs(tables: MemoryTables, env: Env): Epochs {
           throw new StoreError("CONFLICT", `epoch of session ${ref.session}`);
         const epoch = Math.max(session.epoch, seen) + 1;
         changeSession(rows, session, { epoch });
-        rows.put(EPOCHS, ref.session, String(epoch), { epoch, by, reason, at: env.now() });
+        rows.put(EPOCHS, ref, String(epoch), { epoch, by, reason, at: env.now() });
         return { epoch, archived: session.archived };
       }),
     list: (ref, limit) =>
       tables.run((rows) =>
-        (sessionRow(rows, ref) === undefined ? [] : rows.of(EPOCHS, ref.session))
+        (sessionRow(rows, ref) === undefined ? [] : rows.of(EPOCHS, ref))
           .toSorted((a, b) => b.epoch - a.epoch)
           .slice(0, checkLimit(limit, MAX_PAGE)),
       ),

@@ -5,29 +5,38 @@
  * changed in place: put a new row.
  */
 
-/**
- * A table. Its rows are grouped by owner. The owner is the id of the session or tenant with which the rows are erased,
- * and "" for other rows.
- */
-export interface Table<_Row> {
+import { type SessionRef, sessionKey } from "../refs.ts";
+
+type OwnerKind = "session" | "tenant" | "none";
+
+/** The session or the id of the tenant with which rows are erased, and "" for other rows. */
+type Owner<Kind extends OwnerKind> = Kind extends "session" ? SessionRef : string;
+
+/** A table. Its rows are grouped by owner. */
+export interface Table<_Row, Kind extends OwnerKind = OwnerKind> {
   readonly name: string;
-  readonly owner: "session" | "tenant" | "none";
+  readonly owner: Kind;
 }
 
-export function table<Row>(name: string, owner: Table<Row>["owner"]): Table<Row> {
+export function table<Row>(name: string, owner: "tenant" | "none"): Table<Row, "tenant" | "none"> {
   return { name, owner };
+}
+
+/** A table whose rows are erased with their session. */
+export function sessionTable<Row>(name: string): Table<Row, "session"> {
+  return { name, owner: "session" };
 }
 
 /** The rows that one piece of work reads and changes. They have no defined order: sort what you return. */
 export interface Rows {
-  get<Row>(of: Table<Row>, owner: string, key: string): Row | undefined;
+  get<Row, Kind extends OwnerKind>(of: Table<Row, Kind>, owner: Owner<Kind>, key: string): Row | undefined;
   /** Returns all rows of one owner. */
-  of<Row>(of: Table<Row>, owner: string): Row[];
+  of<Row, Kind extends OwnerKind>(of: Table<Row, Kind>, owner: Owner<Kind>): Row[];
   all<Row>(of: Table<Row>): Row[];
-  put<Row>(of: Table<Row>, owner: string, key: string, row: Row): void;
-  remove<Row>(of: Table<Row>, owner: string, key: string): boolean;
+  put<Row, Kind extends OwnerKind>(of: Table<Row, Kind>, owner: Owner<Kind>, key: string, row: Row): void;
+  remove<Row, Kind extends OwnerKind>(of: Table<Row, Kind>, owner: Owner<Kind>, key: string): boolean;
   /** Removes the owner's rows from every table of that kind, like ON DELETE CASCADE. */
-  removeOwned(kind: "session" | "tenant", owner: string): void;
+  removeOwned<Kind extends "session" | "tenant">(kind: Kind, owner: Owner<Kind>): void;
   /** Returns 1, 2, 3 …. As with a PostgreSQL sequence, a failure does not give the number back. */
   next(sequence: string): number;
 }
@@ -62,12 +71,12 @@ class RowData implements Rows {
   readonly #sequences = new Map<string, number>();
   readonly #undo: (() => void)[] = [];
 
-  get<Row>(of: Table<Row>, owner: string, key: string): Row | undefined {
-    return this.#tables.get(of.name)?.byOwner.get(owner)?.get(key) as Row | undefined;
+  get<Row>(of: Table<Row>, owner: string | SessionRef, key: string): Row | undefined {
+    return this.#tables.get(of.name)?.byOwner.get(ownerKey(owner))?.get(key) as Row | undefined;
   }
 
-  of<Row>(of: Table<Row>, owner: string): Row[] {
-    return [...(this.#tables.get(of.name)?.byOwner.get(owner)?.values() ?? [])] as Row[];
+  of<Row>(of: Table<Row>, owner: string | SessionRef): Row[] {
+    return [...(this.#tables.get(of.name)?.byOwner.get(ownerKey(owner))?.values() ?? [])] as Row[];
   }
 
   all<Row>(of: Table<Row>): Row[] {
@@ -75,13 +84,13 @@ class RowData implements Rows {
     return [...byOwner.values()].flatMap((rows) => [...rows.values()]) as Row[];
   }
 
-  put<Row>(of: Table<Row>, owner: string, key: string, row: Row): void {
+  put<Row>(of: Table<Row>, owner: string | SessionRef, key: string, row: Row): void {
     const before = this.get(of, owner, key);
     this.#set(of, owner, key, row);
     this.#undo.push(() => this.#set(of, owner, key, before));
   }
 
-  remove<Row>(of: Table<Row>, owner: string, key: string): boolean {
+  remove<Row>(of: Table<Row>, owner: string | SessionRef, key: string): boolean {
     const before = this.get(of, owner, key);
     if (before === undefined) return false;
     this.#set(of, owner, key, undefined);
@@ -89,12 +98,13 @@ class RowData implements Rows {
     return true;
   }
 
-  removeOwned(kind: "session" | "tenant", owner: string): void {
+  removeOwned(kind: "session" | "tenant", owner: string | SessionRef): void {
+    const key = ownerKey(owner);
     for (const stored of this.#tables.values()) {
-      const rows = stored.byOwner.get(owner);
+      const rows = stored.byOwner.get(key);
       if (stored.owner !== kind || rows === undefined) continue;
-      stored.byOwner.delete(owner);
-      this.#undo.push(() => stored.byOwner.set(owner, rows));
+      stored.byOwner.delete(key);
+      this.#undo.push(() => stored.byOwner.set(key, rows));
     }
   }
 
@@ -137,7 +147,8 @@ class RowData implements Rows {
     while (this.#undo.length > mark) this.#undo.pop()?.();
   }
 
-  #set(of: Table<unknown>, owner: string, key: string, row: unknown): void {
+  #set(of: Table<unknown>, given: string | SessionRef, key: string, row: unknown): void {
+    const owner = ownerKey(given);
     let stored = this.#tables.get(of.name);
     if (stored === undefined) this.#tables.set(of.name, (stored = { owner: of.owner, byOwner: new Map() }));
     let rows = stored.byOwner.get(owner);
@@ -146,4 +157,8 @@ class RowData implements Rows {
     else rows.set(key, row);
     if (rows.size === 0) stored.byOwner.delete(owner);
   }
+}
+
+function ownerKey(owner: string | SessionRef): string {
+  return typeof owner === "string" ? owner : sessionKey(owner);
 }

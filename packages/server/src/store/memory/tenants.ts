@@ -11,7 +11,7 @@ import { StoreError } from "../errors.ts";
 import { type Agents, checkAgent, MAX_AGENTS, type RegisteredAgent, tooManyAgents } from "../ports/agents.ts";
 import type { Tenant, Tenants } from "../ports/sessions.ts";
 import { checkId, checkText } from "../rules/arguments.ts";
-import { compareText, eraseSession, SESSIONS } from "./session-rows.ts";
+import { compareText, eraseSession, refOf, SESSIONS } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 
 export const TENANTS = table<Tenant>("tenants", "none");
@@ -32,8 +32,8 @@ export function memoryTenants(tables: MemoryTables, env: Env): Tenants {
     get: (id) => tables.run((rows) => rows.get(TENANTS, "", id) ?? null),
     remove: (id) =>
       tables.run((rows) => {
-        const removed = rows.all(SESSIONS).filter((row) => row.tenant === id);
-        for (const row of removed) eraseSession(rows, row.id, env.now());
+        const removed = rows.of(SESSIONS, id);
+        for (const row of removed) eraseSession(rows, refOf(row), env.now());
         rows.removeOwned("tenant", id);
         rows.remove(TENANTS, "", id);
         return removed.map((row) => row.id).toSorted();

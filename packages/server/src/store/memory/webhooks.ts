@@ -30,7 +30,7 @@ import {
   webhookSecret,
 } from "../rules/webhooks.ts";
 import { sessionRow } from "./session-rows.ts";
-import { type MemoryTables, type Rows, table } from "./tables.ts";
+import { type MemoryTables, type Rows, sessionTable, table } from "./tables.ts";
 import { requireTenant } from "./tenants.ts";
 
 interface EndpointRow extends WebhookEndpoint {
@@ -48,7 +48,7 @@ interface DeliveryRow extends Omit<WebhookDelivery, "nextAttemptAt"> {
 }
 
 const ENDPOINTS = table<EndpointRow>("webhook_endpoints", "tenant");
-const DELIVERIES = table<DeliveryRow>("webhook_deliveries", "session");
+const DELIVERIES = sessionTable<DeliveryRow>("webhook_deliveries");
 
 export function memoryWebhooks(tables: MemoryTables, env: Env): Webhooks {
   return {
@@ -80,13 +80,13 @@ export function memoryWebhooks(tables: MemoryTables, env: Env): Webhooks {
     enqueue: (ref, event) =>
       tables.run((rows) => {
         const data = checkWebhookEvent(event);
-        const id = webhookMessageId(ref.session, event.key);
+        const id = webhookMessageId(ref, event.key);
         const session = sessionRow(rows, ref);
         if (session === undefined) return 0;
         const { user } = session;
         const added = endpointsOf(rows, ref.tenant)
           .filter(({ events }) => events.includes(event.type))
-          .filter((endpoint) => rows.get(DELIVERIES, ref.session, keyOf(endpoint.id, id)) === undefined);
+          .filter((endpoint) => rows.get(DELIVERIES, ref, keyOf(endpoint.id, id)) === undefined);
         const now = env.now();
         for (const endpoint of added)
           put(rows, {
@@ -192,12 +192,12 @@ const keyOf = (endpoint: string, id: string): string => JSON.stringify([endpoint
 const byDue = (a: DeliveryRow, b: DeliveryRow): number => a.nextAttemptAt - b.nextAttemptAt || a.n - b.n;
 
 function put(rows: Rows, row: DeliveryRow): DeliveryRow {
-  rows.put(DELIVERIES, row.session, keyOf(row.endpoint, row.id), row);
+  rows.put(DELIVERIES, row, keyOf(row.endpoint, row.id), row);
   return row;
 }
 
 function drop(rows: Rows, row: DeliveryRow): void {
-  rows.remove(DELIVERIES, row.session, keyOf(row.endpoint, row.id));
+  rows.remove(DELIVERIES, row, keyOf(row.endpoint, row.id));
 }
 
 function endpointsOf(rows: Rows, tenant: string): EndpointRow[] {

@@ -9,6 +9,7 @@
  */
 import type { Json } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
+import { isId } from "../../util/names.ts";
 import type { Actor } from "../refs.ts";
 
 export interface NewKnowledgeObject {
@@ -147,8 +148,8 @@ export interface Memories {
 
 /** The audit trail contains this id, so it must not be able to contain text of a user. */
 export function checkMemoryId(id: string): string {
-  if (/^[\w.:/-]{1,256}$/.test(id)) return id;
-  throw new StoreError("INVALID", "memory id must be 1 to 256 of A-Z a-z 0-9 _ . : / -");
+  if (isId(id) && /^[\w.:/-]+$/.test(id)) return id;
+  throw new StoreError("INVALID", "memory id must be 1 to 256 of A-Z a-z 0-9 _ . : / -, and not . or ..");
 }
 
 /** @returns the text as it can be stored */

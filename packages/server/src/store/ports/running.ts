@@ -85,7 +85,7 @@ export interface RunningTurns {
    * Returns the running turns of at most 1,000 sessions whose last attempt claimed the log for an executor whose lease
    * has expired since, by the store's clock. Another worker will continue them. In no order.
    */
-  interrupted(sessions: readonly string[]): Promise<(SessionRef & { readonly turn: string })[]>;
+  interrupted(sessions: readonly SessionRef[]): Promise<(SessionRef & { readonly turn: string })[]>;
   /**
    * Returns sessions in which a message has been queued that long and no turn is running. The longest queued come
    * first.

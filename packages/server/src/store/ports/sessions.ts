@@ -9,10 +9,11 @@ import type { Cursor } from "@turnstream/protocol";
 import type { Actor, SessionRef } from "../refs.ts";
 
 export interface Session {
+  /** Unique in the tenant. */
   readonly id: string;
   readonly tenant: string;
   readonly user: string;
-  /** The session as a number, for clients that use numbers. Unique and never reused. */
+  /** The session as a number, for clients that use numbers. Unique in the tenant and never reused. */
   readonly number: number;
   readonly title: string | null;
   /** The highest epoch ever issued; see `Epochs`. */
@@ -45,8 +46,7 @@ export interface SessionPage {
   readonly next: string | null;
 }
 
-export interface Erasure {
-  readonly session: string;
+export interface Erasure extends SessionRef {
   readonly requestedAt: number;
 }
 
@@ -59,8 +59,8 @@ export const MAX_BATCH = 1000;
 export interface Sessions {
   /**
    * Creates a session. The log must accept its id; see `util/names.ts`.
-   * @throws StoreError with EXISTS if the id is taken or still being erased, with NOT_FOUND without the tenant, with
-   *   INVALID if the log would refuse the id.
+   * @throws StoreError with EXISTS if the tenant has a session with this id, or is still erasing one, with NOT_FOUND
+   *   without the tenant, with INVALID if the log would refuse the id.
    */
   create(actor: Actor, session: NewSession): Promise<Session>;
   /** Returns a session of this user, or null. */
@@ -93,9 +93,9 @@ export interface Sessions {
   /**
    * For retention: erases sessions of any tenant that were not updated for that long, the oldest first. A session that
    * is updated or in use at the same time is skipped until the next call.
-   * @returns their ids
+   * @returns the erased sessions
    */
-  removeExpired(query: { readonly olderThanMs: number; readonly limit: number }): Promise<string[]>;
+  removeExpired(query: { readonly olderThanMs: number; readonly limit: number }): Promise<SessionRef[]>;
   /**
    * Returns erased sessions whose logs may still exist, the oldest first. `after` is the last entry of the previous
    * page.
@@ -106,7 +106,7 @@ export interface Sessions {
    * store's clock.
    * @returns false if it is younger, or there is none
    */
-  erased(session: string, query: { readonly olderThanMs: number }): Promise<boolean>;
+  erased(ref: SessionRef, query: { readonly olderThanMs: number }): Promise<boolean>;
 }
 
 /** A request for a new epoch. */
@@ -176,7 +176,7 @@ export interface Tenants {
   /**
    * Erases the tenant and everything that belongs to it. Each session leaves a pending erasure, as with
    * `sessions.remove`.
-   * @returns the erased sessions, so that their logs can be deleted
+   * @returns the ids of the erased sessions, so that their logs can be deleted
    */
   remove(id: string): Promise<string[]>;
 }

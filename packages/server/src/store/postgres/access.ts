@@ -254,12 +254,12 @@ export function postgresShares(db: Db, env: Env): Shares {
             : sql<Date | null>`${clockPlus(checkDuration(expiresInMs, "expiresInMs"))}`;
         const row = await tx
           .insertInto("shares")
-          .columns(["id", "session_id", "up_to_epoch", "up_to_seq", "owner_tenant", "owner", "expires_at"])
+          .columns(["id", "tenant_id", "session_id", "up_to_epoch", "up_to_seq", "owner", "expires_at"])
           .expression((eb) =>
             eb
               .selectFrom("sessions")
-              .select((of) => [of.val(id).as("id"), "sessions.id as of", "archived_epoch", "archived_seq"])
-              .select(["tenant_id", "user_id", expires.as("expires_at")])
+              .select((of) => [of.val(id).as("id"), "tenant_id", "sessions.id as of"])
+              .select(["archived_epoch", "archived_seq", "user_id", expires.as("expires_at")])
               .where("sessions.id", "=", session)
               .where("tenant_id", "=", actor.tenant)
               .where("user_id", "=", actor.user),
@@ -267,17 +267,15 @@ export function postgresShares(db: Db, env: Env): Shares {
           .returningAll()
           .executeTakeFirst();
         if (row === undefined) throw sessionNotFound({ tenant: actor.tenant, session });
-        return shareOf({ ...row, tenant_id: actor.tenant });
+        return shareOf(row);
       }),
     async revoke(actor, id) {
       const { numUpdatedRows } = await db
         .updateTable("shares")
-        .from("sessions")
         .set({ revoked_at: clock })
-        .whereRef("sessions.id", "=", "shares.session_id")
-        .where("shares.id", "=", id)
+        .where("id", "=", id)
         .where("tenant_id", "=", actor.tenant)
-        .where("user_id", "=", actor.user)
+        .where("owner", "=", actor.user)
         .where("revoked_at", "is", null)
         .executeTakeFirst();
       return numUpdatedRows === 1n;
@@ -288,9 +286,9 @@ export function postgresShares(db: Db, env: Env): Shares {
     },
     async list(actor, session) {
       const rows = await openShares(db)
+        .where("shares.tenant_id", "=", actor.tenant)
         .where("session_id", "=", session)
-        .where("tenant_id", "=", actor.tenant)
-        .where("user_id", "=", actor.user)
+        .where("owner", "=", actor.user)
         .orderBy("shares.created_at", "desc")
         .orderBy(bytewiseOrder("shares.id"), "desc")
         .limit(MAX_BATCH)
@@ -301,7 +299,7 @@ export function postgresShares(db: Db, env: Env): Shares {
       const limit = checkLimit(page.limit, MAX_PAGE);
       let query = openShares(db)
         .select("sessions.title")
-        .where("owner_tenant", "=", actor.tenant)
+        .where("shares.tenant_id", "=", actor.tenant)
         .where("owner", "=", actor.user)
         .orderBy("shares.created_at", "desc")
         .orderBy(bytewiseOrder("shares.id"), "desc")
@@ -336,8 +334,12 @@ export function postgresShares(db: Db, env: Env): Shares {
 function openShares(db: Db) {
   return db
     .selectFrom("shares")
-    .innerJoin("sessions", "sessions.id", "shares.session_id")
-    .select(["shares.id", "session_id", "tenant_id", "up_to_epoch", "up_to_seq"])
+    .innerJoin("sessions", (join) =>
+      join
+        .onRef("sessions.tenant_id", "=", "shares.tenant_id")
+        .onRef("sessions.id", "=", "shares.session_id"),
+    )
+    .select(["shares.id", "shares.tenant_id", "session_id", "up_to_epoch", "up_to_seq"])
     .select(["shares.created_at", "expires_at"])
     .where("revoked_at", "is", null)
     .where((eb) => eb.or([eb("expires_at", "is", null), eb("expires_at", ">", ago(0))]));
@@ -345,8 +347,8 @@ function openShares(db: Db) {
 
 type Row = Pick<
   Selectable<CoreTables["shares"]>,
-  "id" | "session_id" | "up_to_epoch" | "up_to_seq" | "created_at" | "expires_at"
-> & { readonly tenant_id: string };
+  "id" | "tenant_id" | "session_id" | "up_to_epoch" | "up_to_seq" | "created_at" | "expires_at"
+>;
 
 function shareOf(row: Row): Share {
   return {

@@ -12,11 +12,10 @@ import type { SessionRef } from "../refs.ts";
 import { checkAllowance } from "../rules/ledger-arguments.ts";
 import type { Db } from "./database.ts";
 import type { InteractionTables } from "./schema.ts";
-import { clock, lockSessionRow, inTransaction, requireSession } from "./session-row.ts";
+import { clock, lockSessionRow, inTransaction, ofSession, requireSession, rowOf } from "./session-row.ts";
 
 export function postgresAllowances(db: Db): Allowances {
-  const inSession = ({ tenant, session }: SessionRef) =>
-    db.selectFrom("allowances").selectAll().where("session_id", "=", session).where("tenant_id", "=", tenant);
+  const inSession = (ref: SessionRef) => ofSession(db.selectFrom("allowances"), ref).selectAll();
   return {
     async add(ref, allowance) {
       checkAllowance(allowance);
@@ -24,10 +23,10 @@ export function postgresAllowances(db: Db): Allowances {
       const { agent, tool, digest, by = null } = allowance;
       const { numInsertedOrUpdatedRows } = await db
         .insertInto("allowances")
-        .values({ session_id: ref.session, tenant_id: ref.tenant, agent, tool, digest, by_user: by })
+        .values({ ...rowOf(ref), agent, tool, digest, by_user: by })
         .onConflict((conflict) =>
           conflict
-            .columns(["session_id", "agent", "tool"])
+            .columns(["tenant_id", "session_id", "agent", "tool"])
             .doUpdateSet({ digest, by_user: by, given_at: clock })
             .where("allowances.digest", "<>", digest),
         )
@@ -42,10 +41,7 @@ export function postgresAllowances(db: Db): Allowances {
       return (await inSession(ref).orderBy("n").limit(MAX_BATCH).execute()).map(allowanceOf);
     },
     async remove(ref, agent, tool) {
-      const { numDeletedRows } = await db
-        .deleteFrom("allowances")
-        .where("session_id", "=", ref.session)
-        .where("tenant_id", "=", ref.tenant)
+      const { numDeletedRows } = await ofSession(db.deleteFrom("allowances"), ref)
         .where("agent", "=", agent)
         .where("tool", "=", tool)
         .executeTakeFirst();
@@ -66,11 +62,8 @@ export function postgresFormDrafts(db: Db): FormDrafts {
       return inTransaction(db, async (tx) => {
         await lockSessionRow(tx, ref);
         // A shared lock: a concurrent decision waits and then finds the draft, or this query finds the decision.
-        const form = await tx
-          .selectFrom("interactions")
+        const form = await ofSession(tx.selectFrom("interactions"), ref)
           .select("id")
-          .where("session_id", "=", ref.session)
-          .where("tenant_id", "=", ref.tenant)
           .where("id", "=", interaction)
           .where("kind", "=", "form")
           .where("status", "=", "pending")
@@ -79,9 +72,9 @@ export function postgresFormDrafts(db: Db): FormDrafts {
         if (form === undefined) return null;
         const row = await tx
           .insertInto("form_drafts")
-          .values({ session_id: ref.session, interaction_id: interaction, body, version: 1, saved_at: clock })
+          .values({ ...rowOf(ref), interaction_id: interaction, body, version: 1, saved_at: clock })
           .onConflict((conflict) =>
-            conflict.columns(["session_id", "interaction_id"]).doUpdateSet({
+            conflict.columns(["tenant_id", "session_id", "interaction_id"]).doUpdateSet({
               body,
               version: sql<number>`form_drafts.version + 1`,
               saved_at: clock,
@@ -97,11 +90,14 @@ export function postgresFormDrafts(db: Db): FormDrafts {
       const row = await db
         .selectFrom("form_drafts as d")
         .innerJoin("interactions as i", (join) =>
-          join.onRef("i.session_id", "=", "d.session_id").onRef("i.id", "=", "d.interaction_id"),
+          join
+            .onRef("i.tenant_id", "=", "d.tenant_id")
+            .onRef("i.session_id", "=", "d.session_id")
+            .onRef("i.id", "=", "d.interaction_id"),
         )
+        .where("d.tenant_id", "=", ref.tenant)
         .where("d.session_id", "=", ref.session)
         .where("d.interaction_id", "=", interaction)
-        .where("i.tenant_id", "=", ref.tenant)
         .where("i.status", "=", "pending")
         .selectAll("d")
         .executeTakeFirst();

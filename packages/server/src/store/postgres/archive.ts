@@ -20,7 +20,7 @@ import { checkBatch, type CheckedBatch } from "../rules/archive.ts";
 import { checkCount, checkLimit } from "../rules/arguments.ts";
 import type { Db } from "./database.ts";
 import { reopened } from "./outbox.ts";
-import { clock, inTransaction, belongsToTenant, lockSession, sessionNotFound } from "./session-row.ts";
+import { clock, inTransaction, lockSession, ofSession, sessionNotFound } from "./session-row.ts";
 
 export function postgresArchive(db: Db): Archive {
   return {
@@ -50,11 +50,8 @@ export function postgresArchive(db: Db): Archive {
       return inTransaction(db, (tx) => write(tx, ref, batch, checked));
     },
     async events(ref, { after, limit }) {
-      const rows = await db
-        .selectFrom("archived_events")
+      const rows = await ofSession(db.selectFrom("archived_events"), ref)
         .select("event")
-        .where("session_id", "=", ref.session)
-        .where(belongsToTenant(ref))
         .where("last_seq", ">", checkCount(after, "after"))
         .orderBy("last_seq")
         .limit(checkLimit(limit, MAX_BATCH))
@@ -86,13 +83,13 @@ function windowQuery(db: Db, ref: SessionRef, turns: number) {
     sql<TurnSnapshot[]>`coalesce((
       with newest as (
         select start_seq, snapshot from turns
-        where session_id = ${ref.session} order by start_seq desc limit ${limit}
+        where tenant_id = ${ref.tenant} and session_id = ${ref.session} order by start_seq desc limit ${limit}
       )
       select json_agg(snapshot order by start_seq) from (
         select start_seq, snapshot from newest
         union all
         select start_seq, snapshot from turns
-        where session_id = ${ref.session} and open
+        where tenant_id = ${ref.tenant} and session_id = ${ref.session} and open
           and start_seq < coalesce((select min(start_seq) from newest), 1e15::bigint)
       ) shown
     ), '[]'::json)`.as("turns"),
@@ -129,6 +126,7 @@ async function write(
       ...(batch.checkpoint === undefined ? {} : { checkpoint: JSON.stringify(batch.checkpoint) }),
     })
     .where("id", "=", ref.session)
+    .where("tenant_id", "=", ref.tenant)
     .execute();
   await settleOutbox(tx, ref, batch.delivered ?? [], to);
   return "written";
@@ -138,10 +136,8 @@ async function write(
 async function passed(tx: Db, ref: SessionRef, archived: Position, to: Position): Promise<boolean> {
   if (to.seq > archived.seq) return false;
   if (to.seq === 0) return to.epoch === 0;
-  const row = await tx
-    .selectFrom("archived_events")
+  const row = await ofSession(tx.selectFrom("archived_events"), ref)
     .select("epoch")
-    .where("session_id", "=", ref.session)
     .where("last_seq", ">=", to.seq)
     .orderBy("last_seq")
     .limit(1)
@@ -155,10 +151,8 @@ async function passed(tx: Db, ref: SessionRef, archived: Position, to: Position)
  */
 async function settleOutbox(tx: Db, ref: SessionRef, keys: readonly string[], to: Position): Promise<void> {
   if (keys.length > 0) {
-    await tx
-      .updateTable("outbox")
+    await ofSession(tx.updateTable("outbox"), ref)
       .set({ archived_at: clock, delivered_at: sql<Date>`coalesce(delivered_at, clock_timestamp())` })
-      .where("session_id", "=", ref.session)
       .where("key", "=", sql<string>`any(${[...keys]}::text[])`)
       .where("archived_at", "is", null)
       .execute();
@@ -179,8 +173,8 @@ async function insertEvents(
   { spans }: CheckedBatch,
 ): Promise<void> {
   await sql`
-    insert into archived_events (session_id, first_seq, last_seq, epoch, turn_id, type, at, event)
-    select ${ref.session}, * from unnest(
+    insert into archived_events (tenant_id, session_id, first_seq, last_seq, epoch, turn_id, type, at, event)
+    select ${ref.tenant}, ${ref.session}, * from unnest(
       ${spans.map((span) => span.first)}::bigint[],
       ${spans.map((span) => span.seq)}::bigint[],
       ${spans.map((span) => span.epoch)}::bigint[],
@@ -196,8 +190,8 @@ async function upsertTurns(tx: Db, ref: SessionRef, turns: readonly ArchivedTurn
   if (turns.length === 0) return 0;
   const snapshots = turns.map((turn) => turn.snapshot);
   const { rows } = await sql<{ added: boolean }>`
-    insert into turns (session_id, id, start_seq, end_seq, status, open, snapshot)
-    select ${ref.session}, * from unnest(
+    insert into turns (tenant_id, session_id, id, start_seq, end_seq, status, open, snapshot)
+    select ${ref.tenant}, ${ref.session}, * from unnest(
       ${snapshots.map((turn) => turn.id)}::text[],
       ${snapshots.map((turn) => turn.start)}::bigint[],
       ${snapshots.map((turn) => turn.end)}::bigint[],
@@ -205,7 +199,7 @@ async function upsertTurns(tx: Db, ref: SessionRef, turns: readonly ArchivedTurn
       ${turns.map((turn) => turn.open)}::boolean[],
       ${snapshots.map((turn) => JSON.stringify(turn))}::json[]
     )
-    on conflict (session_id, id) do update set
+    on conflict (tenant_id, session_id, id) do update set
       end_seq = excluded.end_seq, status = excluded.status, open = excluded.open, snapshot = excluded.snapshot
     returning (xmax = 0) as added`.execute(tx);
   return rows.filter((row) => row.added).length;
@@ -230,11 +224,14 @@ export function postgresTurns(db: Db): Turns {
 }
 
 function turnsOf(db: Db, ref: SessionRef) {
-  return db
-    .selectFrom("turns")
-    .select(["id", "start_seq", "end_seq", "status", "open", "snapshot"])
-    .where("session_id", "=", ref.session)
-    .where(belongsToTenant(ref));
+  return ofSession(db.selectFrom("turns"), ref).select([
+    "id",
+    "start_seq",
+    "end_seq",
+    "status",
+    "open",
+    "snapshot",
+  ]);
 }
 
 type Row = Awaited<ReturnType<ReturnType<typeof turnsOf>["execute"]>>[number];

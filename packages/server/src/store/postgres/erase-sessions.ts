@@ -4,15 +4,27 @@
  *
  * Invariant: every erased session leaves a row in `erasures`, in the same commit, until its log is deleted too.
  * Sessions are locked before they are deleted. Every column with a user id in the tables of a session must be in
- * `withTraceOf` and `unname`.
+ * `USER_COLUMNS`.
  */
 import { sql } from "kysely";
 import { checkDuration, checkLimit, checkTime } from "../rules/arguments.ts";
 import { type Erasure, MAX_BATCH } from "../ports/sessions.ts";
+import type { SessionRef } from "../refs.ts";
 import type { Db } from "./database.ts";
 import { deleteRequestsOfUser } from "./access.ts";
 import { removeMemories } from "./memories.ts";
 import { ago, bytewiseOrder, clock, inTransaction } from "./session-row.ts";
+
+/** Every column with a user id in the tables of a session. */
+const USER_COLUMNS = [
+  ["interaction_changes", "by_user"],
+  ["payment_changes", "by_user"],
+  ["allowances", "by_user"],
+  ["uploads", "by_user"],
+  ["waiting_messages", "by_user"],
+  ["running_turns", "message_by"],
+  ["running_turns", "stop_by"],
+] as const;
 
 /**
  * Erases all sessions of a tenant, or one of them.
@@ -27,10 +39,7 @@ export function eraseSessions(
     if (of.session !== undefined) found = found.where("id", "=", of.session);
     // Locked in the order of their ids, so that two erasures of the same sessions don't deadlock.
     const rows = await found.orderBy(bytewiseOrder("id")).forUpdate().execute();
-    return deleteAndNote(
-      tx,
-      rows.map(({ id }) => id),
-    );
+    return deleteAndNote(tx, of.tenant, rows);
   });
 }
 
@@ -48,10 +57,7 @@ export function eraseUser(db: Db, tenant: string, user: string): Promise<string[
       .forUpdate()
       .execute();
     const own = rows.filter((row) => row.user_id === user);
-    const removed = await deleteAndNote(
-      tx,
-      own.map(({ id }) => id),
-    );
+    const removed = await deleteAndNote(tx, tenant, own);
     await unname(tx, tenant, user);
     await removeMemories(tx, { tenant, user });
     await deleteRequestsOfUser(tx, { tenant, user });
@@ -65,82 +71,40 @@ function withTraceOf(tx: Db, tenant: string, user: string) {
     .selectFrom("sessions")
     .where("tenant_id", "=", tenant)
     .where("id", "in", (eb) =>
-      eb
-        .selectFrom("sessions as own")
-        .select("own.id")
-        .where("own.tenant_id", "=", tenant)
-        .where("own.user_id", "=", user)
-        .unionAll(eb.selectFrom("interaction_changes").select("session_id as id").where("by_user", "=", user))
-        .unionAll(eb.selectFrom("payment_changes").select("session_id as id").where("by_user", "=", user))
-        .unionAll(eb.selectFrom("allowances").select("session_id as id").where("by_user", "=", user))
-        .unionAll(eb.selectFrom("uploads").select("session_id as id").where("by_user", "=", user))
-        .unionAll(eb.selectFrom("waiting_messages").select("session_id as id").where("by_user", "=", user))
-        .unionAll(eb.selectFrom("running_turns").select("session_id as id").where("message_by", "=", user))
-        .unionAll(eb.selectFrom("running_turns").select("session_id as id").where("stop_by", "=", user)),
+      USER_COLUMNS.reduce(
+        (all, [name, column]) =>
+          all.unionAll(
+            eb
+              .selectFrom(name)
+              .select("session_id as id")
+              .where("tenant_id", "=", tenant)
+              .where(sql.ref<string>(column), "=", user),
+          ),
+        eb
+          .selectFrom("sessions as own")
+          .select("own.id")
+          .where("own.tenant_id", "=", tenant)
+          .where("own.user_id", "=", user),
+      ),
     );
 }
 
 async function unname(tx: Db, tenant: string, user: string): Promise<void> {
-  await tx
-    .updateTable("interaction_changes as c")
-    .from("interactions as i")
-    .set({ by_user: null })
-    .whereRef("i.session_id", "=", "c.session_id")
-    .whereRef("i.id", "=", "c.interaction_id")
-    .where("i.tenant_id", "=", tenant)
-    .where("c.by_user", "=", user)
-    .execute();
-  await tx
-    .updateTable("payment_changes as c")
-    .from("sessions as s")
-    .set({ by_user: null })
-    .whereRef("s.id", "=", "c.session_id")
-    .where("s.tenant_id", "=", tenant)
-    .where("c.by_user", "=", user)
-    .execute();
-  await tx
-    .updateTable("allowances")
-    .set({ by_user: null })
-    .where("tenant_id", "=", tenant)
-    .where("by_user", "=", user)
-    .execute();
-  await tx
-    .updateTable("waiting_messages as w")
-    .from("sessions as s")
-    .set({ by_user: null })
-    .whereRef("s.id", "=", "w.session_id")
-    .where("s.tenant_id", "=", tenant)
-    .where("w.by_user", "=", user)
-    .execute();
-  await tx
-    .updateTable("uploads as u")
-    .from("sessions as s")
-    .set({ by_user: null })
-    .whereRef("s.id", "=", "u.session_id")
-    .where("s.tenant_id", "=", tenant)
-    .where("u.by_user", "=", user)
-    .execute();
-  for (const column of ["message_by", "stop_by"] as const)
-    await tx
-      .updateTable("running_turns as r")
-      .from("sessions as s")
-      .set({ [column]: null })
-      .whereRef("s.id", "=", "r.session_id")
-      .where("s.tenant_id", "=", tenant)
-      .where(`r.${column}`, "=", user)
-      .execute();
+  for (const [name, column] of USER_COLUMNS)
+    await sql`update ${sql.table(name)} set ${sql.ref(column)} = null
+      where tenant_id = ${tenant} and ${sql.ref(column)} = ${user}`.execute(tx);
 }
 
 export async function eraseExpired(
   db: Db,
   query: { readonly olderThanMs: number; readonly limit: number },
-): Promise<string[]> {
+): Promise<SessionRef[]> {
   const olderThanMs = checkDuration(query.olderThanMs, "olderThanMs");
   const limit = checkLimit(query.limit, MAX_BATCH);
   return inTransaction(db, async (tx) => {
     const rows = await tx
       .selectFrom("sessions")
-      .select("id")
+      .select(["tenant_id", "id"])
       .where("updated_at", "<", ago(olderThanMs))
       .orderBy("updated_at")
       .orderBy(bytewiseOrder("id"))
@@ -149,30 +113,38 @@ export async function eraseExpired(
       // A locked session is in use, so skip it. A session that was updated meanwhile is compared with its new time.
       .skipLocked()
       .execute();
-    return deleteAndNote(
-      tx,
-      rows.map(({ id }) => id),
-    );
+    const erased: SessionRef[] = [];
+    for (const tenant of new Set(rows.map(({ tenant_id }) => tenant_id))) {
+      const ofTenant = rows.filter(({ tenant_id }) => tenant_id === tenant);
+      for (const session of await deleteAndNote(tx, tenant, ofTenant)) erased.push({ tenant, session });
+    }
+    return erased;
   });
 }
 
-/** Deletes the sessions and records their erasure. The caller must have locked them. */
-async function deleteAndNote(tx: Db, ids: readonly string[]): Promise<string[]> {
-  if (ids.length === 0) return [];
+/** Deletes sessions of a tenant and records their erasure. The caller must have locked them. */
+async function deleteAndNote(
+  tx: Db,
+  tenant: string,
+  sessions: readonly { readonly id: string }[],
+): Promise<string[]> {
+  if (sessions.length === 0) return [];
   // Deleting a long history takes long. With a timeout, each attempt would be cut off and the erasure would never
   // finish.
   await sql`select set_config('statement_timeout', '0', true)`.execute(tx);
+  const ids = sessions.map(({ id }) => id);
   const rows = await tx
     .with("gone", (qb) =>
       qb
         .deleteFrom("sessions")
-        .where("id", "=", sql<string>`any(${[...ids]}::text[])`)
-        .returning("id"),
+        .where("tenant_id", "=", tenant)
+        .where("id", "=", sql<string>`any(${ids}::text[])`)
+        .returning(["tenant_id", "id"]),
     )
     .insertInto("erasures")
-    .columns(["session_id"])
-    .expression((eb) => eb.selectFrom("gone").select("id"))
-    .onConflict((oc) => oc.column("session_id").doUpdateSet({ requested_at: clock }))
+    .columns(["tenant_id", "session_id"])
+    .expression((eb) => eb.selectFrom("gone").select(["tenant_id", "id"]))
+    .onConflict((oc) => oc.columns(["tenant_id", "session_id"]).doUpdateSet({ requested_at: clock }))
     .returning("session_id")
     .execute();
   return rows.map((row) => row.session_id).toSorted();
@@ -183,12 +155,19 @@ export async function pendingErasures(db: Db, limit: number, after?: Erasure): P
     .selectFrom("erasures")
     .selectAll()
     .orderBy("requested_at")
+    .orderBy(bytewiseOrder("tenant_id"))
     .orderBy(bytewiseOrder("session_id"))
     .limit(checkLimit(limit, MAX_BATCH));
   if (after !== undefined) {
-    const end = sql`(${new Date(checkTime(after.requestedAt, "requestedAt"))}::timestamptz, ${after.session})`;
-    query = query.where(sql<boolean>`(requested_at, ${bytewiseOrder("session_id")}) > ${end}`);
+    const { requestedAt, tenant, session } = after;
+    const end = sql`(${new Date(checkTime(requestedAt, "requestedAt"))}::timestamptz, ${tenant}, ${session})`;
+    const row = sql`(requested_at, ${bytewiseOrder("tenant_id")}, ${bytewiseOrder("session_id")})`;
+    query = query.where(sql<boolean>`${row} > ${end}`);
   }
   const rows = await query.execute();
-  return rows.map((row) => ({ session: row.session_id, requestedAt: row.requested_at }));
+  return rows.map((row) => ({
+    tenant: row.tenant_id,
+    session: row.session_id,
+    requestedAt: row.requested_at,
+  }));
 }

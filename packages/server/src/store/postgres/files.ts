@@ -2,7 +2,7 @@
  * `postgresUploads`, `postgresAttachments` and `postgresBlobs` implement the sub-ports for files on PostgreSQL.
  *
  * Invariant: upload chunks, text pieces and blobs are rows of their own, so reading a part never loads the rest. Only
- * the newest attempt changes an upload, until it is complete. Every read checks the tenant of the session.
+ * the newest attempt changes an upload, until it is complete. Every statement names the tenant and the session.
  */
 import { type Selectable, sql } from "kysely";
 import { StoreError } from "../errors.ts";
@@ -27,7 +27,15 @@ import type { SessionRef } from "../refs.ts";
 import { checkCount, checkDuration, checkLimit } from "../rules/arguments.ts";
 import type { Db } from "./database.ts";
 import type { FileTables } from "./schema.ts";
-import { ago, clock, lockSessionRow, inTransaction, belongsToTenant, requireSession } from "./session-row.ts";
+import {
+  ago,
+  clock,
+  lockSessionRow,
+  inTransaction,
+  ofSession,
+  requireSession,
+  rowOf,
+} from "./session-row.ts";
 
 export function postgresUploads(db: Db): Uploads {
   return {
@@ -37,10 +45,10 @@ export function postgresUploads(db: Db): Uploads {
         await lockSessionRow(tx, ref);
         const row = await tx
           .insertInto("uploads")
-          .values({ session_id: ref.session, id, name, media_type: mediaType, by_user: by })
+          .values({ ...rowOf(ref), id, name, media_type: mediaType, by_user: by })
           .onConflict((oc) =>
             oc
-              .columns(["session_id", "id"])
+              .columns(["tenant_id", "session_id", "id"])
               .doUpdateSet({
                 name,
                 media_type: mediaType,
@@ -55,16 +63,14 @@ export function postgresUploads(db: Db): Uploads {
           .returning("attempt")
           .executeTakeFirst();
         if (row === undefined) return "already";
-        const of = { session_id: ref.session, upload_id: id };
+        const of = { ...rowOf(ref), upload_id: id };
         if (row.attempt > 1)
           await tx
             .deleteFrom("upload_chunks")
             .where((eb) => eb.and(of))
             .execute();
-        const { others } = await tx
-          .selectFrom("uploads")
+        const { others } = await ofSession(tx.selectFrom("uploads"), ref)
           .select(sql<number>`coalesce(sum(size), 0)::bigint`.as("others"))
-          .where("session_id", "=", ref.session)
           .executeTakeFirstOrThrow();
         return { attempt: row.attempt, others };
       }),
@@ -81,7 +87,7 @@ export function postgresUploads(db: Db): Uploads {
         const n = row.chunks - 1;
         await tx
           .insertInto("upload_chunks")
-          .values({ session_id: ref.session, upload_id: id, n, bytes: chunk.bytes })
+          .values({ ...rowOf(ref), upload_id: id, n, bytes: chunk.bytes })
           .execute();
       }),
     complete: (ref, id, attempt) =>
@@ -96,12 +102,9 @@ export function postgresUploads(db: Db): Uploads {
         return uploadOf(row);
       }),
     async get(ref, id) {
-      const row = await db
-        .selectFrom("uploads")
+      const row = await ofSession(db.selectFrom("uploads"), ref)
         .selectAll()
-        .where("session_id", "=", ref.session)
         .where("id", "=", id)
-        .where(belongsToTenant(ref))
         .executeTakeFirst();
       return row === undefined ? null : uploadOf(row);
     },
@@ -110,23 +113,23 @@ export function postgresUploads(db: Db): Uploads {
       const row = await db
         .selectFrom("upload_chunks as c")
         .innerJoin("uploads as u", (join) =>
-          join.onRef("u.session_id", "=", "c.session_id").onRef("u.id", "=", "c.upload_id"),
+          join
+            .onRef("u.tenant_id", "=", "c.tenant_id")
+            .onRef("u.session_id", "=", "c.session_id")
+            .onRef("u.id", "=", "c.upload_id"),
         )
         .select("c.bytes")
+        .where("c.tenant_id", "=", ref.tenant)
         .where("c.session_id", "=", ref.session)
         .where("c.upload_id", "=", id)
         .where("c.n", "=", sql<number>`${n}::bigint`)
         .where("u.complete", "=", true)
-        .where(belongsToTenant(ref))
         .executeTakeFirst();
       return row === undefined ? null : new Uint8Array(row.bytes);
     },
     async remove(ref, id) {
-      const { numDeletedRows } = await db
-        .deleteFrom("uploads")
-        .where("session_id", "=", ref.session)
+      const { numDeletedRows } = await ofSession(db.deleteFrom("uploads"), ref)
         .where("id", "=", id)
-        .where(belongsToTenant(ref))
         .executeTakeFirst();
       return numDeletedRows === 1n;
     },
@@ -135,8 +138,8 @@ export function postgresUploads(db: Db): Uploads {
       const limit = checkLimit(query.limit, MAX_PRUNED);
       const { numDeletedRows } = await db
         .deleteFrom("uploads")
-        .where(sql<boolean>`(session_id, id) in (
-          select session_id, id from uploads
+        .where(sql<boolean>`(tenant_id, session_id, id) in (
+          select tenant_id, session_id, id from uploads
           where not complete and created_at < ${ago(olderThanMs)}
           order by created_at limit ${limit} for update skip locked)`)
         .executeTakeFirst();
@@ -147,19 +150,15 @@ export function postgresUploads(db: Db): Uploads {
 
 /** Updates an incomplete upload of this attempt. */
 function change(tx: Db, ref: SessionRef, id: string, attempt: number) {
-  return tx
-    .updateTable("uploads")
-    .where("session_id", "=", ref.session)
+  return ofSession(tx.updateTable("uploads"), ref)
     .where("id", "=", id)
     .where("attempt", "=", sql<number>`${attempt}::bigint`)
     .where("complete", "=", false);
 }
 
 async function whyNot(tx: Db, ref: SessionRef, id: string): Promise<StoreError> {
-  const row = await tx
-    .selectFrom("uploads")
+  const row = await ofSession(tx.selectFrom("uploads"), ref)
     .select("id")
-    .where("session_id", "=", ref.session)
     .where("id", "=", id)
     .executeTakeFirst();
   return row === undefined ? new StoreError("NOT_FOUND", `upload ${id}`) : uploadSuperseded(id);
@@ -192,7 +191,7 @@ export function postgresAttachments(db: Db): Attachments {
         const { numInsertedOrUpdatedRows } = await tx
           .insertInto("attachments")
           .values({
-            session_id: ref.session,
+            ...rowOf(ref),
             id,
             turn,
             name,
@@ -203,7 +202,7 @@ export function postgresAttachments(db: Db): Attachments {
             pieces: text.length,
             is_cut: isCut,
           })
-          .onConflict((oc) => oc.columns(["session_id", "id"]).doNothing())
+          .onConflict((oc) => oc.columns(["tenant_id", "session_id", "id"]).doNothing())
           .executeTakeFirst();
         if (numInsertedOrUpdatedRows !== 1n) return "already";
         const pieces = locateText(text);
@@ -211,27 +210,21 @@ export function postgresAttachments(db: Db): Attachments {
           const batch = pieces.slice(from, from + BATCH);
           await tx
             .insertInto("attachment_pieces")
-            .values(batch.map((piece) => ({ session_id: ref.session, attachment_id: id, ...piece })))
+            .values(batch.map((piece) => ({ ...rowOf(ref), attachment_id: id, ...piece })))
             .execute();
         }
         return "added";
       }),
     async get(ref, id) {
-      const row = await db
-        .selectFrom("attachments")
+      const row = await ofSession(db.selectFrom("attachments"), ref)
         .selectAll()
-        .where("session_id", "=", ref.session)
         .where("id", "=", id)
-        .where(belongsToTenant(ref))
         .executeTakeFirst();
       return row === undefined ? null : attachmentOf(row);
     },
     async list(ref, query) {
-      const rows = await db
-        .selectFrom("attachments")
+      const rows = await ofSession(db.selectFrom("attachments"), ref)
         .selectAll()
-        .where("session_id", "=", ref.session)
-        .where(belongsToTenant(ref))
         .orderBy("n", "desc")
         .limit(checkLimit(query.limit, MAX_LISTED))
         .execute();
@@ -240,14 +233,11 @@ export function postgresAttachments(db: Db): Attachments {
     async pieces(ref, id, range) {
       const from = checkCount(range.from, "from");
       const limit = checkLimit(range.limit, MAX_RANGE);
-      return db
-        .selectFrom("attachment_pieces")
+      return ofSession(db.selectFrom("attachment_pieces"), ref)
         .select(["n", "at", "line", "text"])
-        .where("session_id", "=", ref.session)
         .where("attachment_id", "=", id)
         .where("n", ">=", sql<number>`${from}::bigint`)
         .where("n", "<", sql<number>`${from + limit}::bigint`)
-        .where(belongsToTenant(ref))
         .orderBy("n")
         .execute();
     },
@@ -257,13 +247,10 @@ export function postgresAttachments(db: Db): Attachments {
         "char" in place
           ? sql<boolean>`at <= ${place.char}::bigint`
           : sql<boolean>`line < ${place.line}::bigint`;
-      const row = await db
-        .selectFrom("attachment_pieces")
+      const row = await ofSession(db.selectFrom("attachment_pieces"), ref)
         .select("n")
-        .where("session_id", "=", ref.session)
         .where("attachment_id", "=", id)
         .where((eb) => eb.or([isBefore, eb("n", "=", 0)]))
-        .where(belongsToTenant(ref))
         .orderBy("n", "desc")
         .limit(1)
         .executeTakeFirst();
@@ -287,24 +274,21 @@ export function postgresBlobs(db: Db): Blobs {
       const { numInsertedOrUpdatedRows } = await db
         .insertInto("blobs")
         .values({
-          session_id: ref.session,
+          ...rowOf(ref),
           id: blob.id,
           media_type: mediaType,
           name,
           size: blob.body.byteLength,
           body: blob.body,
         })
-        .onConflict((oc) => oc.columns(["session_id", "id"]).doNothing())
+        .onConflict((oc) => oc.columns(["tenant_id", "session_id", "id"]).doNothing())
         .executeTakeFirst();
       return numInsertedOrUpdatedRows === 1n ? "stored" : "already";
     },
     async get(ref, id) {
-      const row = await db
-        .selectFrom("blobs")
+      const row = await ofSession(db.selectFrom("blobs"), ref)
         .select(["media_type", "name", "body"])
-        .where("session_id", "=", ref.session)
         .where("id", "=", id)
-        .where(belongsToTenant(ref))
         .executeTakeFirst();
       if (row === undefined) return null;
       const named = row.name === null ? {} : { name: row.name };
@@ -317,11 +301,11 @@ export function postgresBlobs(db: Db): Blobs {
         await requireSession(tx, to);
         const { numInsertedOrUpdatedRows } = await tx
           .insertInto("blobs")
-          .columns(["session_id", "id", "media_type", "name", "size", "body"])
+          .columns(["tenant_id", "session_id", "id", "media_type", "name", "size", "body"])
           .expression((eb) =>
-            eb
-              .selectFrom("blobs")
+            ofSession(eb.selectFrom("blobs"), from)
               .select((of) => [
+                "tenant_id",
                 of.val(to.session).as("session_id"),
                 "id",
                 "media_type",
@@ -329,10 +313,9 @@ export function postgresBlobs(db: Db): Blobs {
                 "size",
                 "body",
               ])
-              .where("session_id", "=", from.session)
               .where("id", "=", sql<string>`any(${[...ids]}::text[])`),
           )
-          .onConflict((oc) => oc.columns(["session_id", "id"]).doNothing())
+          .onConflict((oc) => oc.columns(["tenant_id", "session_id", "id"]).doNothing())
           .executeTakeFirst();
         return Number(numInsertedOrUpdatedRows ?? 0n);
       }),

@@ -29,7 +29,7 @@ import {
 import { checkPage, checkRequest, checkTransition, schemaText } from "../rules/ledger-arguments.ts";
 import type { Database, Db } from "./database.ts";
 import type { LedgerTables } from "./schema-ledger.ts";
-import { ago, clock, clockPlus, inTransaction, requireSession } from "./session-row.ts";
+import { ago, clock, clockPlus, inTransaction, ofSession, requireSession, rowOf } from "./session-row.ts";
 
 /** Not `ago(0)`: after waiting for a concurrent change of the row, the clock must be read again. */
 const moment = sql<number>`clock_timestamp()`;
@@ -38,11 +38,7 @@ const moment = sql<number>`clock_timestamp()`;
 const ATTEMPTS = 3;
 
 export function postgresInteractions(db: Db): Interactions {
-  const inSession = ({ tenant, session }: SessionRef) =>
-    db
-      .selectFrom("interactions")
-      .where("interactions.session_id", "=", session)
-      .where("interactions.tenant_id", "=", tenant);
+  const inSession = (ref: SessionRef) => ofSession(db.selectFrom("interactions"), ref);
   return {
     async request(ref, request) {
       checkRequest(request);
@@ -82,14 +78,9 @@ export function postgresInteractions(db: Db): Interactions {
     },
 
     async schema(ref, id) {
-      const row = await inSession(ref)
-        .innerJoin("interaction_schemas as s", (join) =>
-          join
-            .onRef("s.session_id", "=", "interactions.session_id")
-            .onRef("s.interaction_id", "=", "interactions.id"),
-        )
-        .where("interactions.id", "=", id)
-        .select("s.schema")
+      const row = await ofSession(db.selectFrom("interaction_schemas"), ref)
+        .where("interaction_id", "=", id)
+        .select("schema")
         .executeTakeFirst();
       return row?.schema ?? null;
     },
@@ -121,16 +112,10 @@ export function postgresInteractions(db: Db): Interactions {
     },
 
     async changes(ref, id) {
-      const rows = await db
-        .selectFrom("interaction_changes as c")
-        .innerJoin("interactions as i", (join) =>
-          join.onRef("i.session_id", "=", "c.session_id").onRef("i.id", "=", "c.interaction_id"),
-        )
-        .where("c.session_id", "=", ref.session)
-        .where("c.interaction_id", "=", id)
-        .where("i.tenant_id", "=", ref.tenant)
-        .selectAll("c")
-        .orderBy("c.version")
+      const rows = await ofSession(db.selectFrom("interaction_changes"), ref)
+        .where("interaction_id", "=", id)
+        .selectAll()
+        .orderBy("version")
         .execute();
       return rows.map(changeOf);
     },
@@ -141,8 +126,7 @@ async function insert(db: Db, ref: SessionRef, request: InteractionRequest) {
   const made = await db
     .insertInto("interactions")
     .values({
-      session_id: ref.session,
-      tenant_id: ref.tenant,
+      ...rowOf(ref),
       id: request.id,
       kind: request.kind,
       key: request.key ?? request.id,
@@ -162,17 +146,13 @@ async function insert(db: Db, ref: SessionRef, request: InteractionRequest) {
   if (made !== undefined && schema !== null)
     await db
       .insertInto("interaction_schemas")
-      .values({ session_id: ref.session, interaction_id: request.id, schema })
+      .values({ ...rowOf(ref), interaction_id: request.id, schema })
       .execute();
   return made;
 }
 
 async function dropDraft(db: Db, ref: SessionRef, id: string): Promise<void> {
-  await db
-    .deleteFrom("form_drafts")
-    .where("session_id", "=", ref.session)
-    .where("interaction_id", "=", id)
-    .execute();
+  await ofSession(db.deleteFrom("form_drafts"), ref).where("interaction_id", "=", id).execute();
 }
 
 async function win(db: Db, ref: SessionRef, transition: TransitionRequest): Promise<TransitionResult | null> {
@@ -189,11 +169,8 @@ async function win(db: Db, ref: SessionRef, transition: TransitionRequest): Prom
         .forKeyShare(),
     )
     .with("won", (with_) =>
-      with_
-        .updateTable("interactions")
+      ofSession(with_.updateTable("interactions"), ref)
         .set((eb) => ({ status: transition.to, version: eb("version", "+", 1), changed_at: clock }))
-        .where("session_id", "=", ref.session)
-        .where("tenant_id", "=", ref.tenant)
         .where("id", "=", transition.id)
         .where(sql<SqlBool>`exists (select from held)`)
         .where((eb) => mayBecome(eb, transition))
@@ -202,11 +179,21 @@ async function win(db: Db, ref: SessionRef, transition: TransitionRequest): Prom
     .with("noted", (with_) =>
       with_
         .insertInto("interaction_changes")
-        .columns(["session_id", "interaction_id", "version", "status", "by_user", "reason", "body", "at"])
+        .columns([
+          "tenant_id",
+          "session_id",
+          "interaction_id",
+          "version",
+          "status",
+          "by_user",
+          "reason",
+          "body",
+          "at",
+        ])
         .expression((eb) =>
           eb
             .selectFrom("won")
-            .select(["session_id", "id", "version", "status"])
+            .select(["tenant_id", "session_id", "id", "version", "status"])
             .select([
               sql<string | null>`${transition.by ?? null}::text`.as("by_user"),
               sql<string | null>`${reason}::json`.as("reason"),
@@ -261,12 +248,9 @@ async function lose(
   transition: TransitionRequest,
   last: boolean,
 ): Promise<TransitionResult | null> {
-  const row = await db
-    .selectFrom("interactions")
+  const row = await ofSession(db.selectFrom("interactions"), ref)
     .selectAll()
     .select(sql<number>`clock_timestamp()`.as("now"))
-    .where("session_id", "=", ref.session)
-    .where("tenant_id", "=", ref.tenant)
     .where("id", "=", transition.id)
     .executeTakeFirst();
   if (row === undefined) throw new StoreError("NOT_FOUND", "interaction");
@@ -274,10 +258,8 @@ async function lose(
   const current = interactionOf(row);
   const why = transitionError(current, transition, row.now);
   if (why === null && !last) return null;
-  const change = await db
-    .selectFrom("interaction_changes")
+  const change = await ofSession(db.selectFrom("interaction_changes"), ref)
     .selectAll()
-    .where("session_id", "=", ref.session)
     .where("interaction_id", "=", transition.id)
     .where("version", "=", current.version)
     .executeTakeFirst();

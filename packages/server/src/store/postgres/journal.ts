@@ -13,22 +13,10 @@ import type { SessionRef } from "../refs.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
 import { checkJournalEntry, checkRetainedTurns } from "../rules/running.ts";
 import type { Database, Db } from "./database.ts";
-import {
-  ago,
-  bytewiseOrder,
-  clockPlus,
-  withSessionLock,
-  belongsToTenant,
-  sessionNotFound,
-} from "./session-row.ts";
+import { ago, bytewiseOrder, clockPlus, withSessionLock, ofSession, sessionNotFound } from "./session-row.ts";
 
 export function postgresJournal(db: Db): Journal {
-  const rowsOf = (ref: SessionRef) =>
-    db
-      .selectFrom("turn_journal")
-      .where("session_id", "=", ref.session)
-      .where(belongsToTenant(ref))
-      .orderBy("n");
+  const rowsOf = (ref: SessionRef) => ofSession(db.selectFrom("turn_journal"), ref).orderBy("n");
   return {
     write: (ref, entry) => write(db, ref, entry),
     read: (ref, turn) => rowsOf(ref).select(["key", "value"]).where("turn", "=", turn).execute(),
@@ -42,7 +30,8 @@ export function postgresJournal(db: Db): Journal {
       const { numDeletedRows } = await withSessionLock(db, ref)
         .deleteFrom("turn_journal")
         .using("held")
-        .whereRef("session_id", "=", "held.id")
+        .whereRef("turn_journal.tenant_id", "=", "held.tenant_id")
+        .whereRef("turn_journal.session_id", "=", "held.id")
         .where("turn", "=", turn)
         .where("kept", "=", false)
         .executeTakeFirst();
@@ -60,7 +49,7 @@ async function write(db: Db, ref: SessionRef, entry: NewJournalEntry): Promise<"
       (qb) =>
         qb
           .selectFrom("sessions")
-          .select(["id", "epoch"])
+          .select(["tenant_id", "id", "epoch"])
           .where("id", "=", ref.session)
           .where("tenant_id", "=", ref.tenant)
           // After waiting for the lock, the statement sees the current epoch, not the one from its start.
@@ -69,11 +58,12 @@ async function write(db: Db, ref: SessionRef, entry: NewJournalEntry): Promise<"
     .with("added", (qb) =>
       qb
         .insertInto("turn_journal")
-        .columns(["session_id", "turn", "key", "value", "kept"])
+        .columns(["tenant_id", "session_id", "turn", "key", "value", "kept"])
         .expression((eb) =>
           eb
             .selectFrom("held")
             .select([
+              "tenant_id",
               "id",
               sql<string>`${turn}::text`.as("turn"),
               sql<string>`${key}::text`.as("key"),
@@ -82,7 +72,7 @@ async function write(db: Db, ref: SessionRef, entry: NewJournalEntry): Promise<"
             ])
             .where("epoch", "<=", epoch),
         )
-        .onConflict((oc) => oc.columns(["session_id", "turn", "key"]).doNothing())
+        .onConflict((oc) => oc.columns(["tenant_id", "session_id", "turn", "key"]).doNothing())
         .returning("key"),
     )
     .selectFrom("held")

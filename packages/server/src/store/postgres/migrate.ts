@@ -29,6 +29,7 @@ import { shares } from "./migrations/0015-shares.ts";
 import { agents } from "./migrations/0016-agents.ts";
 import { operator } from "./migrations/0017-operator.ts";
 import { allowanceDigest } from "./migrations/0020-allowance-digest.ts";
+import { tenantSessionIds } from "./migrations/0021-tenant-session-ids.ts";
 
 const migrations: Readonly<Record<string, Migration>> = {
   "0001-core": core,
@@ -49,6 +50,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0016-agents": agents,
   "0017-operator": operator,
   "0020-allowance-digest": allowanceDigest,
+  "0021-tenant-session-ids": tenantSessionIds,
 };
 
 /** Names of its own, because a database may have Kysely's tables of an app. */

@@ -12,11 +12,10 @@ import type { SessionRef } from "../refs.ts";
 import { checkOutboxRow, sinceOf } from "../rules/archive.ts";
 import { checkCount, checkCursor, checkLimit } from "../rules/arguments.ts";
 import type { Db } from "./database.ts";
-import { ago, clock, clockPlus, inTransaction, lockSession } from "./session-row.ts";
+import { ago, clock, clockPlus, inTransaction, lockSession, ofSession, rowOf } from "./session-row.ts";
 
 export function postgresOutbox(db: Db): Outbox {
-  const rowsOf = (ref: SessionRef) =>
-    outboxRows(db).where("tenant_id", "=", ref.tenant).where("session_id", "=", ref.session);
+  const rowsOf = (ref: SessionRef) => ofSession(outboxRows(db), ref);
   return {
     add: (ref, row) =>
       inTransaction(db, async (tx) => {
@@ -27,20 +26,20 @@ export function postgresOutbox(db: Db): Outbox {
         const { numInsertedOrUpdatedRows } = await tx
           .insertInto("outbox")
           .values({
-            session_id: ref.session,
+            ...rowOf(ref),
             key: row.key,
             draft,
             since_epoch: since.epoch,
             since_seq: since.seq,
           })
-          .onConflict((oc) => oc.columns(["session_id", "key"]).doNothing())
+          .onConflict((oc) => oc.columns(["tenant_id", "session_id", "key"]).doNothing())
           .executeTakeFirst();
         return numInsertedOrUpdatedRows === 1n ? "added" : "already";
       }),
     async undelivered(ref, limit) {
       const rows = await rowsOf(ref)
         .where("delivered_at", "is", null)
-        .orderBy("outbox.id")
+        .orderBy("id")
         .limit(checkLimit(limit, MAX_BATCH))
         .execute();
       return rows.map(outboxRowOf);
@@ -55,7 +54,7 @@ export function postgresOutbox(db: Db): Outbox {
     take: (query) => takeSessions(db, query),
     async delivered(ref, key, cursor) {
       const { epoch, seq } = checkCursor(cursor, "cursor");
-      const { numUpdatedRows } = await changeRows(db, ref)
+      const { numUpdatedRows } = await ofSession(db.updateTable("outbox"), ref)
         .set({ delivered_at: clock, cursor_epoch: epoch, cursor_seq: seq })
         .where("key", "=", key)
         .where("delivered_at", "is", null)
@@ -64,18 +63,16 @@ export function postgresOutbox(db: Db): Outbox {
     },
     postpone: (ref) =>
       inTransaction(db, async (tx) => {
-        const [first] = await outboxRows(tx)
-          .where("tenant_id", "=", ref.tenant)
-          .where("session_id", "=", ref.session)
+        const [first] = await ofSession(outboxRows(tx), ref)
           .where("delivered_at", "is", null)
-          .orderBy("outbox.id")
+          .orderBy("id")
           .limit(1)
           .execute();
         if (first === undefined) return;
         const attempts = first.attempts + 1;
         // Later rows wait for the first one anyway. Delaying them too keeps `takeSessions` from scanning them each
         // time.
-        await changeRows(tx, ref)
+        await ofSession(tx.updateTable("outbox"), ref)
           .set({ next_attempt_at: clockPlus(backoffMs(attempts)) })
           .where("delivered_at", "is", null)
           .execute();
@@ -88,8 +85,8 @@ export function postgresOutbox(db: Db): Outbox {
     async pending({ limit, olderThanMs }) {
       const rows = await outboxRows(db)
         .where("delivered_at", "is", null)
-        .where("outbox.created_at", "<=", ago(checkCount(olderThanMs, "olderThanMs")))
-        .orderBy("outbox.id")
+        .where("created_at", "<=", ago(checkCount(olderThanMs, "olderThanMs")))
+        .orderBy("id")
         .limit(checkLimit(limit, MAX_BATCH))
         .execute();
       return rows.map(outboxRowOf);
@@ -107,18 +104,9 @@ export function postgresOutbox(db: Db): Outbox {
   };
 }
 
-function changeRows(db: Db, ref: SessionRef) {
-  return db
-    .updateTable("outbox")
-    .from("sessions")
-    .whereRef("sessions.id", "=", "outbox.session_id")
-    .where("tenant_id", "=", ref.tenant)
-    .where("session_id", "=", ref.session);
-}
-
 /** Makes rows due again that were delivered but not archived. */
 export function reopened(db: Db, ref: SessionRef) {
-  return changeRows(db, ref)
+  return ofSession(db.updateTable("outbox"), ref)
     .set({
       delivered_at: null,
       cursor_epoch: null,
@@ -129,13 +117,11 @@ export function reopened(db: Db, ref: SessionRef) {
     .where("archived_at", "is", null);
 }
 
-/** Selects outbox rows with their tenant. */
 function outboxRows(db: Db) {
   return db
     .selectFrom("outbox")
-    .innerJoin("sessions", "sessions.id", "outbox.session_id")
     .select([
-      "outbox.id",
+      "id",
       "tenant_id",
       "session_id",
       "key",
@@ -143,7 +129,7 @@ function outboxRows(db: Db) {
       "since_epoch",
       "since_seq",
       "attempts",
-      "outbox.created_at",
+      "created_at",
     ]);
 }
 
@@ -169,16 +155,17 @@ function outboxRowOf(row: Row): OutboxRow {
 async function takeSessions(db: Db, { limit, olderThanMs, leaseMs }: TakeQuery): Promise<SessionRef[]> {
   const first = db
     .selectFrom("outbox")
-    .select("outbox.id")
+    .select("id")
     .where("delivered_at", "is", null)
     .where("next_attempt_at", "<=", ago(0))
-    .where("outbox.created_at", "<=", ago(checkCount(olderThanMs, "olderThanMs")))
+    .where("created_at", "<=", ago(checkCount(olderThanMs, "olderThanMs")))
     .where((eb) =>
       eb.not(
         eb.exists(
           eb
             .selectFrom("outbox as earlier")
             .select("earlier.id")
+            .whereRef("earlier.tenant_id", "=", "outbox.tenant_id")
             .whereRef("earlier.session_id", "=", "outbox.session_id")
             .whereRef("earlier.id", "<", "outbox.id")
             .where("earlier.delivered_at", "is", null),
@@ -186,18 +173,16 @@ async function takeSessions(db: Db, { limit, olderThanMs, leaseMs }: TakeQuery):
       ),
     )
     .orderBy("next_attempt_at")
-    .orderBy("outbox.id")
+    .orderBy("id")
     .limit(checkLimit(limit, MAX_BATCH))
     .forUpdate()
     .skipLocked();
   const rows = await db
     .with("first", () => first)
     .updateTable("outbox")
-    .from("sessions")
     .set({ next_attempt_at: clockPlus(checkCount(leaseMs, "leaseMs")) })
-    .whereRef("sessions.id", "=", "outbox.session_id")
-    .where("outbox.id", "in", sql<number>`(select id from first)`)
-    .returning(["sessions.tenant_id", "outbox.session_id"])
+    .where("id", "in", sql<number>`(select id from first)`)
+    .returning(["tenant_id", "session_id"])
     .execute();
   return rows.map((row) => ({ tenant: row.tenant_id, session: row.session_id }));
 }

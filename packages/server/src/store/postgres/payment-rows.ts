@@ -7,6 +7,7 @@ import type { Insertable, Selectable, Updateable } from "kysely";
 import type { Payment, PaymentChange } from "../ports/payments.ts";
 import type { PaymentCheck } from "../rules/payment-checks.ts";
 import type { LedgerTables } from "./schema-ledger.ts";
+import { rowOf } from "./session-row.ts";
 
 export function paymentOf(row: Selectable<LedgerTables["payments"]>): Payment {
   return {
@@ -81,12 +82,12 @@ export function paymentChangeOf(row: Selectable<LedgerTables["payment_changes"]>
 }
 
 export function changeRow(
-  { session, id }: Payment,
+  payment: Payment,
   change: PaymentChange,
 ): Insertable<LedgerTables["payment_changes"]> {
   return {
-    session_id: session,
-    payment_id: id,
+    ...rowOf(payment),
+    payment_id: payment.id,
     n: change.n,
     actor: change.actor,
     by_user: change.by,

@@ -30,11 +30,10 @@ import { type PaymentInput, resolvePayment } from "../rules/payments.ts";
 import type { Db } from "./database.ts";
 import { interactionOf } from "./interactions.ts";
 import { changeRow, paymentChangeOf, paymentColumns, paymentOf } from "./payment-rows.ts";
-import { ago, clock, clockPlus, inTransaction, lockSessionRow } from "./session-row.ts";
+import { ago, clock, clockPlus, inTransaction, lockSessionRow, ofSession, rowOf } from "./session-row.ts";
 
 export function postgresPayments(db: Db): Payments {
-  const inSession = ({ tenant, session }: SessionRef) =>
-    db.selectFrom("payments").where("session_id", "=", session).where("tenant_id", "=", tenant).selectAll();
+  const inSession = (ref: SessionRef) => ofSession(db.selectFrom("payments"), ref).selectAll();
   return {
     async create(ref, payment) {
       checkPayment(payment);
@@ -66,16 +65,10 @@ export function postgresPayments(db: Db): Payments {
     },
 
     async changes(ref, id) {
-      const rows = await db
-        .selectFrom("payment_changes as c")
-        .innerJoin("payments as p", (join) =>
-          join.onRef("p.session_id", "=", "c.session_id").onRef("p.id", "=", "c.payment_id"),
-        )
-        .where("c.session_id", "=", ref.session)
-        .where("c.payment_id", "=", id)
-        .where("p.tenant_id", "=", ref.tenant)
-        .selectAll("c")
-        .orderBy("c.n")
+      const rows = await ofSession(db.selectFrom("payment_changes"), ref)
+        .where("payment_id", "=", id)
+        .selectAll()
+        .orderBy("n")
         .limit(MAX_PAYMENT_CHANGES)
         .execute();
       return rows.map(paymentChangeOf);
@@ -114,11 +107,8 @@ export function postgresPayments(db: Db): Payments {
     due: (query) => inTransaction(db, (tx) => claimDue(tx, checkPage(query.limit))),
 
     async claimQuery(ref, id, everyMs) {
-      const { numUpdatedRows } = await db
-        .updateTable("payments")
+      const { numUpdatedRows } = await ofSession(db.updateTable("payments"), ref)
         .set({ queried_at: clock })
-        .where("session_id", "=", ref.session)
-        .where("tenant_id", "=", ref.tenant)
         .where("id", "=", id)
         .where((eb) =>
           eb.or([
@@ -132,11 +122,8 @@ export function postgresPayments(db: Db): Payments {
     },
 
     async setProviderRef(ref, id, providerRef) {
-      await db
-        .updateTable("payments")
+      await ofSession(db.updateTable("payments"), ref)
         .set({ provider_ref: providerRef })
-        .where("session_id", "=", ref.session)
-        .where("tenant_id", "=", ref.tenant)
         .where("id", "=", id)
         .where("provider_ref", "is", null)
         .execute();
@@ -172,10 +159,8 @@ async function insert(
   ref: SessionRef,
   payment: NewPayment,
 ): Promise<{ readonly created: true; readonly payment: Payment } | null> {
-  const asked = await tx
-    .selectFrom("interactions")
+  const asked = await ofSession(tx.selectFrom("interactions"), ref)
     .select("kind")
-    .where("session_id", "=", ref.session)
     .where("id", "=", payment.id)
     .executeTakeFirst();
   if (asked === undefined) throw new StoreError("NOT_FOUND", "interaction of the payment");
@@ -184,8 +169,7 @@ async function insert(
   const made = await tx
     .insertInto("payments")
     .values({
-      session_id: ref.session,
-      tenant_id: ref.tenant,
+      ...rowOf(ref),
       id: payment.id,
       order_no: payment.orderNo,
       token_hash: payment.tokenHash,
@@ -209,10 +193,8 @@ async function insert(
 
 /** Returns the stored payment, if it is the same. */
 async function stored(tx: Db, ref: SessionRef, payment: NewPayment): Promise<Payment> {
-  const row = await tx
-    .selectFrom("payments")
+  const row = await ofSession(tx.selectFrom("payments"), ref)
     .selectAll()
-    .where("session_id", "=", ref.session)
     .where("id", "=", payment.id)
     .executeTakeFirst();
   const same =
@@ -229,7 +211,11 @@ async function stored(tx: Db, ref: SessionRef, payment: NewPayment): Promise<Pay
 async function lockPayment(tx: Db, orderNo: string) {
   const locked = await tx
     .selectFrom("sessions")
-    .innerJoin("payments", "payments.session_id", "sessions.id")
+    .innerJoin("payments", (join) =>
+      join
+        .onRef("payments.tenant_id", "=", "sessions.tenant_id")
+        .onRef("payments.session_id", "=", "sessions.id"),
+    )
     .select("sessions.id")
     .where("order_no", "=", orderNo)
     .forKeyShare("sessions")
@@ -244,11 +230,8 @@ async function lockPayment(tx: Db, orderNo: string) {
 }
 
 /** Returns the time, the last row and whether the event is recorded. Read after the payment is locked. */
-async function readRecorded(tx: Db, { session, id }: Payment, input: PaymentInput) {
-  const rows = tx
-    .selectFrom("payment_changes")
-    .where("session_id", "=", session)
-    .where("payment_id", "=", id);
+async function readRecorded(tx: Db, payment: Payment, input: PaymentInput) {
+  const rows = ofSession(tx.selectFrom("payment_changes"), payment).where("payment_id", "=", payment.id);
   const { provider = null, event = null } = "event" in input ? input : {};
   const repeats = rows.where("provider", "=", provider).where("event", "=", event).select("n");
   return await tx
@@ -269,10 +252,8 @@ async function apply(tx: Db, orderNo: string, input: PaymentInput): Promise<Appl
   const resolution = resolvePayment({ ...payment, isOverdue: payment.expiresAt <= at }, input);
   if (resolution.outcome === "unchanged") return { outcome: "unchanged", payment };
   const { recorded, changed } = describeChanges(payment, input, resolution, { n: (last ?? 0) + 1, at });
-  await tx
-    .updateTable("payments")
+  await ofSession(tx.updateTable("payments"), payment)
     .set(paymentColumns(changed, checkAfterChange(payment, changed, row.check_ms, at)))
-    .where("session_id", "=", payment.session)
     .where("id", "=", payment.id)
     .execute();
   await tx
@@ -285,21 +266,16 @@ async function apply(tx: Db, orderNo: string, input: PaymentInput): Promise<Appl
 }
 
 /** Repeats the steps of the payment in its interaction. */
-async function changeInteraction(
-  tx: Db,
-  { session, id, status }: Payment,
-  recorded: readonly PaymentChange[],
-) {
+async function changeInteraction(tx: Db, payment: Payment, recorded: readonly PaymentChange[]) {
+  const { id, status } = payment;
   const steps = recorded.filter(({ outcome }) => outcome === "changed");
   const [first] = steps;
-  const of = tx.selectFrom("interactions").selectAll().where("session_id", "=", session).where("id", "=", id);
+  const of = ofSession(tx.selectFrom("interactions"), payment).selectAll().where("id", "=", id);
   if (first === undefined)
     return { interaction: interactionOf(await of.executeTakeFirstOrThrow()), changes: [] };
   const at = new Date(first.at);
-  const row = await tx
-    .updateTable("interactions")
+  const row = await ofSession(tx.updateTable("interactions"), payment)
     .set((eb) => ({ status, version: eb("version", "+", steps.length), changed_at: at }))
-    .where("session_id", "=", session)
     .where("id", "=", id)
     .returningAll()
     .executeTakeFirstOrThrow();
@@ -316,7 +292,7 @@ async function changeInteraction(
     .insertInto("interaction_changes")
     .values(
       changes.map(({ version, status: to, by }) => ({
-        session_id: session,
+        ...rowOf(payment),
         interaction_id: id,
         version,
         status: to,
@@ -347,13 +323,15 @@ async function claimDue(tx: Db, limit: number): Promise<(Payment & { readonly ov
     nextCheck({ status: row.status, expiresAt: row.expires_at, checkMs: row.check_ms }, row.now),
   );
   const times = checks.map(({ nextCheckAt }) => (nextCheckAt === null ? null : new Date(nextCheckAt)));
-  const next = sql<{ session_id: string; id: string; check_ms: number; next_check_at: Date | null }>`
-    unnest(${rows.map(({ session_id }) => session_id)}::text[], ${rows.map(({ id }) => id)}::text[],
+  const column = (name: "tenant_id" | "session_id" | "id") => sql`${rows.map((row) => row[name])}::text[]`;
+  const next = sql`
+    unnest(${column("tenant_id")}, ${column("session_id")}, ${column("id")},
       ${checks.map(({ checkMs }) => checkMs)}::bigint[], ${times}::timestamptz[])
-    as next (session_id, id, check_ms, next_check_at)`;
+    as next (tenant_id, session_id, id, check_ms, next_check_at)`;
   await sql`update payments as p
     set check_ms = next.check_ms, next_check_at = next.next_check_at, queried_at = clock_timestamp()
-    from ${next} where p.session_id = next.session_id and p.id = next.id`.execute(tx);
+    from ${next}
+    where p.tenant_id = next.tenant_id and p.session_id = next.session_id and p.id = next.id`.execute(tx);
   return rows
     .map((row) => ({ ...paymentOf(row), overdue: row.expires_at <= row.now }))
     .toSorted((a, b) => a.n - b.n);

@@ -20,16 +20,13 @@ import type { SessionRef } from "../refs.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
 import { checkNewTurn, checkOptions, checkSessions, checkStop } from "../rules/running.ts";
 import type { Db } from "./database.ts";
-import { ago, clock, withSessionLock, inTransaction, belongsToTenant, lockSession } from "./session-row.ts";
+import { ago, clock, withSessionLock, inTransaction, lockSession, ofSession, rowOf } from "./session-row.ts";
 
 export function postgresRunning(db: Db): RunningTurns {
   return {
     begin: (ref, turn) => inTransaction(db, (tx) => begin(tx, ref, turn)),
     async get(ref) {
-      const row = await runningTurns(db)
-        .where("running_turns.session_id", "=", ref.session)
-        .where("sessions.tenant_id", "=", ref.tenant)
-        .executeTakeFirst();
+      const row = await runningTurn(db, ref).executeTakeFirst();
       return row === undefined ? null : turnOf(row);
     },
     async attempt(ref, turn) {
@@ -41,7 +38,8 @@ export function postgresRunning(db: Db): RunningTurns {
           fruitless: sql<number>`case when ${newest} > journaled then 1 else fruitless + 1 end`,
           journaled: newest,
         }))
-        .whereRef("session_id", "=", "held.id")
+        .whereRef("running_turns.tenant_id", "=", "held.tenant_id")
+        .whereRef("running_turns.session_id", "=", "held.id")
         .where("turn", "=", turn)
         .returning([...COLUMNS, "held.id", "held.tenant_id", "held.user_id"])
         .executeTakeFirst();
@@ -52,7 +50,8 @@ export function postgresRunning(db: Db): RunningTurns {
         .updateTable("running_turns")
         .from("held")
         .set((eb) => ({ fruitless: eb("fruitless", "-", 1) }))
-        .whereRef("session_id", "=", "held.id")
+        .whereRef("running_turns.tenant_id", "=", "held.tenant_id")
+        .whereRef("running_turns.session_id", "=", "held.id")
         .where("turn", "=", turn)
         .where("attempts", "=", attempts)
         .where("fruitless", ">", 0)
@@ -64,17 +63,14 @@ export function postgresRunning(db: Db): RunningTurns {
         .updateTable("running_turns")
         .from("held")
         .set({ stop_by: by, stop_at: clock })
-        .whereRef("session_id", "=", "held.id")
+        .whereRef("running_turns.tenant_id", "=", "held.tenant_id")
+        .whereRef("running_turns.session_id", "=", "held.id")
         .where("stop_at", "is", null)
         .returning("turn");
       if (turn !== null) asked = asked.where("turn", "=", turn);
       const first = await asked.executeTakeFirst();
       if (first !== undefined) return { receipt: "stopping", turn: first.turn };
-      const there = await runningTurns(db)
-        .where("running_turns.session_id", "=", ref.session)
-        .where("sessions.tenant_id", "=", ref.tenant)
-        .where("stop_at", "is not", null)
-        .executeTakeFirst();
+      const there = await runningTurn(db, ref).where("stop_at", "is not", null).executeTakeFirst();
       return there === undefined || (turn !== null && there.turn !== turn)
         ? { receipt: "over", turn: null }
         : { receipt: "already", turn: there.turn };
@@ -83,7 +79,8 @@ export function postgresRunning(db: Db): RunningTurns {
       const { numDeletedRows } = await withSessionLock(db, ref)
         .deleteFrom("running_turns")
         .using("held")
-        .whereRef("session_id", "=", "held.id")
+        .whereRef("running_turns.tenant_id", "=", "held.tenant_id")
+        .whereRef("running_turns.session_id", "=", "held.id")
         .where("turn", "=", turn)
         .executeTakeFirst();
       return numDeletedRows === 1n;
@@ -108,16 +105,18 @@ export function postgresRunning(db: Db): RunningTurns {
     },
     async interrupted(sessions) {
       checkSessions(sessions);
+      const [tenants, ids] = [sessions.map(({ tenant }) => tenant), sessions.map(({ session }) => session)];
       // `limit` keeps the planner from reading whole tables: every row is found by its key. An epoch from before the
       // turn's begin belongs to an earlier turn.
       const { rows } = await sql<{ tenant_id: string; session_id: string; turn: string }>`
         select s.tenant_id, r.session_id, r.turn
-        from unnest(${sessions}::text[]) named(id)
-        cross join lateral (select * from running_turns where session_id = named.id limit 1) r
-        cross join lateral (select * from sessions where id = r.session_id limit 1) s
+        from unnest(${tenants}::text[], ${ids}::text[]) named(tenant_id, id)
+        cross join lateral (
+          select * from running_turns where tenant_id = named.tenant_id and session_id = named.id limit 1) r
+        cross join lateral (select * from sessions where tenant_id = r.tenant_id and id = r.session_id limit 1) s
         cross join lateral (
           select by from session_epochs e
-          where e.session_id = s.id and e.epoch = s.epoch and e.at >= r.begun_at limit 1) e
+          where e.tenant_id = s.tenant_id and e.session_id = s.id and e.epoch = s.epoch and e.at >= r.begun_at limit 1) e
         join leases on leases.executor = e.by and leases.until < ${ago(0)}`.execute(db);
       return rows.map((row) => ({ tenant: row.tenant_id, session: row.session_id, turn: row.turn }));
     },
@@ -143,13 +142,23 @@ const COLUMNS = [
 
 /** The newest journal entry of a row of `running_turns`. */
 const newest = sql<number>`coalesce((select max(n) from turn_journal j
-  where j.session_id = running_turns.session_id and j.turn = running_turns.turn), 0)`;
+  where j.tenant_id = running_turns.tenant_id and j.session_id = running_turns.session_id and j.turn = running_turns.turn), 0)`;
 
 function runningTurns(db: Db) {
   return db
     .selectFrom("running_turns")
-    .innerJoin("sessions", "sessions.id", "running_turns.session_id")
+    .innerJoin("sessions", (join) =>
+      join
+        .onRef("sessions.tenant_id", "=", "running_turns.tenant_id")
+        .onRef("sessions.id", "=", "running_turns.session_id"),
+    )
     .select([...COLUMNS, "sessions.id", "sessions.tenant_id", "sessions.user_id"]);
+}
+
+function runningTurn(db: Db, ref: SessionRef) {
+  return runningTurns(db)
+    .where("running_turns.tenant_id", "=", ref.tenant)
+    .where("running_turns.session_id", "=", ref.session);
 }
 
 type TurnRow = Awaited<ReturnType<ReturnType<typeof runningTurns>["execute"]>>[number];
@@ -187,8 +196,8 @@ async function begin(tx: Db, ref: SessionRef, turn: NewTurn): Promise<RunningTur
 function retry(tx: Db, ref: SessionRef, turn: ReturnType<typeof checkNewTurn>) {
   return tx
     .insertInto("running_turns")
-    .values({ session_id: ref.session, ...turn })
-    .onConflict((oc) => oc.column("session_id").doNothing())
+    .values({ ...rowOf(ref), ...turn })
+    .onConflict((oc) => oc.columns(["tenant_id", "session_id"]).doNothing())
     .executeTakeFirstOrThrow();
 }
 
@@ -196,10 +205,8 @@ function retry(tx: Db, ref: SessionRef, turn: ReturnType<typeof checkNewTurn>) {
 function take(tx: Db, ref: SessionRef, turn: string) {
   return tx
     .with("oldest", (qb) =>
-      qb
-        .selectFrom("waiting_messages")
-        .select(["session_id", "id", "body", "by_user", "added_at", "options"])
-        .where("session_id", "=", ref.session)
+      ofSession(qb.selectFrom("waiting_messages"), ref)
+        .select(["tenant_id", "session_id", "id", "body", "by_user", "added_at", "options"])
         .where("body", "is not", null)
         .where((eb) =>
           eb.not(
@@ -207,6 +214,7 @@ function take(tx: Db, ref: SessionRef, turn: string) {
               eb
                 .selectFrom("running_turns")
                 .select("turn")
+                .where("running_turns.tenant_id", "=", ref.tenant)
                 .where("running_turns.session_id", "=", ref.session),
             ),
           ),
@@ -219,15 +227,26 @@ function take(tx: Db, ref: SessionRef, turn: string) {
         .updateTable("waiting_messages")
         .from("oldest")
         .set({ body: null, by_user: null, options: null })
+        .whereRef("waiting_messages.tenant_id", "=", "oldest.tenant_id")
         .whereRef("waiting_messages.session_id", "=", "oldest.session_id")
         .whereRef("waiting_messages.id", "=", "oldest.id"),
     )
     .insertInto("running_turns")
-    .columns(["session_id", "turn", "message_id", "message", "message_by", "message_at", "options"])
+    .columns([
+      "tenant_id",
+      "session_id",
+      "turn",
+      "message_id",
+      "message",
+      "message_by",
+      "message_at",
+      "options",
+    ])
     .expression((eb) =>
       eb
         .selectFrom("oldest")
         .select([
+          "tenant_id",
           "session_id",
           sql<string>`${turn}::text`.as("turn"),
           "id",
@@ -244,15 +263,18 @@ function take(tx: Db, ref: SessionRef, turn: string) {
 async function startable(db: Db, olderThanMs: number, limit: number): Promise<SessionRef[]> {
   const rows = await db
     .selectFrom("waiting_messages as w")
-    .innerJoin("sessions", "sessions.id", "w.session_id")
-    .select(["sessions.tenant_id", "w.session_id"])
+    .select(["w.tenant_id", "w.session_id"])
     .where("w.body", "is not", null)
     .where("w.added_at", "<=", ago(olderThanMs))
     .where(
       sql<boolean>`not exists (select from waiting_messages earlier
-        where earlier.session_id = w.session_id and earlier.body is not null and earlier.n < w.n)`,
+        where earlier.tenant_id = w.tenant_id and earlier.session_id = w.session_id
+          and earlier.body is not null and earlier.n < w.n)`,
     )
-    .where(sql<boolean>`not exists (select from running_turns r where r.session_id = w.session_id)`)
+    .where(
+      sql<boolean>`not exists (select from running_turns r
+        where r.tenant_id = w.tenant_id and r.session_id = w.session_id)`,
+    )
     .orderBy("w.added_at")
     .orderBy("w.n")
     .limit(limit)
@@ -293,23 +315,20 @@ async function add(tx: Db, ref: SessionRef, message: NewMessage) {
   const { numInsertedOrUpdatedRows } = await tx
     .insertInto("waiting_messages")
     .values({
-      session_id: ref.session,
+      ...rowOf(ref),
       id,
       body: JSON.stringify(queuedMessageBody(message)),
       by_user: by,
       options,
     })
-    .onConflict((oc) => oc.columns(["session_id", "id"]).doNothing())
+    .onConflict((oc) => oc.columns(["tenant_id", "session_id", "id"]).doNothing())
     .executeTakeFirst();
   return numInsertedOrUpdatedRows === 1n ? "added" : "already";
 }
 
 function waitingOf(db: Db, ref: SessionRef) {
-  return db
-    .selectFrom("waiting_messages")
+  return ofSession(db.selectFrom("waiting_messages"), ref)
     .select(["id", "body", "by_user", "added_at"])
-    .where("session_id", "=", ref.session)
-    .where(belongsToTenant(ref))
     .where("body", "is not", null)
     .orderBy("n");
 }
@@ -321,10 +340,8 @@ function queuedMessage(row: MessageRow): UserMessage[] {
 }
 
 async function settle(tx: Db, ref: SessionRef, id: string): Promise<boolean> {
-  const { numUpdatedRows } = await tx
-    .updateTable("waiting_messages")
+  const { numUpdatedRows } = await ofSession(tx.updateTable("waiting_messages"), ref)
     .set({ body: null, by_user: null, options: null })
-    .where("session_id", "=", ref.session)
     .where("id", "=", id)
     .where("body", "is not", null)
     .executeTakeFirst();

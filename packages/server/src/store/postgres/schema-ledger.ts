@@ -44,6 +44,7 @@ export interface LedgerTables {
     changed_at: NullableTime;
   };
   interaction_changes: {
+    tenant_id: string;
     session_id: string;
     interaction_id: string;
     version: number;
@@ -85,6 +86,7 @@ export interface LedgerTables {
     flag_note: ColumnType<string | null, string | null | undefined, string | null>;
   };
   payment_changes: {
+    tenant_id: string;
     session_id: string;
     payment_id: string;
     n: number;

@@ -25,7 +25,7 @@ export interface CoreTables {
     id: string;
     tenant_id: string;
     user_id: string;
-    number: GeneratedAlways<number>;
+    number: number;
     title: string | null;
     /** The highest epoch ever issued. */
     epoch: number;
@@ -44,8 +44,16 @@ export interface CoreTables {
     created_at: Time;
     updated_at: Time;
   };
-  session_epochs: { session_id: string; epoch: number; by: string; reason: string; at: Time };
+  session_epochs: {
+    tenant_id: string;
+    session_id: string;
+    epoch: number;
+    by: string;
+    reason: string;
+    at: Time;
+  };
   turns: {
+    tenant_id: string;
     session_id: string;
     id: string;
     start_seq: number;
@@ -55,6 +63,7 @@ export interface CoreTables {
     snapshot: JsonColumn<TurnSnapshot>;
   };
   waiting_messages: {
+    tenant_id: string;
     session_id: string;
     id: string;
     n: GeneratedAlways<number>;
@@ -67,6 +76,7 @@ export interface CoreTables {
     options: ColumnType<Json, string | null, string | null>;
   };
   archived_events: {
+    tenant_id: string;
     session_id: string;
     first_seq: number;
     last_seq: number;
@@ -78,6 +88,7 @@ export interface CoreTables {
   };
   outbox: {
     id: GeneratedAlways<number>;
+    tenant_id: string;
     session_id: string;
     key: string;
     draft: JsonColumn<EventDraft>;
@@ -92,6 +103,7 @@ export interface CoreTables {
     archived_at: NullableTime;
   };
   blobs: {
+    tenant_id: string;
     session_id: string;
     id: string;
     media_type: string;
@@ -103,18 +115,20 @@ export interface CoreTables {
   leases: { executor: string; until: Time; taken_by: string | null };
   shares: {
     id: string;
+    tenant_id: string;
     session_id: string;
     up_to_epoch: number;
     up_to_seq: number;
     created_at: Time;
     revoked_at: NullableTime;
     expires_at: NullableTime;
-    /** The owner of the session. Null if a version without these columns created the share. */
-    owner_tenant: string | null;
-    owner: string | null;
+    /** The owner of the session. */
+    owner: string;
   };
+  /** The last session number of each tenant. */
+  session_counters: { tenant_id: string; last: number };
   /** Erased sessions whose log may still exist. Without a foreign key, because the session's row is deleted. */
-  erasures: { session_id: string; requested_at: Time };
+  erasures: { tenant_id: string; session_id: string; requested_at: Time };
 }
 
 /** Tables of migration 0007. */
@@ -154,6 +168,7 @@ export interface BuiltInTables {
 /** Tables of migrations 0006 and 0010. */
 export interface FileTables {
   attachments: {
+    tenant_id: string;
     session_id: string;
     id: string;
     n: GeneratedAlways<number>;
@@ -168,6 +183,7 @@ export interface FileTables {
     added_at: Time;
   };
   attachment_pieces: {
+    tenant_id: string;
     session_id: string;
     attachment_id: string;
     n: number;
@@ -176,6 +192,7 @@ export interface FileTables {
     text: string;
   };
   uploads: {
+    tenant_id: string;
     session_id: string;
     id: string;
     name: string;
@@ -188,6 +205,7 @@ export interface FileTables {
     created_at: Time;
   };
   upload_chunks: {
+    tenant_id: string;
     session_id: string;
     upload_id: string;
     n: number;
@@ -198,6 +216,7 @@ export interface FileTables {
 /** Table of migration 0004. */
 export interface FormTables {
   form_drafts: {
+    tenant_id: string;
     session_id: string;
     interaction_id: string;
     body: JsonColumn<Json>;
@@ -230,6 +249,7 @@ export interface GatewayTables {
 /** Tables of migrations 0005 and 0020. */
 export interface InteractionTables {
   interaction_schemas: {
+    tenant_id: string;
     session_id: string;
     interaction_id: string;
     schema: JsonColumn<Json>;
@@ -252,6 +272,7 @@ type OptionsColumn = ColumnType<Json, string | null, string | null>;
 /** Tables of migrations 0003 and 0013. */
 export interface RuntimeTables {
   running_turns: {
+    tenant_id: string;
     session_id: string;
     turn: string;
     /** This, `message` and `message_at` are null if the turn retries an earlier one. */
@@ -272,6 +293,7 @@ export interface RuntimeTables {
     stop_at: NullableTime;
   };
   turn_journal: {
+    tenant_id: string;
     session_id: string;
     turn: string;
     key: string;

@@ -70,12 +70,21 @@ export async function requireSession(db: Db, ref: SessionRef): Promise<void> {
   if (row === undefined) throw sessionNotFound(ref);
 }
 
-/**
- * Condition on rows of a session: the session belongs to the tenant. Not a join, because the planner would look up the
- * session for every row.
- */
-export function belongsToTenant(ref: SessionRef) {
-  return sql<boolean>`exists (select from sessions where id = ${ref.session} and tenant_id = ${ref.tenant})`;
+interface Narrowed<Self> {
+  where(column: "tenant_id" | "session_id", op: "=", value: string): Self;
+}
+
+/** The columns that every row of a session has. */
+export function rowOf({ tenant, session }: SessionRef) {
+  return { tenant_id: tenant, session_id: session };
+}
+
+/** Restricts a query on one table to the rows of a session. */
+export function ofSession<Query extends Narrowed<Query>>(
+  query: Query,
+  { tenant, session }: SessionRef,
+): Query {
+  return query.where("tenant_id", "=", tenant).where("session_id", "=", session);
 }
 
 /** Prevents that the session is erased until the transaction ends. Blocks nothing else. */

@@ -3,8 +3,8 @@
  * on PostgreSQL.
  *
  * Invariant: calls with an `Actor` filter by tenant and user. A new session is refused while its id is being erased,
- * checked after the insert. One UPDATE issues an epoch, and its row lock makes the number unique. An index has the
- * order of a page; see the plan tests.
+ * checked after the insert. One UPDATE issues an epoch or a session number, and its row lock makes it unique. An index
+ * has the order of a page; see the plan tests.
  */
 import { sql } from "kysely";
 import { formatCursor } from "@turnstream/protocol";
@@ -37,7 +37,7 @@ import {
   bytewiseOrder,
   clock,
   inTransaction,
-  belongsToTenant,
+  ofSession,
   sessionNotFound,
   requireSession,
   SESSION_COLUMNS,
@@ -55,8 +55,8 @@ export function postgresSessions(db: Db, env: Env): Sessions {
       const row = await db
         .selectFrom("sessions")
         .select(SESSION_COLUMNS)
-        .where("number", "=", number)
         .where("tenant_id", "=", actor.tenant)
+        .where("number", "=", number)
         .where("user_id", "=", actor.user)
         .executeTakeFirst();
       return row === undefined ? null : sessionOf(row);
@@ -100,10 +100,8 @@ export function postgresSessions(db: Db, env: Env): Sessions {
     removeUser: (tenant, user) => eraseUser(db, tenant, user),
     removeExpired: (query) => eraseExpired(db, query),
     pendingErasures: (limit, after) => pendingErasures(db, limit, after),
-    async erased(session, { olderThanMs }) {
-      const { numDeletedRows } = await db
-        .deleteFrom("erasures")
-        .where("session_id", "=", session)
+    async erased(ref, { olderThanMs }) {
+      const { numDeletedRows } = await ofSession(db.deleteFrom("erasures"), ref)
         .where("requested_at", "<=", ago(checkDuration(olderThanMs, "olderThanMs")))
         .executeTakeFirst();
       return numDeletedRows === 1n;
@@ -130,22 +128,39 @@ async function create(db: Db, env: Env, actor: Actor, session: NewSession) {
     forked_from_share: session.forkedTurns !== undefined,
     forked_turns: session.forkedTurns === undefined ? 0 : checkCount(session.forkedTurns, "forkedTurns"),
   };
+  const number = await nextNumber(db, actor.tenant);
   return inTransaction(db, async (tx) => {
     const row = await tx
       .insertInto("sessions")
-      .values(values)
+      .values({ ...values, number })
       .returning(SESSION_COLUMNS)
       .executeTakeFirstOrThrow();
     // The old log may still exist, and its deletion would delete the new one. Check after the insert, which waits for a
     // running erasure.
-    const note = await tx
-      .selectFrom("erasures")
-      .select("session_id")
-      .where("session_id", "=", values.id)
-      .executeTakeFirst();
+    const ref = { tenant: actor.tenant, session: values.id };
+    const note = await ofSession(tx.selectFrom("erasures"), ref).select("session_id").executeTakeFirst();
     if (note !== undefined) throw new StoreError("EXISTS", `session ${values.id} is still being erased`);
     return sessionOf(row);
   });
+}
+
+/**
+ * Counts the sessions of a tenant. Outside a transaction the count is committed at once, so that concurrent calls don't
+ * wait for each other's disk writes. The WAL keeps the order: a stored session never comes without its count. A failed
+ * creation leaves a gap.
+ */
+async function nextNumber(db: Db, tenant: string): Promise<number> {
+  const counted = db
+    .insertInto("session_counters")
+    .values({ tenant_id: tenant, last: 1 })
+    .onConflict((oc) => oc.column("tenant_id").doUpdateSet({ last: sql<number>`session_counters.last + 1` }))
+    .returning("last");
+  const { last } = await (
+    db.isTransaction
+      ? counted
+      : counted.returning(sql<string>`set_config('synchronous_commit', 'off', true)`.as("setting"))
+  ).executeTakeFirstOrThrow();
+  return last;
 }
 
 async function list(db: Db, actor: Actor, page: { limit: number; before?: string }) {
@@ -188,15 +203,16 @@ export function postgresEpochs(db: Db): Epochs {
             .set({ epoch: sql<number>`greatest(epoch, ${seen}::bigint) + 1` })
             .where("id", "=", ref.session)
             .where("tenant_id", "=", ref.tenant)
-            .returning(["id", "epoch", "archived_epoch", "archived_seq"]);
+            .returning(["tenant_id", "id", "epoch", "archived_epoch", "archived_seq"]);
           return ifEpoch === null ? claimed : claimed.where("epoch", "=", ifEpoch);
         })
         .insertInto("session_epochs")
-        .columns(["session_id", "epoch", "by", "reason"])
+        .columns(["tenant_id", "session_id", "epoch", "by", "reason"])
         .expression((eb) =>
           eb
             .selectFrom("claimed")
             .select([
+              "tenant_id",
               "id",
               "epoch",
               sql<string>`${by}::text`.as("by"),
@@ -217,11 +233,8 @@ export function postgresEpochs(db: Db): Epochs {
       return { epoch, archived: formatCursor({ epoch: archived_epoch ?? 0, seq: archived_seq ?? 0 }) };
     },
     list: (ref, limit) =>
-      db
-        .selectFrom("session_epochs")
+      ofSession(db.selectFrom("session_epochs"), ref)
         .select(["epoch", "by", "reason", "at"])
-        .where("session_id", "=", ref.session)
-        .where(belongsToTenant(ref))
         .orderBy("epoch", "desc")
         .limit(checkLimit(limit, MAX_PAGE))
         .execute(),

@@ -61,7 +61,7 @@ export function postgresWebhooks(db: Db, env: Env): Webhooks {
             .innerJoin("sessions as s", "s.tenant_id", "e.tenant_id")
             .select([
               "e.id",
-              sql<string>`${webhookMessageId(ref.session, event.key)}::text`.as("message"),
+              sql<string>`${webhookMessageId(ref, event.key)}::text`.as("message"),
               "e.tenant_id",
               "s.id as session",
               sql<string>`${event.type}::text`.as("type"),
@@ -198,7 +198,7 @@ async function take(db: Db, env: Env, query: TakeDeliveriesQuery): Promise<Claim
     set attempts = w.attempts + 1, claim = ${claim}, next_attempt_at = ${clockPlus(leaseMs)}
     from locked, webhook_endpoints e, sessions s
     where w.endpoint_id = locked.endpoint_id and w.id = locked.id
-      and e.id = w.endpoint_id and s.id = w.session_id
+      and e.id = w.endpoint_id and s.tenant_id = w.tenant_id and s.id = w.session_id
     returning w.*, e.url, e.secret, s.user_id`.execute(db);
   return rows.toSorted((a, b) => a.n - b.n).map(claimedOf);
 }

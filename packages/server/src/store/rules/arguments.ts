@@ -5,7 +5,7 @@
  * accept the id of a new session too. The checks throw only StoreErrors, which name the argument and never contain its
  * value.
  */
-import { SESSION_ID_PATTERN, SESSION_ID_RULE } from "../../util/names.ts";
+import { ID_RULE, isId, SESSION_ID_PATTERN, SESSION_ID_RULE } from "../../util/names.ts";
 import { parseCursor, type Cursor, type Position } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
@@ -45,28 +45,9 @@ export function checkTime(time: number, name: string): number {
   throw new StoreError("INVALID", `${name} must be a time in milliseconds since 1970, before the year 9999`);
 }
 
-/**
- * A surrogate without its other half. UTF-8 can't encode it: in a column, all of them would become the same character.
- */
-const LONE_SURROGATE = /\p{Surrogate}/u;
-
-/** Checks an id. PostgreSQL's text can't contain NUL, and different ids must stay different when stored. */
-export function isId(id: unknown): id is string {
-  return (
-    typeof id === "string" &&
-    id.length >= 1 &&
-    id.length <= 256 &&
-    !id.includes("\0") &&
-    !LONE_SURROGATE.test(id)
-  );
-}
-
 export function checkId(id: string, name: string): string {
   if (isId(id)) return id;
-  throw new StoreError(
-    "INVALID",
-    `${name} must have 1 to 256 characters, without NUL and without lone surrogates`,
-  );
+  throw new StoreError("INVALID", `${name} must have ${ID_RULE}`);
 }
 
 /** Checks the id of a new session. The log must accept it too, or the session's log could never be erased. */

@@ -9,6 +9,7 @@ import type { Json } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
 import type { NewJournalEntry, NewTurn } from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
+import type { SessionRef } from "../refs.ts";
 import { checkCount, checkId } from "./arguments.ts";
 
 const MAX_OPTIONS_BYTES = 64_000;
@@ -51,7 +52,7 @@ export function checkRetainedTurns(turns: readonly string[]): readonly string[] 
   throw new StoreError("INVALID", `turns must have at most ${MAX_RETAINED_TURNS} elements`);
 }
 
-export function checkSessions(sessions: readonly string[]): void {
+export function checkSessions(sessions: readonly SessionRef[]): void {
   if (sessions.length > MAX_BATCH)
     throw new StoreError(
       "INVALID",

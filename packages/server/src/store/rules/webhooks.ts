@@ -18,6 +18,7 @@ import {
   type WebhookEventType,
 } from "../ports/webhooks.ts";
 import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
+import type { SessionRef } from "../refs.ts";
 import { checkCount, checkDuration, checkId, checkLimit, checkText } from "./arguments.ts";
 
 const MAX_URL = 2_048;
@@ -39,9 +40,9 @@ export function webhookSecret(random: Uint8Array): string {
 }
 
 /** Returns the value of `webhook-id`. */
-export function webhookMessageId(session: string, key: string): string {
+export function webhookMessageId({ tenant, session }: SessionRef, key: string): string {
   const digest = createHash("sha256")
-    .update(JSON.stringify([session, key]))
+    .update(JSON.stringify([tenant, session, key]))
     .digest("hex");
   return `msg_${digest.slice(0, 32)}`;
 }

@@ -220,7 +220,7 @@ test("a stream of one turn ends after the turn, and erasing the session ends all
   expect(one.end).toBe("complete");
   expect(one.frames.at(-1)?.["type"]).toBe("[DONE]");
   await world.backend.store.sessions.remove(world.ref);
-  await world.backend.log.remove(world.ref.session);
+  await world.backend.log.remove(world.ref);
   await until(() => all.end !== null);
   expect(all.end).toBe("gone");
 });

@@ -161,7 +161,7 @@ describe("posted message", () => {
     await first.ended();
     await stage.ended(ref, () => true);
     const { archived } = await stage.backend.store.archive.header(ref);
-    expect(await stage.backend.log.trim(ref.session, archived)).toBe(true);
+    expect(await stage.backend.log.trim(ref, archived)).toBe(true);
     // Another process that has read nothing of the session.
     await server.close();
     server = await openServer(stage.backend, { actor: stage.actor });
@@ -354,7 +354,7 @@ describe("following a session", () => {
     const fresh = await follow(ref, "events?dialect=responses");
     await fresh.ended();
     expect(fresh.messages.map(({ data: text }) => text)).toEqual(["[DONE]"]);
-    await stage.backend.log.trim(ref.session, end);
+    await stage.backend.log.trim(ref, end);
     for (const [lost, code] of [
       ["1-1", 10015],
       ["nonsense", 10014],

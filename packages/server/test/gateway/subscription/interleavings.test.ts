@@ -19,6 +19,7 @@ import { createStreamLog } from "../../../src/log/stream-log.ts";
 import { archiveSession, trimLog } from "../../../src/session/archive/archive.ts";
 import { isStoreError } from "../../../src/store/errors.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { sessionKey } from "../../../src/store/refs.ts";
 import { ScheduledEngine } from "../../log/scheduled-engine.ts";
 import { SessionHarness } from "../../session/session-harness.ts";
 import { LogHistory } from "../log-history.ts";
@@ -154,8 +155,8 @@ class Scenario {
     const engine = new ScheduledEngine(scheduler);
     const log = createStreamLog(engine, { now: () => 1, pageSize: 3, maxQueued: 600 });
     const world = await SessionHarness.make({ log, store: createMemoryStore() });
-    await engine.watch(world.ref.session);
-    await engine.inner.subscribe(world.ref.session, () => undefined);
+    await engine.watch(sessionKey(world.ref));
+    await engine.inner.subscribe(sessionKey(world.ref), () => undefined);
     const starting = world.start();
     await idle(scheduler);
     await starting;
@@ -207,7 +208,7 @@ class Scenario {
       case "reconnect":
         return engine.reconnect();
       case "fail over":
-        engine.inner.failOver({ [world.ref.session]: command.lose });
+        engine.inner.failOver({ [sessionKey(world.ref)]: command.lose });
         return engine.reconnect();
       case "wipe":
         engine.inner.wipe();
@@ -235,7 +236,7 @@ class Scenario {
 
   async check(): Promise<void> {
     const { backend, ref } = this.world;
-    const head = await this.engine.inner.head(ref.session);
+    const head = await this.engine.inner.head(sessionKey(ref));
     const end = head === null ? (await backend.store.archive.header(ref)).archived : formatCursor(head.last);
     for (const subscriber of this.subscribers)
       checkExact(subscriber, ref.session, this.logHistory, end, seen[subscriber.format.dialect]);

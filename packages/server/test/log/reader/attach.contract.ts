@@ -1,8 +1,7 @@
 /** The contract of following a log with `attach` and `listen`. */
-import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Log } from "../../../src/log/log.ts";
-import { Reader, readAll, takeover, title, titles, startSession } from "../drafts.ts";
+import { Reader, readAll, takeover, title, titles, startSession, sessionRef } from "../drafts.ts";
 
 export function attachContract(opened: () => Log): void {
   let log: Log;
@@ -62,7 +61,7 @@ export function attachContract(opened: () => Log): void {
     });
 
     test("waits at the archived position until a log starts there", async () => {
-      const session = randomUUID();
+      const session = sessionRef();
       const reader = new Reader(log, session, { after: "7-20", floor: "7-20" }, way);
       const other = new Reader(log, session, { after: "7-19", floor: "7-20" }, way);
       await other.until(({ end }) => end === "missing");

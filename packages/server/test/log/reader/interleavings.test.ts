@@ -13,11 +13,13 @@ import { expect, test } from "vitest";
 import { LogError } from "../../../src/log/errors.ts";
 import type { Log } from "../../../src/log/log.ts";
 import { createStreamLog } from "../../../src/log/stream-log.ts";
-import { Reader, sessionStart, takeover, titles } from "../drafts.ts";
+import { sessionKey } from "../../../src/store/refs.ts";
+import { Reader, sessionStart, takeover, titles, sessionRef } from "../drafts.ts";
 import { ScheduledEngine } from "../scheduled-engine.ts";
 
 const CASES: CaseCounts = { fixed: 1_000, fresh: 10_000, full: 100_000 };
-const SESSION = "s";
+const SESSION = sessionRef("s");
+const NAME = sessionKey(SESSION);
 
 type Command =
   | { readonly do: "append"; readonly events: number; readonly zombie: boolean }
@@ -117,7 +119,7 @@ class World {
         await this.readers.at(-1)?.[0].stop();
         return;
       case "fail over":
-        engine.inner.failOver({ [SESSION]: command.lose });
+        engine.inner.failOver({ [NAME]: command.lose });
         return engine.reconnect();
       case "wipe":
         engine.inner.wipe();
@@ -140,7 +142,7 @@ class World {
   }
 
   async check(mood: Mood): Promise<void> {
-    const head = await this.engine.inner.head(SESSION);
+    const head = await this.engine.inner.head(NAME);
     const last = head === null ? null : `${head.last.epoch}-${head.last.seq}`;
     for (const [reader, after] of this.readers) {
       seen.readers++;
@@ -165,8 +167,8 @@ test(`${totalCases(CASES)} interleavings: every reader receives exactly the log 
   await assertCases(
     fc.asyncProperty(fc.scheduler(), anyCommands, async (scheduler, { commands, mood }) => {
       const world = new World(scheduler);
-      await world.engine.watch(SESSION);
-      await world.engine.inner.claim(SESSION, {
+      await world.engine.watch(NAME);
+      await world.engine.inner.claim(NAME, {
         epoch: 1,
         writer: "w1",
         line: `w1:0 ${JSON.stringify({ v: 2, ...sessionStart(SESSION) })}`,

@@ -1,8 +1,8 @@
 /** The contract of reading a log: pages, trimming, expiry, and a reason for every invalid cursor. */
-import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { InvalidCursorReason, Log } from "../../../src/log/log.ts";
-import { Reader, readAll, describeEntry, takeover, titles, startSession } from "../drafts.ts";
+import type { SessionRef } from "../../../src/store/refs.ts";
+import { Reader, readAll, describeEntry, takeover, titles, startSession, sessionRef } from "../drafts.ts";
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -69,7 +69,7 @@ export function readContract(opened: () => Log): void {
        * Returns a session that was written to before it expired. Retries if the machine stalled and the write came too
        * late.
        */
-      const storedAfter = async (write: (session: string) => Promise<unknown>): Promise<string> => {
+      const storedAfter = async (write: (session: SessionRef) => Promise<unknown>): Promise<SessionRef> => {
         for (;;) {
           const session = await startSession(log);
           await log.append(session, { ...own, counter: 1, events: titles("a") });
@@ -91,7 +91,7 @@ export function readContract(opened: () => Log): void {
       await pause(300);
       for (const session of sessions) expect(await readAll(log, session)).toHaveLength(3);
       // A claim recreates an expired log, so check that the earlier entries are still there.
-      let claimed = "";
+      let claimed = sessionRef();
       let length = 0;
       while (length < 3) {
         const since = performance.now();
@@ -155,7 +155,7 @@ export function readContract(opened: () => Log): void {
     });
 
     test("without a log, every cursor is reported as missing", async () => {
-      const session = randomUUID();
+      const session = sessionRef();
       expect(await log.read(session, { after: "7-1" })).toEqual({ ok: false, reason: "missing" });
       const reader = new Reader(log, session, { after: "7-1" });
       await reader.until(({ end }) => end === "missing", 30_000);

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { isLogError } from "../../../src/log/errors.ts";
 import type { Log } from "../../../src/log/log.ts";
 import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
+import type { SessionRef } from "../../../src/store/refs.ts";
 import { sessionOn } from "./cluster-slots.ts";
 import { Reader, readAll, describeEntry, sessionStart, takeover, titles } from "../drafts.ts";
 
@@ -29,7 +30,7 @@ afterAll(async () => {
 });
 
 /** Claims like a worker: with a new epoch for every try, because the previous claim may have succeeded. */
-async function claimAgain(session: string): Promise<number> {
+async function claimAgain(session: SessionRef): Promise<number> {
   for (let epoch = 2; ; epoch++) {
     try {
       await log.claim(session, { epoch, writer: `w${epoch}`, event: takeover(), archivedUpTo: "0-0" });

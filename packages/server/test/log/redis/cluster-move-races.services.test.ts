@@ -10,6 +10,7 @@ import type { Log } from "../../../src/log/log.ts";
 import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
 import { RedisConnection } from "../../../src/log/redis/connection/connection.ts";
 import { slotOf } from "../../../src/log/redis/topology/slot-map.ts";
+import { type SessionRef, sessionKey } from "../../../src/store/refs.ts";
 import { carrySlot, idOf, ownerOf, sessionOn, slotOfSession, setOwner } from "./cluster-slots.ts";
 import { Reader, sessionStart, takeover, titles } from "../drafts.ts";
 
@@ -39,7 +40,7 @@ afterEach(async () => {
   await Promise.all([log.close(), direct.close()]);
 });
 
-async function begin(session: string): Promise<Reader> {
+async function begin(session: SessionRef): Promise<Reader> {
   await direct.claim(session, { epoch: 1, writer: "w1", event: sessionStart(session), archivedUpTo: "0-0" });
   const reader = new Reader(log, session, { after: "0-0" });
   await reader.until(({ entries }) => entries.length === 1);
@@ -48,7 +49,7 @@ async function begin(session: string): Promise<Reader> {
 }
 
 /** Writes further entries and returns everything that the reader received. */
-async function goOn(session: string, reader: Reader): Promise<string[]> {
+async function goOn(session: SessionRef, reader: Reader): Promise<string[]> {
   await direct.claim(session, { epoch: 2, writer: "w2", event: takeover(), archivedUpTo: "0-0" });
   await reader.until(({ entries }) => entries.length === 2, 30_000);
   await direct.append(session, { writer: "w2", epoch: 2, counter: 1, events: titles("live") });
@@ -118,17 +119,15 @@ test("a slot moves to a server with a lower epoch and back: readers continue", a
 
 test("a slot moves and returns during a pending response: the health check detects the lost subscription", async () => {
   const session = await sessionOn(cluster, second, "hidden");
-  const slot = String(slotOfSession(session));
+  const [slot, tag] = [String(slotOfSession(session)), sessionKey(session)];
   const connection = await RedisConnection.open({ url: second.url, responseTimeoutMs: 30_000 });
   const moved: string[] = [];
   connection.listen({ onMessage: () => undefined, onMoved: (channel) => moved.push(channel) });
   let hasEnded = false;
   void connection.ended.then(() => (hasEnded = true));
-  await Promise.all(
-    [`ts:{${session}}`, `other:{${session}}`].map((channel) => connection.subscribe(channel)),
-  );
+  await Promise.all([`ts:{${tag}}`, `other:{${tag}}`].map((channel) => connection.subscribe(channel)));
   await connection.healthCheck();
-  await connection.unsubscribe(`other:{${session}}`);
+  await connection.unsubscribe(`other:{${tag}}`);
   await connection.healthCheck();
   expect(hasEnded).toBe(false);
   await connection.send(["CLUSTER", "SETSLOT", slot, "NODE", await idOf(third)]);

@@ -5,8 +5,8 @@ import { isLogError } from "../../../src/log/errors.ts";
 import type { Log } from "../../../src/log/log.ts";
 import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
 import { slotOf } from "../../../src/log/redis/topology/slot-map.ts";
-import { idOf, ownerOf } from "./cluster-slots.ts";
-import { Reader, readAll, describeEntry, sessionStart, takeover, titles } from "../drafts.ts";
+import { idOf, ownerOf, slotOfSession } from "./cluster-slots.ts";
+import { Reader, readAll, describeEntry, sessionStart, takeover, titles, sessionRef } from "../drafts.ts";
 
 let cluster: RedisCluster;
 let log: Log;
@@ -26,8 +26,8 @@ test("slotOf returns the same slot as Redis", async () => {
 });
 
 test("the log continues on the new server after a claim, and readers follow", async () => {
-  const session = "moving";
-  const slot = slotOf(`ts:{${session}}`);
+  const session = sessionRef("moving");
+  const slot = slotOfSession(session);
   const append = async (epoch: number, counter: number, text: string) => {
     try {
       await log.append(session, { writer: `w${epoch}`, epoch, counter, events: titles(text) });

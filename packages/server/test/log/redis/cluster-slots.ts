@@ -2,8 +2,10 @@
 import type { RedisCluster } from "@turnstream/testkit/servers/start-redis-cluster.ts";
 import type { RedisServer } from "@turnstream/testkit/servers/start-redis.ts";
 import { slotOf } from "../../../src/log/redis/topology/slot-map.ts";
+import { type SessionRef, sessionKey } from "../../../src/store/refs.ts";
+import { sessionRef } from "../drafts.ts";
 
-export const slotOfSession = (session: string): number => slotOf(`ts:{${session}}`);
+export const slotOfSession = (ref: SessionRef): number => slotOf(`ts:{${sessionKey(ref)}}`);
 
 /** Cached, because a server keeps its id and may be dead when a test needs it. */
 const ids = new Map<RedisServer, string>();
@@ -32,10 +34,10 @@ export async function ownerOf(
   return [owner, other, third];
 }
 
-/** Returns a session name whose slot belongs to `node`. */
-export async function sessionOn(cluster: RedisCluster, node: RedisServer, like: string): Promise<string> {
+/** Returns a session whose slot belongs to `node`. */
+export async function sessionOn(cluster: RedisCluster, node: RedisServer, like: string): Promise<SessionRef> {
   for (let n = 0; ; n++) {
-    const session = `${like}-${n}`;
+    const session = sessionRef(`${like}-${n}`);
     if ((await ownerOf(cluster, slotOfSession(session)))[0] === node) return session;
   }
 }

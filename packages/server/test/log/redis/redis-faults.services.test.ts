@@ -6,10 +6,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { isLogError } from "../../../src/log/errors.ts";
 import type { Log } from "../../../src/log/log.ts";
 import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
-import { Reader, readAll, describeEntry, sessionStart, takeover, titles } from "../drafts.ts";
+import { sessionKey } from "../../../src/store/refs.ts";
+import { Reader, readAll, describeEntry, sessionStart, takeover, titles, sessionRef } from "../drafts.ts";
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-const SESSION = "s";
+const SESSION = sessionRef("s");
 const own = { writer: "w1", epoch: 1 };
 
 let redis: RedisServer;
@@ -224,7 +225,7 @@ test("a session has one subscription per process for all its readers, and none a
   const admin = createClient({ url: redis.url, RESP: 2 });
   await admin.connect();
   const subscribers = async () =>
-    Number((await admin.sendCommand<unknown[]>(["PUBSUB", "SHARDNUMSUB", `ts:{${SESSION}}`]))[1]);
+    Number((await admin.sendCommand<unknown[]>(["PUBSUB", "SHARDNUMSUB", `ts:{${sessionKey(SESSION)}}`]))[1]);
   const readers = Array.from({ length: 50 }, () => new Reader(log, SESSION, { after: "0-0" }));
   for (const reader of readers) await reader.until(({ entries }) => entries.length === 1);
   expect(await subscribers()).toBe(1);

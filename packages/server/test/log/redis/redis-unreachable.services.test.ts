@@ -39,20 +39,21 @@ test("onError of the gateway and of the worker name the server once, without the
 
 test("a read fails after one wait if no server was ever reachable, and waits longer if one was", async () => {
   const WAIT_MS = 600;
+  const SESSION = { tenant: "t", session: "s" };
   const away = await createRedisLog({
     url: `redis://127.0.0.1:${await freePort()}`,
     connectionWaitMs: WAIT_MS,
   });
   const redis = await startRedis();
   const lost = await createRedisLog({ url: redis.url, connectionWaitMs: WAIT_MS });
-  expect(await lost.head("s")).toBeNull();
+  expect(await lost.head(SESSION)).toBeNull();
   await redis.stop();
   const started = performance.now();
   const waited = async (work: Promise<unknown>) => {
     await expect(work).rejects.toSatisfy((error) => isLogError(error, "UNAVAILABLE"));
     return performance.now() - started;
   };
-  const [early, late] = await Promise.all([waited(away.head("s")), waited(lost.head("s"))]);
+  const [early, late] = await Promise.all([waited(away.head(SESSION)), waited(lost.head(SESSION))]);
   expect(late / early).toBeGreaterThan(2);
   await Promise.all([away.close(), lost.close()]);
 });

@@ -5,8 +5,9 @@ import { connect, createServer, type Server } from "node:net";
 import { type RedisServer, startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
-import { Reader, refusal, sessionStart, titles } from "../drafts.ts";
+import { Reader, refusal, sessionStart, titles, sessionRef } from "../drafts.ts";
 
+const SESSION = sessionRef("s");
 const NO_SERVER = "redis://127.0.0.1:1";
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -59,7 +60,7 @@ async function startSilencer(): Promise<Silencer> {
 describe("subscribe", () => {
   test("ends the reader as unavailable in time when the server is unreachable", async () => {
     const log = await createRedisLog({ url: NO_SERVER, connectionWaitMs: 200, timeoutMs: 600 });
-    const reader = new Reader(log, "s", { after: "1-1" });
+    const reader = new Reader(log, SESSION, { after: "1-1" });
     await reader.until(({ end }) => end !== null, 30_000);
     expect(reader.end).toBe("unavailable");
     await log.close();
@@ -69,7 +70,7 @@ describe("subscribe", () => {
     "replaces a connection that stops responding at %s and retries",
     async (word) => {
       const silencer = await startSilencer();
-      const session = `silent-${word}`;
+      const session = sessionRef(`silent-${word}`);
       const options = {
         url: silencer.url,
         responseTimeoutMs: 300,
@@ -111,8 +112,8 @@ describe("subscribe", () => {
 
 test("ends every pending call when the log closes", async () => {
   const log = await createRedisLog({ url: NO_SERVER, connectionWaitMs: 30_000 });
-  const head = refusal(log.head("s"));
-  const reader = new Reader(log, "s", { after: "1-1" });
+  const head = refusal(log.head(SESSION));
+  const reader = new Reader(log, SESSION, { after: "1-1" });
   await pause(50);
   await log.close();
   expect(await head).toBe("UNAVAILABLE");
@@ -141,10 +142,11 @@ describe("a process with a Redis log exits by itself", () => {
   ])("%s", { timeout: 60_000 }, async ([, close]) => {
     const url = close === "" ? NO_SERVER : redis.url;
     const script = `
+      const ref = { tenant: "t", session: "s" };
       const log = await createRedisLog({ url: ${JSON.stringify(url)}, connectionWaitMs: 500, timeoutMs: 100 });
-      const reading = (async () => { for await (const _ of log.attach("s", { after: "1-1" })); })();
-      await log.head("s").catch(() => undefined);
-      void log.claim("s", { epoch: 1, writer: "w", event: { type: "session.start", session: "s", number: 1 }, archivedUpTo: "0-0" })
+      const reading = (async () => { for await (const _ of log.attach(ref, { after: "1-1" })); })();
+      await log.head(ref).catch(() => undefined);
+      void log.claim(ref, { epoch: 1, writer: "w", event: { type: "session.start", session: "s", number: 1 }, archivedUpTo: "0-0" })
         .catch(() => undefined);
       ${close}`;
     const { code, ms, errors } = await run(script);

@@ -1,5 +1,4 @@
 /** The contract of writing to a log: appends and claims. */
-import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 import { isLogError } from "../../../src/log/errors.ts";
@@ -13,6 +12,7 @@ import {
   takeover,
   title,
   titles,
+  sessionRef,
 } from "../drafts.ts";
 
 const refusalOf = (error: unknown) => (isLogError(error) ? error.code : String(error));
@@ -60,7 +60,7 @@ export function writeContract(opened: () => Log): void {
       expect(
         await refusal(log.append(session, { writer: "w1", epoch: 9, counter: 1, events: titles("x") })),
       ).toBe("UNCLAIMED");
-      const none = randomUUID();
+      const none = sessionRef();
       expect(
         await refusal(log.append(none, { writer: "w1", epoch: 7, counter: 1, events: titles("x") })),
       ).toBe("UNCLAIMED");
@@ -139,9 +139,9 @@ export function writeContract(opened: () => Log): void {
       expect(await append({ since: "x" })).toBe("INVALID");
       expect(await append({ events: titles("x".repeat(70_000)) })).toBe("TOO_LARGE");
       expect(await append({ events: titles("漢".repeat(22_000)) })).toBe("TOO_LARGE");
-      expect(await refusal(log.append("a}b{c", { writer: "w", counter: 1, events: titles("a") }))).toBe(
-        "INVALID",
-      );
+      expect(
+        await refusal(log.append(sessionRef("a}b{c"), { writer: "w", counter: 1, events: titles("a") })),
+      ).toBe("INVALID");
       expect((await readAll(log, session)).map(describeEntry)).toEqual(["session.start"]);
     });
   });
@@ -219,7 +219,7 @@ export function writeContract(opened: () => Log): void {
     });
 
     test("continues directly after the archived position when the log is missing or ends before it, or is refused", async () => {
-      const missing = randomUUID();
+      const missing = sessionRef();
       const claim = { epoch: 12, writer: "w2", event: takeover(), archivedUpTo: "11-40" };
       for (const last of ["0-0", "11-39", "11-41", "10-40"])
         expect(await refusal(log.claim(missing, { ...claim, last }))).toBe("MOVED");
@@ -275,7 +275,7 @@ export function writeContract(opened: () => Log): void {
     });
 
     test("starts a missing log directly after the archived position", async () => {
-      const session = randomUUID();
+      const session = sessionRef();
       const claim = { epoch: 12, writer: "w1", event: takeover(), archivedUpTo: "11-40" };
       expect(await log.claim(session, claim)).toMatchObject({ first: 41, last: 41 });
       expect(await log.head(session)).toEqual({ epoch: 12, last: "12-41", base: "11-40" });

@@ -14,7 +14,9 @@ import { MemoryEngine } from "../../../src/log/memory.ts";
 import type { LogBlob } from "../../../src/log/writer/oversize.ts";
 import { createStreamLog } from "../../../src/log/stream-log.ts";
 import { Writer, type WriterOptions } from "../../../src/log/writer/writer.ts";
-import { readAll, sessionStart, takeover } from "../drafts.ts";
+import { readAll, sessionStart, takeover, sessionRef } from "../drafts.ts";
+
+const SESSION = sessionRef("s");
 
 class Desk {
   readonly engine: MemoryEngine;
@@ -29,11 +31,16 @@ class Desk {
   }
 
   async writer(): Promise<Writer> {
-    await this.log.claim("s", { epoch: 1, writer: "w", event: sessionStart("s"), archivedUpTo: "0-0" });
+    await this.log.claim(SESSION, {
+      epoch: 1,
+      writer: "w",
+      event: sessionStart(SESSION),
+      archivedUpTo: "0-0",
+    });
     let ids = 0;
     return new Writer({
       log: this.log,
-      session: "s",
+      ref: SESSION,
       writer: "w",
       epoch: 1,
       newBlobId: () => `blob_${++ids}`,
@@ -43,7 +50,7 @@ class Desk {
   }
 
   async events(): Promise<SessionEvent[]> {
-    return (await readAll(this.log, "s")).map((entry) => entry.event);
+    return (await readAll(this.log, SESSION)).map((entry) => entry.event);
   }
 }
 
@@ -184,7 +191,7 @@ test("ends at the first refusal", async () => {
   const writer = await desk.writer();
   await writer.write(delta("a"));
   await writer.flush();
-  await desk.log.claim("s", { epoch: 2, writer: "w2", event: takeover(), archivedUpTo: "0-0" });
+  await desk.log.claim(SESSION, { epoch: 2, writer: "w2", event: takeover(), archivedUpTo: "0-0" });
   await writer.write({ type: "session.update", title: "late" });
   await expect(writer.flush()).rejects.toMatchObject({ code: "FENCED", epoch: 2 });
   await expect(writer.write(delta("b"))).rejects.toMatchObject({ code: "FENCED" });

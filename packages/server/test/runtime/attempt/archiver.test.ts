@@ -38,7 +38,7 @@ async function counted() {
     harness.append({ type: "message.add", message: `m${++messages}`, text: "Hello." });
   const isWhole = async () => {
     await archiveSession(harness.backend, harness.ref);
-    await log.remove(harness.ref.session);
+    await log.remove(harness.ref);
     const { state } = await readHistory(harness.backend, harness.ref);
     expect(plain(state)).toEqual(plain(harness.folded()));
   };
@@ -79,7 +79,7 @@ describe("archiver of an attempt", () => {
     await archiver.archive(nothing);
     await appendMessage();
     const { cursor } = await archiveSession(harness.backend, harness.ref);
-    await harness.backend.log.trim(harness.ref.session, cursor);
+    await harness.backend.log.trim(harness.ref, cursor);
     await appendMessage();
     let isDone = false;
     await archiver.archive(async () => void (isDone = true));
@@ -113,7 +113,7 @@ describe("archiver of an attempt", () => {
     const { harness, archiver, appendMessage } = await counted();
     await appendMessage();
     await archiver.archive(nothing);
-    await harness.backend.log.remove(harness.ref.session);
+    await harness.backend.log.remove(harness.ref);
     await expect(archiver.archive(nothing)).rejects.toBeInstanceOf(RestartAttempt);
   });
 });

@@ -106,7 +106,7 @@ describe("interaction", () => {
       await harness.send(ref, "go");
       const key = await asked(ref);
       await pause(120);
-      await harness.backend.log.remove(ref.session);
+      await harness.backend.log.remove(ref);
       if (!isDecidedFirst) await first.shutdown();
       if (isDecidedFirst) expect(await decide(ref, kind, key)).toBe(true);
       if (!isDecidedFirst) {

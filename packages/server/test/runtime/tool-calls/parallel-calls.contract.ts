@@ -30,7 +30,7 @@ export function atOnceContract(makeBackend: () => Promise<HarnessBackend>): void
     reaction: (event: SessionEvent) => Promise<unknown>,
   ): Promise<void> {
     const done = new AbortController();
-    for await (const delivery of harness.backend.log.attach(ref.session, {
+    for await (const delivery of harness.backend.log.attach(ref, {
       after: "0-0",
       signal: done.signal,
     }))

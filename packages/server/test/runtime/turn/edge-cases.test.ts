@@ -15,6 +15,7 @@ import { tool } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { StoreError } from "../../../src/store/errors.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { type SessionRef, sessionKey } from "../../../src/store/refs.ts";
 import { outline, TurnHarness } from "../turn-harness.ts";
 
 let harness: TurnHarness;
@@ -43,11 +44,11 @@ describe("log that loses acknowledged entries before they are archived", () => {
       let isLost = false;
       const { log } = harness.backend;
       const lossy: Log = Object.assign(Object.create(log) as Log, {
-        append: async (session: string, batch: AppendBatch) => {
-          const appended = await log.append(session, batch);
+        append: async (ref: SessionRef, batch: AppendBatch) => {
+          const appended = await log.append(ref, batch);
           if (!isLost && batch.events.at(-1)?.type === type) {
             isLost = true;
-            engine.lose(session, batch.events.length);
+            engine.lose(sessionKey(ref), batch.events.length);
           }
           return appended;
         },
@@ -73,9 +74,9 @@ it("an event that the log refuses ends the turn, and no retry is offered", async
   await open();
   const { log } = harness.backend;
   const strict: Log = Object.assign(Object.create(log) as Log, {
-    append: async (session: string, batch: AppendBatch) => {
+    append: async (ref: SessionRef, batch: AppendBatch) => {
       if (batch.events.some((event) => event.type === "text.delta")) throw new LogError("TOO_LARGE");
-      return log.append(session, batch);
+      return log.append(ref, batch);
     },
   });
   await harness.worker([defineAgent({ name: "a", model: scriptedModel([[script.text("much")]]) })], {

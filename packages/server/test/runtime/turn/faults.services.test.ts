@@ -144,11 +144,11 @@ describe("erased session", () => {
     const databaseUrl = await migratedDatabaseUrl();
     const harness = await TurnHarness.open(await openBackendOn(sharedRedisUrl(), databaseUrl));
     cleanups.push(() => harness.close());
-    let forget: ((session: string) => Promise<unknown>) | null = null;
+    let forget: ((ref: SessionRef) => Promise<unknown>) | null = null;
     const worker = await harness.worker([agent], {
       engine: async (hooks) => {
         const engine = await createDbosEngine({ ...hooks, databaseUrl });
-        forget = (session) => engine.deleteJobs(jobPrefix(session));
+        forget = (ref) => engine.deleteJobs(jobPrefix(ref));
         return engine;
       },
     });

@@ -33,9 +33,9 @@ it("25 a worker with a retention erases older sessions and no others", async () 
     await keeps.shutdown();
     await harness.worker([agent], { ...tidy, sessionRetentionMs: 10 * DAY_MS });
     await vi.waitUntil(async () => (await store.sessions.find(old)) === null, { timeout: 30_000 });
-    await vi.waitUntil(async () => (await log.head(old.session)) === null, { timeout: 30_000 });
+    await vi.waitUntil(async () => (await log.head(old)) === null, { timeout: 30_000 });
     expect(await store.sessions.find(fresh)).not.toBeNull();
-    expect(await log.head(fresh.session)).not.toBeNull();
+    expect(await log.head(fresh)).not.toBeNull();
   } finally {
     await harness.close();
   }

@@ -64,7 +64,7 @@ describe("step of more than 2,000 events", () => {
     const first = await harness.worker(agents, PATIENT);
     const ref = await harness.session();
     await harness.send(ref, "go");
-    const length = async () => parseCursor((await harness.backend.log.head(ref.session))?.last)?.seq ?? 0;
+    const length = async () => parseCursor((await harness.backend.log.head(ref))?.last)?.seq ?? 0;
     await expect.poll(length, WITHIN).toBeGreaterThan(2_000);
     await harness.worker(agents, PATIENT);
     await first.shutdown();

@@ -48,7 +48,7 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
     }
 
     const typesIn = async (ref: SessionRef, after?: string) =>
-      (await readAll(parts.log, ref.session, after)).map(({ event }) =>
+      (await readAll(parts.log, ref, after)).map(({ event }) =>
         "message" in event ? `${event.type} ${event.message}` : event.type,
       );
 
@@ -74,7 +74,7 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
         isBlocked: false,
         events: 1 + late.length,
       });
-      await parts.log.remove(ref.session);
+      await parts.log.remove(ref);
       expect(await ensureSessionLog(parts, ref)).toBe(false);
       await expect(ensureSessionLog(parts, { ...ref, tenant: "else" })).rejects.toMatchObject({
         code: "NOT_FOUND",
@@ -140,7 +140,7 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
     test("a message claims a log that has expired or was lost", async () => {
       const ref = await created();
       const { cursor } = await archiveSession(parts, ref);
-      await parts.log.remove(ref.session);
+      await parts.log.remove(ref);
       const texts = ["a", "b", "c"];
       await Promise.all(texts.map((id) => sendMessage(parts, ref, { id, text: id })));
       await sendMessage(parts, ref, { id: "d", text: "d" });
@@ -157,9 +157,9 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
       await sendMessage(parts, ref, { id: "m1", text: "x" });
       await archiveSession(parts, ref);
       await parts.store.running.begin(ref, { turn: "t" });
-      await parts.log.remove(ref.session);
+      await parts.log.remove(ref);
       expect(await sendMessage(parts, ref, { id: "m2", text: "x" })).toBe("sent");
-      expect(await parts.log.head(ref.session)).toBeNull();
+      expect(await parts.log.head(ref)).toBeNull();
       expect((await parts.store.outbox.undelivered(ref, 10)).map(({ key }) => key)).toEqual(["m/m2"]);
       expect(await parts.store.queuedMessages.list(ref)).toHaveLength(1);
     });
@@ -207,7 +207,7 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
       const ref = await created();
       let made = 0;
       const event = async () => {
-        const last = (await parts.log.head(ref.session))?.last ?? "";
+        const last = (await parts.log.head(ref))?.last ?? "";
         // The previous writer appends until the last moment.
         if (made++ < 2) await sendMessage(parts, ref, { id: `m${made}`, text: "x" });
         return {

@@ -1,7 +1,7 @@
 /**
  * `sessionRoutes` create, list, rename and erase sessions. Other modules have the routes for their content.
- * Invariant: an id that consists of digits only is refused, because paths read it as a session number. Creating a
- * session with an id of the caller again returns the existing one. `toSessionJson` exposes neither tenant nor user.
+ * Invariant: creating a session with an id of the caller again returns the existing one. `toSessionJson` exposes neither
+ * tenant nor user.
  */
 import { z } from "zod";
 import { SESSION_ID_PATTERN, SESSION_ID_RULE } from "../../../util/names.ts";
@@ -9,16 +9,12 @@ import { createSession } from "../../../session/lifecycle/create.ts";
 import { eraseSession } from "../../../session/lifecycle/erase.ts";
 import { renameSession } from "../../../session/messages/rename-session.ts";
 import { MAX_PAGE, type Session } from "../../../store/ports/sessions.ts";
-import { isSessionNumber } from "../../auth/access.ts";
 import { RequestError } from "../../errors.ts";
 import { type Route, defineRoute } from "../route.ts";
 
 const DEFAULT_PAGE = 20;
 const title = z.string().min(1).max(500);
-const sessionId = z
-  .string()
-  .regex(SESSION_ID_PATTERN, `must be ${SESSION_ID_RULE}`)
-  .refine((id) => !isSessionNumber(id), "must not be digits only: those are session numbers");
+const sessionId = z.string().regex(SESSION_ID_PATTERN, `must be ${SESSION_ID_RULE}`);
 
 /** Converts a session to the JSON that clients receive. */
 export function toSessionJson(session: Session) {

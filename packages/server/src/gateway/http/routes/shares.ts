@@ -16,7 +16,7 @@ import { isStoreError } from "../../../store/errors.ts";
 import { forkShare } from "../../../store/fork/fork-share.ts";
 import { MAX_PAGE, type Session } from "../../../store/ports/sessions.ts";
 import type { NewShare, OwnShare, Share } from "../../../store/ports/access.ts";
-import { isId } from "../../../store/rules/arguments.ts";
+import { ID_RULE, isId } from "../../../util/names.ts";
 import { readShareToken, signShare } from "../../../store/rules/share-token.ts";
 import type { Store } from "../../../store/store.ts";
 import { SingleFlight } from "../../../util/single-flight.ts";
@@ -101,7 +101,7 @@ const listOwn = defineRoute({
   summary: "Lists the open shares of all sessions of the caller, or of one `session`, the newest first.",
   scope: "share",
   query: z.strictObject({
-    session: z.string().refine(isId, "must have 1 to 256 characters").exactOptional(),
+    session: z.string().refine(isId, `must have ${ID_RULE}`).exactOptional(),
     limit: pageLimit(MAX_PAGE, DEFAULT_SHARES),
     before: z.string().max(1_000).exactOptional(),
   }),

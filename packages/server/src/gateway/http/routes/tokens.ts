@@ -6,7 +6,7 @@
  * permissions of its caller and no others.
  */
 import { z } from "zod";
-import { isId } from "../../../store/rules/arguments.ts";
+import { ID_RULE, isId } from "../../../util/names.ts";
 import { hasScope } from "../../auth/access.ts";
 import { RequestError } from "../../errors.ts";
 import { issueTicket } from "../../auth/tickets.ts";
@@ -21,7 +21,7 @@ const createToken = defineRoute({
   summary: "Creates a token for one user, to pass to the user's browser or app.",
   scope: "tokens",
   body: z.strictObject({
-    user_id: z.string().refine(isId, "must have 1 to 256 characters"),
+    user_id: z.string().refine(isId, `must have ${ID_RULE}`),
     scopes: z.array(z.enum(TOKEN_SCOPES)).min(1).exactOptional(),
     seconds: z.int().min(1).max(MAX_TOKEN_SECONDS).exactOptional(),
   }),

@@ -1,0 +1,410 @@
+/**
+ * The store contract of two tenants with equal ids: each function is called for both, with the same ids and with content
+ * of their own. Both get the same results, and neither sees or changes anything of the other. A new function of a
+ * sub-port fails this test until it has an entry here.
+ */
+import { expect, test } from "vitest";
+
+import type { Actor, SessionRef } from "../../src/store/refs.ts";
+import type { ClosableStore, StorePorts } from "../../src/store/store.ts";
+import { batchOf, chat } from "./archive-batch.ts";
+import { type MakeStore, newTenant } from "./harness.ts";
+import { anInteraction } from "./interactions.contract.ts";
+import { aPayment, aReport } from "./payments.contract.ts";
+import { suite } from "./suite.ts";
+
+/** One of the two tenants. All its content contains `mark`, and no id does. */
+interface Side {
+  readonly store: ClosableStore;
+  readonly tenant: string;
+  readonly actor: Actor;
+  readonly ref: SessionRef;
+  readonly mark: string;
+  /** Values of earlier steps that are unique in the store. */
+  readonly kept: Map<string, string>;
+}
+
+type Step = (side: Side) => Promise<unknown>;
+
+/** An id of a row, and of everything else that a client or the runtime names. */
+const ID = "same";
+const OTHER = "ticket-5678";
+const INTERACTION = anInteraction("approval", { id: ID, key: "key", schema: { type: "object" } });
+const FORM = anInteraction("form", { id: "form", deadlineMs: 1 });
+const PAYMENT = "payment";
+const REQUEST = { route: "POST /sessions", key: "idempotency-key" };
+const PAGE = { limit: 50 };
+
+/** Each function once, in an order in which it finds what it works on. */
+const steps: Readonly<Record<string, Step>> = {
+  "tenants.get": ({ store, tenant }) => store.tenants.get(tenant),
+  "sessions.create": async ({ store, actor, ref, mark }) => {
+    await store.sessions.create(actor, { id: OTHER, title: mark, firstEpoch: 1 });
+    return store.sessions.create(actor, { id: ref.session, title: mark, firstEpoch: 1 });
+  },
+  "sessions.get": ({ store, actor, ref }) => store.sessions.get(actor, ref.session),
+  "sessions.byNumber": ({ store, actor }) => store.sessions.byNumber(actor, 2),
+  "sessions.find": ({ store, ref }) => store.sessions.find(ref),
+  "sessions.rename": ({ store, actor, ref, mark }) =>
+    store.sessions.rename(actor, ref.session, `${mark} new`),
+  "sessions.touch": ({ store, ref }) => store.sessions.touch(ref),
+  "sessions.list": ({ store, actor }) => store.sessions.list(actor, PAGE),
+  "epochs.next": ({ store, ref, mark }) => store.epochs.next(ref, { seen: 1, by: "worker", reason: mark }),
+  "epochs.list": ({ store, ref }) => store.epochs.list(ref, 5),
+  "archive.write": ({ store, ref, mark }) =>
+    store.archive.write(ref, { ...batchOf(chat(2, mark)), epoch: 2, checkpoint: checkpointOf(mark) }),
+  "archive.header": ({ store, ref }) => store.archive.header(ref),
+  "archive.window": ({ store, ref }) => store.archive.window(ref, 5),
+  "archive.checkpoint": ({ store, ref }) => store.archive.checkpoint(ref),
+  "archive.events": ({ store, ref }) => store.archive.events(ref, { after: 0, limit: 100 }),
+  "turns.list": ({ store, ref }) => store.turns.list(ref, PAGE),
+  "turns.get": async ({ store, ref }) =>
+    store.turns.get(ref, (await store.turns.list(ref, PAGE))[0]?.id ?? "none"),
+  "turns.open": ({ store, ref }) => store.turns.open(ref),
+  "queuedMessages.add": async ({ store, ref, actor, mark }) => {
+    for (const id of [ID, "second", "third"])
+      await store.queuedMessages.add(ref, { id, text: mark, by: actor.user });
+    return store.queuedMessages.add(ref, { id: ID, text: "again" });
+  },
+  "queuedMessages.list": ({ store, ref }) => store.queuedMessages.list(ref),
+  "queuedMessages.remove": ({ store, ref }) => store.queuedMessages.remove(ref, "second"),
+  "running.begin": ({ store, ref }) => store.running.begin(ref, { turn: ID }),
+  "running.get": ({ store, ref }) => store.running.get(ref),
+  "running.attempt": ({ store, ref }) => store.running.attempt(ref, ID),
+  "running.forgive": ({ store, ref }) => store.running.forgive(ref, { turn: ID, attempts: 1 }),
+  "running.requestStop": ({ store, ref, actor }) => store.running.requestStop(ref, { by: actor.user }),
+  "journal.write": async ({ store, ref, mark }) => {
+    await store.journal.write(ref, { turn: ID, key: "kept", value: mark, epoch: 2, isRetained: true });
+    return store.journal.write(ref, { turn: ID, key: ID, value: mark, epoch: 2 });
+  },
+  "journal.read": ({ store, ref }) => store.journal.read(ref, ID),
+  "journal.retained": ({ store, ref }) => store.journal.retained(ref, [ID]),
+  "journal.close": ({ store, ref }) => store.journal.close(ref, ID),
+  "outbox.add": ({ store, ref, mark }) => store.outbox.add(ref, { key: ID, draft: titleOf(mark) }),
+  "outbox.undelivered": ({ store, ref }) => store.outbox.undelivered(ref, 5),
+  "outbox.postpone": ({ store, ref }) => store.outbox.postpone(ref),
+  "outbox.delivered": ({ store, ref }) => store.outbox.delivered(ref, ID, "2-99"),
+  "outbox.isUndelivered": ({ store, ref }) => store.outbox.isUndelivered(ref, ID),
+  "outbox.reopen": ({ store, ref }) => store.outbox.reopen(ref),
+  "blobs.put": ({ store, ref, mark }) =>
+    store.blobs.put(ref, { id: ID, mediaType: "text/plain", name: mark, body: Buffer.from(mark) }),
+  "blobs.get": async ({ store, ref }) => {
+    const blob = await store.blobs.get(ref, ID);
+    return { ...blob, body: String(Buffer.from(blob?.body ?? [])) };
+  },
+  "blobs.copy": ({ store, ref }) => store.blobs.copy(ref, { ...ref, session: OTHER }, [ID]),
+  "attachments.add": ({ store, ref, mark }) =>
+    store.attachments.add(ref, {
+      id: ID,
+      name: mark,
+      url: mark,
+      mediaType: "text/plain",
+      size: 3,
+      isCut: false,
+      turn: ID,
+      text: [mark, mark],
+    }),
+  "attachments.get": ({ store, ref }) => store.attachments.get(ref, ID),
+  "attachments.list": ({ store, ref }) => store.attachments.list(ref, PAGE),
+  "attachments.pieces": ({ store, ref }) => store.attachments.pieces(ref, ID, { from: 0, limit: 5 }),
+  "attachments.pieceAt": ({ store, ref }) => store.attachments.pieceAt(ref, ID, { char: 5 }),
+  "uploads.begin": async ({ store, ref, actor, mark }) => {
+    await store.uploads.begin(ref, { id: "begun", name: mark, mediaType: "", by: actor.user });
+    return store.uploads.begin(ref, { id: ID, name: mark, mediaType: "", by: actor.user });
+  },
+  "uploads.add": ({ store, ref, mark }) =>
+    store.uploads.add(ref, ID, { attempt: 1, bytes: Buffer.from(mark) }),
+  "uploads.complete": ({ store, ref }) => store.uploads.complete(ref, ID, 1),
+  "uploads.get": ({ store, ref }) => store.uploads.get(ref, ID),
+  "uploads.chunk": async ({ store, ref }) =>
+    String(Buffer.from((await store.uploads.chunk(ref, ID, 0)) ?? [])),
+  "shares.create": async ({ store, actor, ref, kept }) => {
+    const share = await store.shares.create(actor, ref.session);
+    kept.set("share", share.id);
+    return { ...share, id: ID };
+  },
+  "shares.find": async ({ store, kept }) => ({
+    ...(await store.shares.find(kept.get("share") ?? "")),
+    id: ID,
+  }),
+  "shares.list": async ({ store, actor, ref }) => (await store.shares.list(actor, ref.session)).length,
+  "shares.listOwn": async ({ store, actor, ref }) => {
+    const { shares } = await store.shares.listOwn(actor, { ...PAGE, session: ref.session });
+    return shares.map((share) => ({ ...share, id: ID }));
+  },
+  "shares.revoke": ({ store, actor, kept }) => store.shares.revoke(actor, kept.get("share") ?? ""),
+  "keys.create": async ({ store, tenant, mark, kept }) => {
+    const { key, secret } = await store.keys.create(tenant, { name: mark, scopes: ["read"] });
+    kept.set("key", key.id).set("secret", secret);
+    return { ...key, id: ID };
+  },
+  "keys.verify": async ({ store, kept }) => (await store.keys.verify(kept.get("secret") ?? ""))?.tenant,
+  "keys.live": async ({ store, kept }) => (await store.keys.live([kept.get("key") ?? ""])).size,
+  "keys.list": async ({ store, tenant }) => (await store.keys.list(tenant)).map(({ name }) => name),
+  "keys.revoke": ({ store, tenant, kept }) => store.keys.revoke(tenant, kept.get("key") ?? ""),
+  "userNumbers.numberOf": async ({ store, tenant, actor, kept }) => {
+    kept.set("number", String(await store.userNumbers.numberOf(tenant, actor.user)));
+  },
+  "userNumbers.nameOf": ({ store, tenant, kept }) =>
+    store.userNumbers.nameOf(tenant, Number(kept.get("number"))),
+  "userNumbers.forget": ({ store, tenant, actor }) => store.userNumbers.forget(tenant, actor.user),
+  "interactions.request": async ({ store, ref, mark }) => {
+    await store.interactions.request(ref, { ...FORM, request: mark });
+    return store.interactions.request(ref, { ...INTERACTION, request: mark });
+  },
+  "interactions.get": ({ store, ref }) => store.interactions.get(ref, ID),
+  "interactions.byKey": ({ store, ref }) => store.interactions.byKey(ref, "key"),
+  "interactions.schema": ({ store, ref }) => store.interactions.schema(ref, ID),
+  "interactions.change": ({ store, ref, actor, mark }) =>
+    store.interactions.change(ref, { id: ID, to: "approved", by: actor.user, reason: mark, body: mark }),
+  "interactions.changes": ({ store, ref }) => store.interactions.changes(ref, ID),
+  "interactions.list": ({ store, ref }) => store.interactions.list(ref),
+  "allowances.add": ({ store, ref, actor }) =>
+    store.allowances.add(ref, { agent: ID, tool: ID, by: actor.user }),
+  "allowances.find": ({ store, ref }) => store.allowances.find(ref, ID, ID),
+  "allowances.list": ({ store, ref }) => store.allowances.list(ref),
+  "allowances.remove": ({ store, ref }) => store.allowances.remove(ref, ID, ID),
+  "formDrafts.save": ({ store, ref, mark }) => store.formDrafts.save(ref, FORM.id, mark),
+  "formDrafts.get": ({ store, ref }) => store.formDrafts.get(ref, FORM.id),
+  "payments.create": async ({ store, ref, mark, kept }) => {
+    await store.interactions.request(ref, anInteraction("payment", { id: PAYMENT }));
+    const wanted = aPayment({ id: PAYMENT, description: mark });
+    kept.set("order", wanted.orderNo).set("token", wanted.tokenHash);
+    return { ...(await store.payments.create(ref, wanted)).payment, orderNo: ID };
+  },
+  "payments.apply": async ({ store, kept }) => {
+    const mismatch = aReport("succeeded", { paid: { amount: 1, currency: "TWD" } });
+    return (await store.payments.apply(kept.get("order") ?? "", mismatch)).outcome;
+  },
+  "payments.get": async ({ store, ref }) => (await store.payments.get(ref, PAYMENT))?.description,
+  "payments.getInTenant": async ({ store, tenant }) =>
+    (await store.payments.getInTenant(tenant, PAYMENT))?.description,
+  "payments.byToken": async ({ store, kept }) =>
+    (await store.payments.byToken(kept.get("token") ?? ""))?.description,
+  "payments.byOrderNo": async ({ store, kept }) =>
+    (await store.payments.byOrderNo(kept.get("order") ?? ""))?.description,
+  "payments.list": async ({ store, ref }) => (await store.payments.list(ref)).map((one) => one.description),
+  "payments.changes": async ({ store, ref }) => (await store.payments.changes(ref, PAYMENT)).length,
+  "payments.flagged": async ({ store, tenant }) =>
+    (await store.payments.flagged(tenant)).map((one) => one.description),
+  "payments.resolveFlag": async ({ store, tenant, mark }) =>
+    (await store.payments.resolveFlag(tenant, PAYMENT, { by: "operator", note: mark }))?.resolved,
+  "payments.claimQuery": ({ store, ref }) => store.payments.claimQuery(ref, PAYMENT, 60_000),
+  "payments.setProviderRef": ({ store, ref, mark }) => store.payments.setProviderRef(ref, PAYMENT, mark),
+  "usage.add": ({ store, tenant }) =>
+    store.usage.add(tenant, { key: ID, day: "2026-01-01", turns: 1, ...USAGE }),
+  "usage.list": ({ store, tenant }) => store.usage.list(tenant, "2026-01-01", "2026-01-02"),
+  "audit.add": async ({ store, tenant, ref }) =>
+    (await store.audit.add(tenant, { actor: null, action: "turn.stop", subject: { session: ref.session } }))
+      .n,
+  "audit.list": async ({ store, tenant }) => (await store.audit.list(tenant, { after: 0, limit: 9 })).length,
+  "audit.head": async ({ store, tenant }) => (await store.audit.head(tenant))?.n,
+  "memories.save": ({ store, actor, mark }) => store.memories.save(actor, { id: ID, text: mark }),
+  "memories.list": ({ store, actor }) => store.memories.list(actor),
+  "memories.change": ({ store, actor, mark }) => store.memories.change(actor, ID, { text: `${mark} new` }),
+  "memories.remove": ({ store, actor }) => store.memories.remove(actor, ID),
+  "memories.removeAll": ({ store, actor }) => store.memories.removeAll(actor),
+  "knowledge.put": ({ store, tenant, mark }) =>
+    store.knowledge.put(tenant, "base", { id: ID, title: mark, text: `word ${mark}` }),
+  "knowledge.get": ({ store, tenant }) => store.knowledge.get(tenant, "base", ID),
+  "knowledge.list": ({ store, tenant }) => store.knowledge.list(tenant, "base", PAGE),
+  "knowledge.bases": ({ store, tenant }) => store.knowledge.bases(tenant),
+  "knowledge.search": ({ store, tenant }) =>
+    store.knowledge.search(tenant, ["base"], { text: "word", limit: 5 }),
+  "knowledge.lines": ({ store, tenant }) => store.knowledge.lines(tenant, "base", ID, { from: 1, to: 2 }),
+  "tickets.redeem": ({ store, tenant }) => store.tickets.redeem(tenant, ID, 4_000_000_000_000),
+  "idempotency.begin": async ({ store, actor, ref, kept }) => {
+    const begun = await store.idempotency.begin(actor, { ...REQUEST, digest: "d", session: ref.session });
+    kept.set("claim", begun.state === "yours" ? begun.claim : "");
+    return begun.state;
+  },
+  "idempotency.release": async ({ store, actor, kept }) => {
+    await store.idempotency.release(actor, REQUEST, kept.get("claim") ?? "");
+    const begun = await store.idempotency.begin(actor, { ...REQUEST, digest: "d" });
+    kept.set("claim", begun.state === "yours" ? begun.claim : "");
+  },
+  "idempotency.finish": async ({ store, actor, mark, kept }) => {
+    const answer = { status: 201, body: mark };
+    await store.idempotency.finish(actor, REQUEST, kept.get("claim") ?? "", answer);
+    return store.idempotency.begin(actor, { ...REQUEST, digest: "d" });
+  },
+  "webhooks.create": async ({ store, tenant, kept }) => {
+    const { endpoint } = await store.webhooks.create(tenant, { url: "https://receiver.example/" });
+    kept.set("endpoint", endpoint.id);
+    return endpoint.url;
+  },
+  "webhooks.list": async ({ store, tenant }) => (await store.webhooks.list(tenant)).length,
+  "webhooks.enqueue": ({ store, ref, mark }) =>
+    store.webhooks.enqueue(ref, { type: "turn.ended", key: ID, data: { turn_id: mark } }),
+  "webhooks.deliveries": async ({ store, tenant, kept }) => {
+    const [delivery] = (await store.webhooks.deliveries(tenant, kept.get("endpoint") ?? "", PAGE)) ?? [];
+    kept.set("delivery", delivery?.id ?? "");
+    return [delivery?.session, delivery?.state];
+  },
+  "webhooks.replay": async ({ store, tenant, kept }) =>
+    (await store.webhooks.replay(tenant, kept.get("endpoint") ?? "", kept.get("delivery") ?? ""))?.session,
+};
+
+const USAGE = { calls: 1, input_tokens: 1, output_tokens: 1, total_tokens: 2 };
+
+function titleOf(mark: string) {
+  return { type: "session.update", title: mark } as const;
+}
+
+function checkpointOf(mark: string) {
+  const { header } = batchOf(chat(1, mark));
+  return { ...header, turns: [] } as never;
+}
+
+/** The functions over all tenants, in an order in which both have what they return: the sessions of both. */
+const overAll: Readonly<Record<string, (store: ClosableStore, sides: readonly Side[]) => Promise<unknown>>> =
+  {
+    "running.stopping": (store) => store.running.stopping(PAGE),
+    "running.startable": async (store, sides) => {
+      for (const { ref } of sides) await store.running.end(ref, ID);
+      return store.running.startable({ olderThanMs: 0, limit: 50 });
+    },
+    "running.unattempted": async (store, sides) => {
+      for (const { ref } of sides) await store.running.begin(ref, { turn: "next" });
+      return store.running.unattempted({ olderThanMs: 0, limit: 50 });
+    },
+    "running.interrupted": async (store, sides) => {
+      await store.leases.take("executor", 1);
+      const refs = sides.map(({ ref }) => ref);
+      for (const ref of refs) await store.epochs.next(ref, { seen: 2, by: "executor", reason: "attempt" });
+      return store.running.interrupted(refs);
+    },
+    "outbox.pending": (store) => store.outbox.pending({ olderThanMs: 0, limit: 50 }),
+    "outbox.take": (store) => store.outbox.take({ olderThanMs: 0, leaseMs: 60_000, limit: 50 }),
+    "interactions.overdueForms": (store) => store.interactions.overdueForms(PAGE),
+    "payments.due": (store) => store.payments.due(PAGE),
+    "webhooks.take": (store) => store.webhooks.take({ limit: 50, perEndpoint: 5, leaseMs: 60_000 }),
+    "sessions.removeExpired": async (store) =>
+      (await store.sessions.removeExpired({ olderThanMs: 0, limit: 50 })).filter(
+        (one) => one.session !== OTHER,
+      ),
+  };
+
+/** The functions that the tests below call for one of the tenants. */
+const FOR_ONE: readonly string[] = [
+  ...["tenants.create", "tenants.remove", "sessions.remove", "sessions.removeUser"],
+  ...["sessions.pendingErasures", "sessions.erased", "running.end", "queuedMessages.take", "uploads.remove"],
+  ...["knowledge.remove", "knowledge.removeBase", "webhooks.remove", "webhooks.settle"],
+];
+
+/** They delete by age, or belong to the deployment. */
+const WITHOUT_TENANT: readonly string[] = [
+  ...["outbox.prune", "uploads.prune", "shares.prune", "usage.pruneMarks", "tickets.sweep"],
+  ...["idempotency.sweep", "webhooks.prune"],
+  ...["leases.take", "leases.renew", "leases.expired", "leases.status", "leases.takeDead", "leases.unknown"],
+  ...["leases.leave", "leases.release", "agents.register", "agents.isKnown", "agents.list", "agents.remove"],
+];
+
+/** The steps that only read, and name nothing that is unique in the store. */
+const reads = Object.entries(steps).filter(([name]) =>
+  /\.(get|byNumber|find|list|header|window|checkpoint|events|open|read|retained|undelivered|pieces|pieceAt|chunk|byKey|schema|changes|bases|search|lines|head|getInTenant|flagged)$/.test(
+    name,
+  ),
+);
+
+/** A number that counts over all tenants, and a hash of content. */
+const UNCOMPARED = new Set(["n", "hash"]);
+
+function transcript(value: unknown, { tenant, mark }: Side): string {
+  const json = JSON.stringify(value, (key, field: unknown) => {
+    if (UNCOMPARED.has(key)) return 0;
+    if (key === "id" && typeof field === "number") return 0;
+    return typeof field === "number" && field > 1e12 ? 0 : field;
+  });
+  return String(json).replaceAll(tenant, "TENANT").replaceAll(mark, "MARK");
+}
+
+async function newSides(store: ClosableStore): Promise<readonly [Side, Side]> {
+  const make = async (mark: string): Promise<Side> => {
+    const tenant = await newTenant(store);
+    const ref = { tenant, session: "ticket-1234" };
+    return { store, tenant, actor: { tenant, user: "an" }, ref, mark, kept: new Map() };
+  };
+  return [await make("acmecanary"), await make("evilcanary")];
+}
+
+/** Runs every step for both. */
+async function runSteps([acme, evil]: readonly [Side, Side]): Promise<void> {
+  for (const [name, step] of Object.entries(steps)) {
+    const [one, other] = [await step(acme), await step(evil)];
+    expect([name, transcript(one, acme)]).toEqual([name, transcript(other, evil)]);
+    expect(transcript(one, acme)).not.toContain(evil.mark);
+  }
+}
+
+async function readAll(side: Side): Promise<string[]> {
+  const results: string[] = [];
+  for (const [name, step] of reads) results.push(`${name} ${JSON.stringify(await step(side))}`);
+  return results;
+}
+
+export function twoTenantsContract(name: string, makeStore: MakeStore): void {
+  suite(name, "two tenants with equal ids", makeStore, (store, wait) => {
+    test("every function of every sub-port is covered", () => {
+      const { transaction: _, close: _c, ...ports } = store();
+      const all = Object.entries(ports as StorePorts).flatMap(([port, methods]) =>
+        Object.keys(methods as object).map((method) => `${port}.${method}`),
+      );
+      const covered = [...Object.keys(steps), ...Object.keys(overAll), ...FOR_ONE, ...WITHOUT_TENANT];
+      expect(covered.toSorted()).toEqual(all.toSorted());
+    });
+
+    test("both get the same results, and nothing of the other", async () => {
+      const sides = await newSides(store());
+      await runSteps(sides);
+      await wait(3_700_000);
+      for (const [method, call] of Object.entries(overAll)) {
+        const found = (await call(store(), sides)) as readonly SessionRef[];
+        for (const { tenant, ref } of sides)
+          expect([method, found.filter((one) => one.tenant === tenant)]).toMatchObject([method, [ref]]);
+      }
+    });
+
+    test("erasing the session, the user or the tenant of one leaves the other unchanged", async () => {
+      const sides = await newSides(store());
+      await runSteps(sides);
+      const [acme, evil] = sides;
+      const before = await readAll(acme);
+      expect(before.join("\n")).toContain(acme.mark);
+      for (const erase of erasures) {
+        await erase(evil, store());
+        expect(await readAll(acme)).toEqual(before);
+      }
+      const pending = (await store().sessions.pendingErasures(1_000)).map(({ tenant }) => tenant);
+      expect(pending).toContain(evil.tenant);
+      expect(pending).not.toContain(acme.tenant);
+    });
+  });
+}
+
+/** What one tenant deletes: each in turn, and all of it at the end. */
+const erasures: readonly ((side: Side, store: ClosableStore) => Promise<unknown>)[] = [
+  ({ ref }, store) => store.running.end(ref, ID),
+  ({ ref }, store) => store.queuedMessages.take(ref),
+  ({ ref }, store) => store.uploads.remove(ref, ID),
+  async ({ tenant, kept }, store) => {
+    const claimed = await store.webhooks.take({ limit: 50, perEndpoint: 5, leaseMs: 60_000 });
+    const own = claimed.find((delivery) => delivery.tenant === tenant);
+    if (own === undefined) throw new Error("the tenant has a delivery");
+    await store.webhooks.settle(own, { delivered: true, status: 200, error: null });
+    const endpoint = kept.get("endpoint") ?? "";
+    expect(await store.webhooks.deliveries(tenant, endpoint, PAGE)).toMatchObject([{ state: "delivered" }]);
+    await store.webhooks.remove(tenant, endpoint);
+  },
+  ({ tenant }, store) => store.knowledge.remove(tenant, "base", ID),
+  ({ tenant }, store) => store.knowledge.removeBase(tenant, "base"),
+  async ({ ref, actor }, store) => {
+    expect(await store.sessions.remove(ref)).toBe(true);
+    await expect(store.sessions.create(actor, { id: ref.session })).rejects.toMatchObject({ code: "EXISTS" });
+    expect(await store.sessions.erased(ref, { olderThanMs: 0 })).toBe(true);
+    await store.sessions.create(actor, { id: ref.session });
+  },
+  async ({ tenant, actor, ref }, store) =>
+    expect(await store.sessions.removeUser(tenant, actor.user)).toEqual([ref.session, OTHER]),
+  ({ tenant }, store) => store.tenants.remove(tenant),
+];
