@@ -51,7 +51,7 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
     });
 
     test("numbers count the sessions of their tenant, also while many are created at once", async () => {
-      const actors = [];
+      const actors: Actor[] = [];
       for (let n = 0; n < 2; n++) actors.push({ tenant: await newTenant(store), user: "an" });
       const made = await Promise.all(
         Array.from({ length: 40 }, (_, n) =>

@@ -160,7 +160,7 @@ const steps: Readonly<Record<string, Step>> = {
   "interactions.changes": ({ store, ref }) => store.interactions.changes(ref, ID),
   "interactions.list": ({ store, ref }) => store.interactions.list(ref),
   "allowances.add": ({ store, ref, actor }) =>
-    store.allowances.add(ref, { agent: ID, tool: ID, by: actor.user }),
+    store.allowances.add(ref, { agent: ID, tool: ID, digest: "sha256:1", by: actor.user }),
   "allowances.find": ({ store, ref }) => store.allowances.find(ref, ID, ID),
   "allowances.list": ({ store, ref }) => store.allowances.list(ref),
   "allowances.remove": ({ store, ref }) => store.allowances.remove(ref, ID, ID),
