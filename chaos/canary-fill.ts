@@ -19,6 +19,9 @@ export interface Filled {
   readonly share: string;
 }
 
+/** An address of the erased user, as a canary. */
+export const ADDRESS = "203.0.113.77";
+
 const BLOCK = { turn: "t", run: "main" } as const;
 const MONEY = { amount: 990, currency: "TWD" } as const;
 
@@ -82,8 +85,13 @@ async function ledger({ store }: Backend, ref: SessionRef, user: string, canary:
   const report = { provider: "newebpay", paid: MONEY, providerRef: null, evidenceHash: null };
   const late = { ...report, event: `${session}.1`, reason: canary } as const;
   await store.payments.apply(orderNo, { type: "succeeded", ...late });
-  const actor = await store.userNumbers.numberOf(tenant, user);
-  await store.audit.add(tenant, { actor, action: "approval.edit", subject: { session, interaction: "a" } });
+  // An app may pass an address by mistake, and its ids of sessions may be mail addresses.
+  await store.audit.add(tenant, {
+    actor: user,
+    action: "approval.edited",
+    subject: { session, interaction: "a", mail: `${canary}@x.test` },
+    detail: { from: ADDRESS },
+  });
   const tokens = { calls: 1, input_tokens: 1, output_tokens: 1, total_tokens: 2 };
   await store.usage.add(tenant, { key: `${session}.t`, turns: 1, ...tokens });
 }

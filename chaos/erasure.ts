@@ -24,7 +24,7 @@ import { until } from "@turnstream/testkit/util/until.ts";
 import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
 import { startRedis, type RedisServer } from "@turnstream/testkit/servers/start-redis.ts";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
-import { type Filled, fill } from "./canary-fill.ts";
+import { ADDRESS, type Filled, fill } from "./canary-fill.ts";
 import { idleOn, relayAll, workOn } from "./canary-work.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import { searchFiles, searchRedis, searchTables } from "./search.ts";
@@ -56,6 +56,7 @@ const COUNTS = {
   signed: 0,
   forksLost: 0,
   badAudits: 0,
+  addresses: 0,
 };
 
 interface World {
@@ -223,6 +224,7 @@ async function look({ url, backend, redis, progress }: World, n: number, other: 
     signed,
     forksLost: forked.length === 0 ? 1 : 0,
     badAudits: ok ? 0 : 1,
+    addresses: (await searchTables(url, ADDRESS)).length,
   };
 }
 
@@ -250,6 +252,7 @@ function figuresOf(sum: typeof COUNTS, rounds: number): Figure[] {
     { figure: "rows of forks that name the erased user", value: sum.signed, exactly: 0 },
     { figure: "forks lost", value: sum.forksLost, exactly: 0 },
     { figure: "audits that don't verify", value: sum.badAudits, exactly: 0 },
+    { figure: "rows with a network address of the user", value: sum.addresses, exactly: 0 },
   ];
 }
 

@@ -205,7 +205,12 @@ export {
   type AuditFaultKind,
   type AuditVerdict,
   verifyAudit,
+  type VerifyOptions,
 } from "./store/rules/verify-audit.ts";
+export type { AuditOptions } from "./store/audit-options.ts";
+export { AUDIT_ACTIONS, type AuditAction } from "./store/rules/audit-actions.ts";
+export { type AuditCheckpoint, parseCheckpoints, signCheckpoint } from "./store/rules/audit-checkpoint.ts";
+export { type AuditKey, EMPTY_AUDIT_HEAD, parseAuditKeys, toAuditId } from "./store/rules/audit.ts";
 export type { ClosableStore, Store, StorePorts } from "./store/store.ts";
 export { type Env, systemEnv } from "./util/env.ts";
 export type { ErrorContext, ErrorHandler } from "./util/error-handler.ts";

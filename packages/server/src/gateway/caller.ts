@@ -1,8 +1,9 @@
 /**
- * `Caller` is the authenticated client of a request, an event stream or a socket, and `clientField` is its address for the audit
- * log.
+ * `Caller` is the authenticated client of a request, an event stream or a socket, and `clientField` is its id for the
+ * audit.
  * Invariant: tenant, user and scopes come only from verified credentials (auth/) and never from a path, query or body.
- * A ticket carries every field except `from`; see auth/tickets.ts.
+ * A ticket carries every field except `from` and `clientId`; see auth/tickets.ts. The network address is never stored:
+ * audit rows stay when a user is erased.
  */
 import type { Actor } from "../store/refs.ts";
 
@@ -16,14 +17,13 @@ export interface Caller extends Actor {
   readonly key: string | null;
   /** When the token expires, in milliseconds since 1970; null for an API key. */
   readonly expiresAt: number | null;
-  /** The client's network address, for the audit log; empty if the host does not know it. */
+  /** The client's network address, for limits and security events; empty if the host does not know it. */
   readonly from: string;
+  /** A random id of this request or connection. Decisions over one socket have the same. */
+  readonly clientId: string;
 }
 
-/**
- * The client's address for the audit, which accepts only the characters of ids. A fetch handler may not know it, and the
- * address of a link-local client can contain the name of a network interface.
- */
-export function clientField({ from }: Caller): { readonly clientId?: string } {
-  return from === "" ? {} : { clientId: from.replaceAll(/[^\w.:/-]/g, "_") };
+/** What the audit has about the client of a decision. */
+export function clientField({ clientId }: Caller): { readonly clientId: string } {
+  return { clientId };
 }

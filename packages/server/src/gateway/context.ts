@@ -10,6 +10,7 @@ import type { PaymentBackend } from "../session/payments/apply-payment.ts";
 import type { TimeSlicer } from "../util/time-slicer.ts";
 import type { SignIn } from "./auth/sign-in.ts";
 import type { FrameSink, StreamEvents } from "./connection/frame-sink.ts";
+import type { GatewayAudit } from "./gateway-audit.ts";
 import type { SessionFeeds } from "./feed/session-feeds.ts";
 import type { GatewayLimits } from "./options.ts";
 import type { ReportOnce } from "../util/error-handler.ts";
@@ -24,6 +25,7 @@ export interface GatewayContext extends PaymentBackend {
   readonly reportOnce: ReportOnce;
   /** Reports an event to `onSecurityEvent`. Never throws. */
   readonly reportSecurityEvent: ReportSecurityEvent;
+  readonly audit: GatewayAudit;
   readonly secrets: readonly [string, ...string[]];
   /** Null if the app creates the tokens of its users itself. */
   readonly signIn: SignIn | null;

@@ -13,6 +13,7 @@ import { MAX_BATCH } from "../store/ports/sessions.ts";
 import type { SessionRef } from "../store/refs.ts";
 import { validateOptions, DEFAULT_GATEWAY_LIMITS, type GatewayOptions } from "./options.ts";
 import { createAddressResolver } from "./auth/authenticate.ts";
+import { GatewayAudit } from "./gateway-audit.ts";
 import { ConnectionRegistry } from "./connection/connection-registry.ts";
 import { API_PREFIX } from "./http/http-messages.ts";
 import { type HandleContext, handleRequest } from "./http/fetch-handler.ts";
@@ -58,6 +59,7 @@ export interface Gateway {
 }
 
 const CLEANUP_INTERVAL_MS = 10 * 60_000;
+const REFUSALS_INTERVAL_MS = 60 * 60_000;
 
 /** @throws TypeError or RangeError that names the missing or invalid option */
 export function createGateway(options: GatewayOptions): Gateway {
@@ -70,6 +72,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     http.context.limits.revocationCheckMs,
   ).unref();
   const cleanup = setInterval(() => void deleteExpired(http.context), CLEANUP_INTERVAL_MS).unref();
+  const { audit } = http.context;
+  const refusals = setInterval(() => void audit.writeRefusals(), REFUSALS_INTERVAL_MS).unref();
   const removeOutageListener = options.log.onOutage?.((error) =>
     http.context.onError(error, { during: "the log" }),
   );
@@ -96,9 +100,11 @@ export function createGateway(options: GatewayOptions): Gateway {
     async close() {
       clearInterval(revocationCheck);
       clearInterval(cleanup);
+      clearInterval(refusals);
       removeOutageListener?.();
       await connections.close();
       await http.context.feeds.close();
+      await audit.writeRefusals();
     },
   };
 }
@@ -142,7 +148,8 @@ function createHttpContext(options: GatewayOptions, connections: ConnectionRegis
   // Feeds live longer than blob URLs are valid, so the URLs are created for each use.
   const createBlobUrlResolver = (ref: SessionRef) => (blob: string) =>
     createBlobUrls(ref, { base: blobBase, secret, now: env.now() })(blob);
-  const report = createSecurityReporter([onSecurityEvent], onError);
+  const audit = new GatewayAudit({ store, env, onError });
+  const report = createSecurityReporter([onSecurityEvent, (event) => audit.count(event)], onError);
   const slices = createTimeSlicer();
   const feeds = createSessionFeeds({ store, log, limits, slices, createBlobUrlResolver, onError });
   const context: GatewayContext = {
@@ -155,6 +162,7 @@ function createHttpContext(options: GatewayOptions, connections: ConnectionRegis
     reportOnce: createReportOnce(onError),
     reportSecurityEvent: (event, from = "") =>
       report(from === "" ? event : { ...event, addressHash: hashAddress(from, secret) }),
+    audit,
     feeds,
     slices,
     limits,

@@ -11,6 +11,8 @@ export { explainTurn, formatAge, type TurnExplanation, type TurnFacts } from "./
 export {
   DEFAULT_TENANT,
   explainServerError,
+  readAuditKeys,
+  readAuditOptions,
   requireDatabaseUrl,
   requireRedisUrl,
   requireSecret,

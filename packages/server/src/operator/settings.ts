@@ -8,9 +8,11 @@
 import { ENGINE_ERRORS, isEngineError } from "../engine/errors.ts";
 import { isLogError } from "../log/errors.ts";
 import { addressOf, isRedisUrl } from "../log/redis/connection/address.ts";
+import type { AuditOptions } from "../store/audit-options.ts";
 import { isStoreError, STORE_ERRORS } from "../store/errors.ts";
 import { describeConnectionError, isDatabaseUrl } from "../store/postgres/database-url.ts";
 import { DEFAULT_SCHEMA } from "../store/postgres/open-database.ts";
+import { type AuditKey, parseAuditKeys } from "../store/rules/audit.ts";
 import { defineErrors } from "../util/errors.ts";
 
 const MEANINGS = {
@@ -18,6 +20,8 @@ const MEANINGS = {
   REDIS_URL: "Set REDIS_URL to the address of Redis, such as redis://host:6379.",
   SECRET:
     "Set TURNSTREAM_SECRET to at least 32 random bytes, for example with `openssl rand -hex 32`. All processes need the same.",
+  AUDIT_KEY:
+    "Set TURNSTREAM_AUDIT_KEY to at least 32 random bytes, for example with `openssl rand -hex 32`. All processes need the same.",
   DATABASE: "The address is in DATABASE_URL.",
   REDIS: "The address is in REDIS_URL.",
   PORT: "Stop the program that uses it, or choose another port with PORT or --port.",
@@ -37,6 +41,11 @@ export interface ServerSettings {
   readonly redisUrl?: string;
   /** Signs the tokens of users: at least 32 random bytes. @default the environment variable TURNSTREAM_SECRET */
   readonly secret?: string;
+  /**
+   * Signs the audit: at least 32 random bytes. To replace it, write the new one before the old one, separated by a comma.
+   * @default the environment variable TURNSTREAM_AUDIT_KEY, or none
+   */
+  readonly auditKey?: string;
   /** The PostgreSQL schema of the tables. @default the environment variable TURNSTREAM_SCHEMA, or "turnstream" */
   readonly schema?: string;
 }
@@ -56,13 +65,14 @@ export const DEFAULT_TENANT = "default";
 const MIN_SECRET_BYTES = 32;
 
 export function resolveSettings(
-  { databaseUrl, redisUrl, secret, schema }: ServerSettings,
+  { databaseUrl, redisUrl, secret, auditKey, schema }: ServerSettings,
   env: Readonly<Record<string, string | undefined>>,
 ): Settings {
   return {
     databaseUrl: resolve(databaseUrl, env["DATABASE_URL"]),
     redisUrl: resolve(redisUrl, env["REDIS_URL"]),
     secret: resolve(secret, env["TURNSTREAM_SECRET"]),
+    auditKey: resolve(auditKey, env["TURNSTREAM_AUDIT_KEY"]),
     schema: resolve(schema, env["TURNSTREAM_SCHEMA"], DEFAULT_SCHEMA),
   };
 }
@@ -97,6 +107,29 @@ export function requireSecret({ secret: { value } }: Settings): string {
   return value;
 }
 
+/**
+ * Returns the keys that sign and verify the audit, or an empty list if none is set.
+ * @throws SettingsError
+ */
+export function readAuditKeys({ auditKey: { value } }: Settings): readonly AuditKey[] {
+  try {
+    return parseAuditKeys(value);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new SettingsError("AUDIT_KEY", "A key in TURNSTREAM_AUDIT_KEY is too short.");
+  }
+}
+
+/**
+ * Returns the audit options of a store.
+ * @throws SettingsError
+ */
+export function readAuditOptions(settings: Settings): Pick<AuditOptions, "auditKey"> {
+  readAuditKeys(settings);
+  const { value } = settings.auditKey;
+  return value === null ? {} : { auditKey: value };
+}
+
 /** Everything is in memory if neither address is set. */
 export function hasServers({ databaseUrl, redisUrl }: Settings): boolean {
   return databaseUrl.value !== null || redisUrl.value !== null;
@@ -118,6 +151,7 @@ export function readSettings(
   }
   // In memory, a process without a secret makes its own.
   if (hasServers(settings) || settings.secret.value !== null) requireSecret(settings);
+  readAuditKeys(settings);
   return settings;
 }
 

@@ -8,6 +8,7 @@
 import { StoreError } from "../store/errors.ts";
 import type { Memory, MemoryChange } from "../store/ports/knowledge.ts";
 import type { Actor } from "../store/refs.ts";
+import type { AuditAction } from "../store/rules/audit-actions.ts";
 import type { Store } from "../store/store.ts";
 import type { Backend } from "./backend.ts";
 
@@ -54,10 +55,9 @@ export function eraseMemories({ store }: StorePart, actor: Actor): Promise<numbe
 async function note(
   tx: Store,
   { tenant, user }: Actor,
-  action: string,
+  action: AuditAction,
   subject: Readonly<Record<string, string>>,
   detail?: { readonly count: number },
 ): Promise<void> {
-  const actor = await tx.userNumbers.numberOf(tenant, user);
-  await tx.audit.add(tenant, { actor, action, subject, ...(detail === undefined ? {} : { detail }) });
+  await tx.audit.add(tenant, { actor: user, action, subject, ...(detail === undefined ? {} : { detail }) });
 }

@@ -49,10 +49,13 @@ export function createActivityLog({
       line(`error in ${oneLine(during)}: ${describeError(error)}`);
       if (hasStacks && error instanceof Error) print(error.stack ?? "");
     },
-    onSecurityEvent: createSecurityLog((fields) => line(`security event ${oneLine(JSON.stringify(fields))}`), {
-      secret,
-      now: () => now().getTime(),
-    }),
+    onSecurityEvent: createSecurityLog(
+      (fields) => line(`security event ${oneLine(JSON.stringify(fields))}`),
+      {
+        secret,
+        now: () => now().getTime(),
+      },
+    ),
   };
 }
 

@@ -12,6 +12,7 @@ import { createRedisLog } from "../log/redis/create-redis-log.ts";
 import {
   explainServerError,
   hasServers,
+  readAuditOptions,
   requireDatabaseUrl,
   requireRedisUrl,
   type Settings,
@@ -20,12 +21,14 @@ import type { WorkerOptions } from "../runtime/worker/options.ts";
 import { createMemorySignals } from "../signals/memory.ts";
 import { createRedisSignals } from "../signals/redis.ts";
 import type { Signals } from "../signals/signals.ts";
+import type { AuditOptions } from "../store/audit-options.ts";
 import { isStoreError } from "../store/errors.ts";
 import { createMemoryStore } from "../store/memory/store.ts";
 import { migrate } from "../store/postgres/migrate.ts";
 import { openDatabase } from "../store/postgres/open-database.ts";
 import { createPostgresStore } from "../store/postgres/store.ts";
 import type { ClosableStore } from "../store/store.ts";
+import { systemEnv } from "../util/env.ts";
 
 export interface Parts {
   readonly store: ClosableStore;
@@ -49,7 +52,9 @@ const PROBE = { tenant: "turnstream", session: "turnstream-start" };
 /** @throws SettingsError */
 export async function openParts(settings: Settings, options: OpenPartsOptions): Promise<Parts> {
   try {
-    const parts = hasServers(settings) ? await openServers(settings, options.shouldMigrate) : openMemory();
+    const parts = hasServers(settings)
+      ? await openServers(settings, options.shouldMigrate)
+      : openMemory(readAuditOptions(settings));
     try {
       await ensureTenant(parts.store, options.tenant);
       return parts;
@@ -62,8 +67,9 @@ export async function openParts(settings: Settings, options: OpenPartsOptions): 
   }
 }
 
-function openMemory(): Parts {
-  const [store, log, signals] = [createMemoryStore(), createMemoryLog(), createMemorySignals()];
+function openMemory(audit: AuditOptions): Parts {
+  const store = createMemoryStore(systemEnv, audit);
+  const [log, signals] = [createMemoryLog(), createMemorySignals()];
   const hub = createMemoryEngineHub();
   return {
     store,
@@ -83,7 +89,8 @@ async function openServers(settings: Settings, shouldMigrate: boolean): Promise<
   const { value: schema } = settings.schema;
   const named = schema === null ? { url } : { url, schema };
   const db = openDatabase(named);
-  const store = createPostgresStore(db, { leases: openDatabase({ ...named, max: LEASE_CONNECTIONS }) });
+  const leases = openDatabase({ ...named, max: LEASE_CONNECTIONS });
+  const store = createPostgresStore(db, { leases, ...readAuditOptions(settings) });
   const opened: { close(): Promise<void> }[] = [store];
   try {
     if (shouldMigrate) {

@@ -121,7 +121,8 @@ export function createSecurityLog(
       return;
     }
     window.lines += 1;
-    const userHash = user === undefined || secret === undefined ? {} : { userHash: hashAddress(user, secret) };
+    const userHash =
+      user === undefined || secret === undefined ? {} : { userHash: hashAddress(user, secret) };
     write(shorten({ ...event, ...userHash }));
   };
 }

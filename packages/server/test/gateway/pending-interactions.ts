@@ -12,7 +12,8 @@ export const testCaller: Caller = {
   scopes: [],
   key: null,
   expiresAt: null,
-  from: "test",
+  from: "127.0.0.1",
+  clientId: "c1",
 };
 
 export async function createTestSession(

@@ -21,6 +21,7 @@ describe("settings", () => {
       databaseUrl: { value: SERVERS.DATABASE_URL, source: "environment" },
       redisUrl: { value: SERVERS.REDIS_URL, source: "environment" },
       secret: { value: SERVERS.TURNSTREAM_SECRET, source: "environment" },
+      auditKey: { value: null, source: "not set" },
       schema: { value: "turnstream", source: "default" },
     });
   });
@@ -40,6 +41,7 @@ describe("settings", () => {
     ["another kind of cache", { REDIS_URL: "memcached://x" }, "REDIS_URL", "Set REDIS_URL"],
     ["the secret is missing", { TURNSTREAM_SECRET: undefined }, "SECRET", "openssl rand -hex 32"],
     ["a short secret", { TURNSTREAM_SECRET: "short" }, "SECRET", "has 5 bytes"],
+    ["a short audit key", { TURNSTREAM_AUDIT_KEY: "hidden-password" }, "AUDIT_KEY", "is too short"],
   ])("%s", (_, change, code, text) => {
     const read = () => readSettings({}, { ...SERVERS, ...change });
     expect(read).toThrow(SettingsError);

@@ -54,7 +54,7 @@ export function aliasingContract(name: string, makeStore: MakeStore): void {
       await store().journal.write(ref, { turn: "t", key: "k", value, epoch: 1e14, isRetained: true });
       const subject = { session: ref.session };
       const detail = { counts: [1] };
-      spoil(await store().audit.add(tenant, { actor: null, action: "x", subject, detail }));
+      spoil(await store().audit.add(tenant, { actor: null, action: "memory.edit", subject, detail }));
       await store().usage.add(tenant, {
         key: "t",
         day: "2026-01-01",

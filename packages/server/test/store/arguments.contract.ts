@@ -198,7 +198,7 @@ function byId(store: ClosableStore, id: string) {
     () => store.usage.list(id, "2026-01-01", "2026-01-02"),
     () => store.audit.list(id, { after: 0, limit: 5 }),
     () => store.audit.head(id),
-    () => store.audit.add(id, { actor: null, action: "x", subject: {} }),
+    () => store.audit.add(id, { actor: null, action: "memory.edit", subject: {} }),
   ];
 }
 

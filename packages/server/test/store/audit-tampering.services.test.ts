@@ -2,16 +2,20 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { AuditHead, AuditRow } from "../../src/store/ports/audit.ts";
-import { hashAuditRow } from "../../src/store/rules/audit.ts";
+import type { AuditEntry, AuditHead, AuditRow } from "../../src/store/ports/audit.ts";
+import { signCheckpoint } from "../../src/store/rules/audit-checkpoint.ts";
+import { type AuditKey, hashAuditRow, parseAuditKeys } from "../../src/store/rules/audit.ts";
+import type { ClosableStore } from "../../src/store/store.ts";
+import { createPostgresStore } from "../../src/store/postgres/store.ts";
 import {
   type AuditFaultKind,
   type AuditVerdict,
   verifyTenantAudit,
+  type VerifyOptions,
 } from "../../src/store/rules/verify-audit.ts";
 import { postgresAudit } from "../../src/store/postgres/audit.ts";
 import type { Db } from "../../src/store/postgres/database.ts";
-import { newTenant } from "./harness.ts";
+import { newTenant, noteLostEntry } from "./harness.ts";
 import { postgresHarness, type PostgresHarness } from "./postgres-harness.ts";
 
 let harness: PostgresHarness;
@@ -25,14 +29,21 @@ beforeAll(async () => {
   other = await newTenant(harness.store);
   for (const to of [tenant, other]) {
     for (let at = 1; at <= 8; at += 1) {
-      const entry = { actor: at, action: "session.delete", subject: { session: `s${at}` }, detail: { at } };
-      await harness.store.audit.add(to, entry);
+      const entry = {
+        actor: `u${at}`,
+        action: "share.opened",
+        subject: { session: `s${at}` },
+        detail: { at },
+      };
+      await harness.store.audit.add(to, entry as AuditEntry);
     }
   }
   rows = await harness.store.audit.list(tenant, { after: 0, limit: 100 });
 });
 
 afterAll(() => harness.store.close());
+
+const NO_KEY = { key: null, onError: noteLostEntry };
 
 /** Returns the verdict after the tampering, which is then rolled back. */
 async function after(
@@ -45,7 +56,7 @@ async function after(
     await sql`alter table audit_log disable trigger user`.execute(tx);
     await sql`alter table audit_heads disable trigger user`.execute(tx);
     await tamper(tx);
-    verdict = await verifyTenantAudit(postgresAudit(tx), tenant, checkpoints);
+    verdict = await verifyTenantAudit(postgresAudit(tx, NO_KEY), tenant, { checkpoints });
     throw undo;
   });
   await expect(work).rejects.toBe(undo);
@@ -65,11 +76,11 @@ function by(...statements: string[]): (tx: Db) => Promise<void> {
 }
 
 async function put(tx: Db, row: AuditRow): Promise<void> {
-  const { tenant: tenant_id, prevHash, ...rest } = row;
+  const { tenant: tenant_id, prevHash, keyId, ...rest } = row;
   await tx.deleteFrom("audit_log").where("tenant_id", "=", tenant_id).where("n", "=", row.n).execute();
   await tx
     .insertInto("audit_log")
-    .values({ ...rest, tenant_id, prev_hash: prevHash })
+    .values({ ...rest, tenant_id, prev_hash: prevHash, key_id: keyId })
     .execute();
 }
 
@@ -78,7 +89,7 @@ function rewritten(from: number, change: Partial<AuditRow>): AuditRow[] {
   let last = rows[from - 2]?.hash ?? "0".repeat(64);
   return rows.slice(from - 1).map((row) => {
     const next = { ...row, ...(row.n === from ? change : {}), prevHash: last };
-    last = hashAuditRow(next);
+    last = hashAuditRow(next, null);
     return { ...next, hash: last };
   });
 }
@@ -217,7 +228,90 @@ describe("detects a move or an insertion of", () => {
 
   test("a row after the end", async () => {
     const next = { ...(rows[7] as AuditRow), n: 9, prevHash: rows[7]?.hash ?? "" };
-    expect(await after((tx) => put(tx, { ...next, hash: hashAuditRow(next) }))).toEqual(fault(9, "inserted"));
+    expect(await after((tx) => put(tx, { ...next, hash: hashAuditRow(next, null) }))).toEqual(
+      fault(9, "inserted"),
+    );
+  });
+});
+
+describe("with an audit key, the role that owns the tables", () => {
+  const KEY = "k".repeat(64);
+  const keys = parseAuditKeys(KEY);
+  let signed: ClosableStore;
+  let keyed: string;
+  let all: AuditRow[];
+  const checkpoint = async (n: number) => {
+    const row = all[n - 1] as AuditRow;
+    return signCheckpoint({ tenant: keyed, n, hash: row.hash, at: row.at }, keys[0] as AuditKey);
+  };
+
+  beforeAll(async () => {
+    signed = createPostgresStore(harness.db, { auditKey: KEY, onError: noteLostEntry });
+    keyed = await newTenant(signed);
+    for (let at = 1; at <= 8; at += 1) {
+      const subject = { session: `s${at}`, interaction: "a" };
+      const action = at === 4 ? "approval.rejected" : "approval.approved";
+      await signed.audit.add(keyed, { actor: "an", action, subject });
+    }
+    all = await signed.audit.list(keyed, { after: 0, limit: 100 });
+  });
+
+  /** Disables the triggers, and writes these rows and their end in place of the stored ones. */
+  async function replaceAll(rowsNow: readonly AuditRow[], options: VerifyOptions): Promise<AuditVerdict> {
+    let verdict: AuditVerdict | undefined;
+    const undo = new Error("undo");
+    const work = harness.db.transaction().execute(async (tx) => {
+      await sql`alter table audit_log disable trigger user`.execute(tx);
+      await sql`alter table audit_heads disable trigger user`.execute(tx);
+      await tx.deleteFrom("audit_log").where("tenant_id", "=", keyed).execute();
+      for (const row of rowsNow) await put(tx, row);
+      const head = { n: rowsNow.length, hash: rowsNow.at(-1)?.hash ?? "" };
+      await tx.updateTable("audit_heads").set(head).where("tenant_id", "=", keyed).execute();
+      verdict = await verifyTenantAudit(postgresAudit(tx, NO_KEY), keyed, options);
+      throw undo;
+    });
+    await expect(work).rejects.toBe(undo);
+    return verdict as AuditVerdict;
+  }
+
+  /** A01: a rejection becomes an approval, and every row from `from` on is hashed again with what the role knows. */
+  function forged(from: number, keyId: string | null): AuditRow[] {
+    let last = all[from - 2]?.hash ?? "0".repeat(64);
+    return all.map((row) => {
+      if (row.n < from) return row;
+      const action = row.n === 4 ? "approval.approved" : row.action;
+      const next = { ...row, action, prevHash: last, keyId };
+      last = hashAuditRow(next, null);
+      return { ...next, hash: last };
+    });
+  }
+
+  test("can't rewrite it: the verifier with the key names the first row (A01)", async () => {
+    expect(await replaceAll(all, { keys })).toMatchObject({ ok: true, head: { n: 8 } });
+    expect(await replaceAll(forged(4, null), { keys })).toEqual(fault(4, "unkeyed"));
+    expect(await replaceAll(forged(4, all[0]?.keyId ?? ""), { keys })).toEqual(fault(4, "edited"));
+    expect(await replaceAll(forged(1, null), { keys })).toEqual(fault(1, "unkeyed"));
+  });
+
+  test("can't rewrite or cut off what a checkpoint covers (A02)", async () => {
+    const checkpoints = [await checkpoint(6)];
+    expect(await replaceAll(all, { keys, checkpoints })).toMatchObject({ ok: true });
+    expect(await replaceAll(forged(4, null), { keys, checkpoints })).toEqual(fault(6, "rewritten"));
+    // Without a checkpoint, the end can be cut off unnoticed.
+    expect(await replaceAll(all.slice(0, 3), { keys })).toMatchObject({ ok: true, head: { n: 3 } });
+    expect(await replaceAll(all.slice(0, 3), { keys, checkpoints })).toEqual(fault(4, "missing"));
+  });
+
+  test("can't edit, delete, move or insert a row", async () => {
+    const at = (n: number) => all[n - 1] as AuditRow;
+    const edited = all.map((row) => (row.n === 5 ? { ...row, actor: 99 } : row));
+    expect(await replaceAll(edited, { keys })).toEqual(fault(5, "edited"));
+    const moved = all.map((row) => ({ ...at(row.n === 3 ? 6 : row.n === 6 ? 3 : row.n), n: row.n }));
+    expect(await replaceAll(moved, { keys })).toEqual(fault(3, "moved", 6));
+    const shifted = all.filter(({ n }) => n !== 2).map((row, n) => ({ ...row, n: n + 1 }));
+    expect(await replaceAll(shifted, { keys })).toEqual(fault(2, "moved", 3));
+    const key = all.map((row) => (row.n === 2 ? { ...row, keyId: "other" } : row));
+    expect(await replaceAll(key, { keys })).toEqual(fault(2, "unknown_key"));
   });
 });
 

@@ -1,33 +1,39 @@
 /** The store contract of the audit. */
 import { expect, test } from "vitest";
 
+import type { AuditEntry, AuditRow } from "../../src/store/ports/audit.ts";
+import type { AuditAction } from "../../src/store/rules/audit-actions.ts";
 import { EMPTY_AUDIT_HEAD } from "../../src/store/rules/audit.ts";
 import { verifyTenantAudit } from "../../src/store/rules/verify-audit.ts";
-import { type MakeStore, newSession, newTenant } from "./harness.ts";
+import { lostEntries, type MakeStore, newSession, newTenant } from "./harness.ts";
 import { suite } from "./suite.ts";
 
 export function auditContract(name: string, makeStore: MakeStore): void {
   suite(name, "audit", makeStore, (store) => {
-    const add = (tenant: string, session: string, actor: number | null = null) =>
-      store().audit.add(tenant, { actor, action: "session.delete", subject: { session } });
+    const add = async (tenant: string, session: string, actor: string | null = null): Promise<AuditRow> => {
+      const entry = { actor, action: "share.opened", subject: { session } } as const;
+      const row = await store().audit.add(tenant, entry);
+      if (row === null) throw new Error("the entry of an action that grants something is never left out");
+      return row;
+    };
 
     test("chains the rows of each tenant, starting at 1", async () => {
       const tenant = await newTenant(store());
       expect(await store().audit.head(tenant)).toBeNull();
       expect(await verifyTenantAudit(store().audit, tenant)).toEqual({ ok: true, head: EMPTY_AUDIT_HEAD });
-      const first = await add(tenant, "s1", 7);
+      const first = await add(tenant, "s1", "an");
       const entry = {
         actor: null,
-        action: "key.create",
+        action: "key.created",
         subject: { z: "1", a: "2" },
         detail: { scopes: ["read"], count: 2, again: false },
-      };
+      } as const;
       const second = await store().audit.add(tenant, entry);
       await add(await newTenant(store()), "s1");
       expect(first).toMatchObject({
         tenant,
         n: 1,
-        actor: 7,
+        actor: await store().userNumbers.numberOf(tenant, "an"),
         prevHash: EMPTY_AUDIT_HEAD.hash,
         detail: "null",
       });
@@ -40,10 +46,9 @@ export function auditContract(name: string, makeStore: MakeStore): void {
       });
       expect(await store().audit.list(tenant, { after: 0, limit: 10 })).toEqual([first, second]);
       expect(await store().audit.list(tenant, { after: 1, limit: 1 })).toEqual([second]);
-      expect(await store().audit.head(tenant)).toEqual({ n: 2, hash: second.hash });
-      expect(await verifyTenantAudit(store().audit, tenant, [{ n: 1, hash: first.hash }])).toMatchObject({
-        ok: true,
-      });
+      expect(await store().audit.head(tenant)).toEqual({ n: 2, hash: second?.hash });
+      const checkpoints = [{ n: 1, hash: first.hash }];
+      expect(await verifyTenantAudit(store().audit, tenant, { checkpoints })).toMatchObject({ ok: true });
     });
 
     test("concurrent rows form one chain", async () => {
@@ -53,7 +58,11 @@ export function auditContract(name: string, makeStore: MakeStore): void {
           at % 3 === 0
             ? add(tenant, `s${at}`)
             : store().transaction((tx) =>
-                tx.audit.add(tenant, { actor: at, action: "turn.stop", subject: { turn: `t${at}` } }),
+                tx.audit.add(tenant, {
+                  actor: `u${at % 4}`,
+                  action: at % 3 === 1 ? "approval.rejected" : "approval.approved",
+                  subject: { turn: `t${at}` },
+                }),
               ),
         ),
       );
@@ -75,7 +84,7 @@ export function auditContract(name: string, makeStore: MakeStore): void {
       const tenant = await newTenant(store());
       await add(tenant, "s1");
       const failed = store().transaction(async (tx) => {
-        await tx.audit.add(tenant, { actor: null, action: "x", subject: {} });
+        await tx.audit.add(tenant, { actor: null, action: "memory.edit", subject: {} });
         throw new Error("undo");
       });
       await expect(failed).rejects.toThrow("undo");
@@ -83,40 +92,114 @@ export function auditContract(name: string, makeStore: MakeStore): void {
       expect(await verifyTenantAudit(store().audit, tenant)).toMatchObject({ ok: true, head: { n: 2 } });
     });
 
-    test("refuses values that look like content", async () => {
+    test("stores a hash in place of every value that could be a text, a mail or a network address", async () => {
       const tenant = await newTenant(store());
-      const entry = { actor: null, action: "session.delete", subject: {} };
+      const values = [
+        "text of a user",
+        "an@example.com",
+        "x".repeat(300),
+        "s1\n",
+        "127.0.0.1",
+        "2001:db8::1",
+        "fe80::1%eth0",
+        "",
+        "..",
+      ];
+      for (const value of values) {
+        const entry = { actor: null, action: "share.opened", subject: { session: value } } as const;
+        const row = await store().audit.add(tenant, {
+          ...entry,
+          detail: { from: value, deep: [{ er: [value] }] },
+        });
+        const stored =
+          value === ".." ? value : (JSON.parse(row?.subject ?? "") as { session: string }).session;
+        if (value !== "..") expect(stored).toMatch(/^hash:[0-9a-f]{32}$/);
+        expect(JSON.parse(row?.detail ?? "")).toEqual({ deep: [{ er: [stored] }], from: stored });
+      }
+      expect(await verifyTenantAudit(store().audit, tenant)).toMatchObject({ ok: true });
+    });
+
+    test("refuses unknown actions, names that look like content, and what is too large", async () => {
+      const tenant = await newTenant(store());
+      const entry = { actor: null, action: "share.opened", subject: {} } as const;
       for (const bad of [
         { action: "Wrote hello!" },
         { action: "" },
-        { actor: 1.5 },
-        { subject: { session: "text of a user" } },
+        { action: "toString" },
         { subject: { "text of a user": "s1" } },
-        { subject: { session: "x".repeat(300) } },
-        { subject: { user: "an@example.com" } },
-        { subject: { session: "s1\n" } },
-        { detail: "text of a user" },
-        { detail: { who: "an@example.com" } },
+        { subject: { session: 7 } },
         { detail: { "text of a user": 1 } },
-        { detail: { deep: [{ er: ["text of a user"] }] } },
         { detail: { n: Number.NaN } },
       ]) {
-        await expect(store().audit.add(tenant, { ...entry, ...bad })).rejects.toMatchObject({
-          code: "INVALID",
-        });
+        const added = store().audit.add(tenant, { ...entry, ...bad } as AuditEntry);
+        await expect(added).rejects.toMatchObject({ code: "INVALID" });
       }
-      const large = store().audit.add(tenant, {
-        ...entry,
-        detail: Array.from({ length: 2000 }, (_, n) => n),
-      });
+      const detail = Array.from({ length: 2000 }, (_, n) => n);
+      const large = store().audit.add(tenant, { ...entry, detail });
       await expect(large).rejects.toMatchObject({ code: "TOO_LARGE" });
       expect(await store().audit.head(tenant)).toBeNull();
+    });
+
+    test("an entry that can't be written keeps a grant from happening, and never a rejection", async () => {
+      const { actor, ref } = await newSession(store());
+      // The number of a user needs a tenant.
+      const rename = (title: string, action: AuditAction) =>
+        store().transaction(async (tx) => {
+          await tx.sessions.rename(actor, ref.session, title);
+          return tx.audit.add("no such tenant", { actor: "an", action, subject: {} });
+        });
+      const before = lostEntries.length;
+      expect(await rename("rejected", "approval.rejected")).toBeNull();
+      expect(lostEntries.slice(before)).toEqual(["the audit of approval.rejected"]);
+      await expect(rename("approved", "approval.approved")).rejects.toMatchObject({ code: "NOT_FOUND" });
+      expect(await store().sessions.get(actor, ref.session)).toMatchObject({ title: "rejected" });
+      expect(await store().audit.head("no such tenant")).toBeNull();
+      for (const action of ["approval.cancelled", "payment.cancelled", "session.erased"] as const)
+        expect(await store().audit.add("no such tenant", { actor: "an", action, subject: {} })).toBeNull();
+    });
+
+    test("adds an entry once per mark, also for concurrent callers", async () => {
+      const tenant = await newTenant(store());
+      const entry = { actor: null, action: "share.read", subject: { share: "h1" } } as const;
+      const once = (mark: string) => store().audit.addOnce(tenant, mark, entry);
+      const added = await Promise.all(Array.from({ length: 8 }, () => once("read/h1/7")));
+      expect(added.filter((row) => row !== null)).toMatchObject([{ n: 1, action: "share.read" }]);
+      expect(await once("read/h1/8")).toMatchObject({ n: 2 });
+      expect(await store().audit.addOnce(await newTenant(store()), "read/h1/7", entry)).toMatchObject({
+        n: 1,
+      });
+    });
+
+    test("notes new and revoked keys and shares in the same commit", async () => {
+      const { actor, ref } = await newSession(store());
+      const { tenant } = actor;
+      const undone = store().transaction(async (tx) => {
+        await tx.keys.create(tenant, { name: "undone", scopes: [] });
+        throw new Error("undo");
+      });
+      await expect(undone).rejects.toThrow("undo");
+      const { key } = await store().keys.create(tenant, { name: "k", scopes: ["read"] });
+      const share = await store().shares.create(actor, ref.session);
+      expect(await store().shares.revoke(actor, share.id)).toBe(true);
+      expect(await store().shares.revoke(actor, share.id)).toBe(false);
+      expect(await store().keys.revoke(tenant, key.id)).toBe(true);
+      expect(await store().keys.revoke(tenant, key.id)).toBe(false);
+      const rows = await store().audit.list(tenant, { after: 0, limit: 10 });
+      const number = await store().userNumbers.numberOf(tenant, actor.user);
+      expect(rows.map(({ action, actor: by, subject }) => [action, by, JSON.parse(subject)])).toEqual([
+        ["key.created", null, { key: key.id }],
+        ["share.opened", number, { session: ref.session, share: share.id }],
+        ["share.revoked", number, { share: share.id }],
+        ["key.revoked", null, { key: key.id }],
+      ]);
+      expect(await store().keys.tenantOf(key.id)).toBe(tenant);
+      expect(await store().keys.tenantOf("0".repeat(24))).toBeNull();
     });
 
     test("erasing a session, a user and the tenant leaves a valid chain without user names", async () => {
       const { actor, ref } = await newSession(store());
       const number = await store().userNumbers.numberOf(actor.tenant, actor.user);
-      await add(actor.tenant, ref.session, number);
+      await add(actor.tenant, ref.session, actor.user);
       await store().sessions.remove(ref);
       await store().userNumbers.forget(actor.tenant, actor.user);
       await add(actor.tenant, ref.session);

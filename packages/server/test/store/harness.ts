@@ -26,6 +26,13 @@ export function unique(prefix: string): string {
   return `${prefix}_${count}`;
 }
 
+/** The audit entries that the stores of all harnesses could not write. */
+export const lostEntries: string[] = [];
+
+export function noteLostEntry(_error: unknown, { during }: { readonly during: string }): void {
+  lostEntries.push(during);
+}
+
 export async function memoryHarness(): Promise<Harness> {
   let now = 1_800_000_000_000;
   // Every read of the clock is a little later, as with a real one.
@@ -35,7 +42,7 @@ export async function memoryHarness(): Promise<Harness> {
     randomBytes: (size) => randomBytes(size),
   };
   return {
-    store: createMemoryStore(env),
+    store: createMemoryStore(env, { onError: noteLostEntry }),
     wait: async (ms) => {
       now += ms;
       // Lets other tasks run.

@@ -71,8 +71,11 @@ test("leaves nothing of an erased user, and the audit is still valid", async () 
     output_tokens: 1,
     total_tokens: 2,
   });
-  const actor = await store.userNumbers.numberOf(tenant, user);
-  await store.audit.add(tenant, { actor, action: "approval.reject", subject: { interaction: approval.id } });
+  await store.audit.add(tenant, {
+    actor: user,
+    action: "approval.approved",
+    subject: { interaction: approval.id },
+  });
   await store.interactions.request(other.ref, anInteraction("form"));
 
   expect(await tablesWith(canary)).toEqual([
@@ -95,7 +98,7 @@ test("leaves nothing of an erased user, and the audit is still valid", async () 
   await store.transaction(async (tx) => {
     await tx.sessions.removeUser(tenant, user);
     await tx.userNumbers.forget(tenant, user);
-    await tx.audit.add(tenant, { actor: null, action: "user.erase", subject: { user: `${actor}` } });
+    await tx.audit.add(tenant, { actor: null, action: "user.erased", subject: {}, detail: { sessions: 1 } });
   });
   expect(await tablesWith(user)).toEqual([]);
   expect(await tablesWith(canary)).toEqual([]);

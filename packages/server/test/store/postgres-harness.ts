@@ -7,7 +7,7 @@ import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import type { Db } from "../../src/store/postgres/database.ts";
 import { openDatabase, type PostgresOptions } from "../../src/store/postgres/open-database.ts";
 import { createPostgresStore } from "../../src/store/postgres/store.ts";
-import type { Harness } from "./harness.ts";
+import { type Harness, noteLostEntry } from "./harness.ts";
 import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
 import { migrateStore } from "@turnstream/testkit/backend/migrate-database.ts";
 
@@ -19,7 +19,7 @@ export interface PostgresHarness extends Harness {
 export async function postgresHarness(options: Omit<PostgresOptions, "url"> = {}): Promise<PostgresHarness> {
   const url = await migratedDatabaseUrl();
   const db = openDatabase({ url, ...options });
-  return { store: createPostgresStore(db), db, url, wait: (ms) => sleep(ms) };
+  return { store: createPostgresStore(db, { onError: noteLostEntry }), db, url, wait: (ms) => sleep(ms) };
 }
 
 /** Found before PostgreSQL's own functions by statements without a schema name. */
@@ -48,5 +48,5 @@ export async function timedHarness(options: Omit<PostgresOptions, "url"> = {}): 
     // Lets other tasks run.
     await sleep(Math.min(ms, 50));
   };
-  return { store: createPostgresStore(db), db, url, wait };
+  return { store: createPostgresStore(db, { onError: noteLostEntry }), db, url, wait };
 }

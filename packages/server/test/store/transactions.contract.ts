@@ -52,7 +52,7 @@ export function transactionsContract(name: string, makeStore: MakeStore): void {
           Promise.all([
             tx.sessions.touch({ ...ref, session: "nothing" }),
             tx.queuedMessages.add(ref, { id: `${n}`, text: "t" }),
-            tx.audit.add(tenant, { actor: null, action: "x", subject: {} }),
+            tx.audit.add(tenant, { actor: null, action: "memory.edit", subject: {} }),
             tx.blobs.put(ref, { id: `${n}`, mediaType: "t", body: new Uint8Array(1) }),
           ]),
         );

@@ -31,7 +31,11 @@ describe("the line of a turn", () => {
 describe("the line of an error", () => {
   test("has a stack only on request", () => {
     const lines: string[] = [];
-    const options = { print: (line: string) => lines.push(line), now: () => new Date(2026, 0, 1, 9, 5, 7), secret: "" };
+    const options = {
+      print: (line: string) => lines.push(line),
+      now: () => new Date(2026, 0, 1, 9, 5, 7),
+      secret: "",
+    };
     createActivityLog({ ...options, hasSteps: false, hasStacks: false }).onError(new Error("no"), {
       during: "turn t1",
     });

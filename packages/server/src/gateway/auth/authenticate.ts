@@ -20,7 +20,7 @@ import { verifyToken } from "./tokens.ts";
 export interface AuthContext {
   readonly store: Store;
   readonly secrets: readonly string[];
-  readonly env: { now(): number };
+  readonly env: { now(): number; id(): string };
 }
 
 const BEARER = /^bearer ([\w.~+/-]+=*)$/i;
@@ -53,7 +53,7 @@ export async function authenticate(
 }
 
 async function authenticateByKey(
-  { store }: AuthContext,
+  { store, env }: AuthContext,
   secret: string,
   userId: string | undefined,
   from: string,
@@ -68,7 +68,15 @@ async function authenticateByKey(
     );
   const user = userId ?? `key:${key.id}`;
   if (!isId(user)) throw new RequestError("BAD_REQUEST", `x-user-id must have ${ID_RULE}.`);
-  return { tenant: key.tenant, user, scopes: key.scopes, key: key.id, expiresAt: null, from };
+  return {
+    tenant: key.tenant,
+    user,
+    scopes: key.scopes,
+    key: key.id,
+    expiresAt: null,
+    from,
+    clientId: env.id(),
+  };
 }
 
 async function authenticateByToken(
@@ -78,7 +86,7 @@ async function authenticateByToken(
 ): Promise<Caller> {
   const claims = await verifyToken(token, secrets, env.now());
   await runAs(claims, () => requireActiveKey(store, claims));
-  return { ...claims, from };
+  return { ...claims, from, clientId: env.id() };
 }
 
 /** Tokens and tickets become invalid with the key that issued them. */
@@ -94,7 +102,7 @@ export async function requireActiveKey(
 }
 
 /**
- * Creates the function that finds a client's address for the audit log: as reported by trusted proxies, otherwise the
+ * Creates the function that finds a client's address for limits and security events: as reported by trusted proxies, otherwise the
  * socket's address.
  */
 export function createAddressResolver(trust: TrustProxy): (incoming: IncomingMessage) => string {

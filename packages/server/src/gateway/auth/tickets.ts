@@ -14,13 +14,13 @@ import { SignInError } from "../security-events.ts";
 
 const PURPOSE = "ticket";
 
-interface Ticket extends Omit<Caller, "from"> {
+interface Ticket extends Omit<Caller, "from" | "clientId"> {
   readonly id: string;
   readonly goodUntil: number;
 }
 
 export function issueTicket(
-  { from: _, ...caller }: Caller,
+  { from: _, clientId: __, ...caller }: Caller,
   ticketFields: Pick<Ticket, "id" | "goodUntil">,
   secret: string,
 ): string {
@@ -59,7 +59,7 @@ export async function authenticateByTicket(
         { type: "sign_in_refused", reason: "ticket_used", ...source },
         "The ticket was already used, and each connection needs its own.",
       );
-    return { ...caller, from };
+    return { ...caller, from, clientId: env.id() };
   });
 }
 

@@ -11,7 +11,7 @@ import { toWebStream } from "../sse/transports.ts";
 import { type HttpContext, errorResponse, handleHttp, eventStreamOptions } from "./handle-request.ts";
 
 export interface HandleContext {
-  /** The client's network address, for the audit log. Default: the log has none. */
+  /** The client's network address, for limits and security events. Default: unknown. */
   readonly clientAddress?: string;
   /** False if the host accepts no WebSockets. Clients then use event streams at once. @default true */
   readonly hasSockets?: boolean;

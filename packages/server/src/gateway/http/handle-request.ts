@@ -42,7 +42,7 @@ const JSON_HEADERS = { "content-type": "application/json; charset=utf-8", "cache
 const NO_QUERY = z.strictObject({});
 
 /** The caller of a route without a scope. Without a tenant, no query returns data. */
-const ANONYMOUS = { tenant: "", user: "", scopes: ["nothing"], key: null, expiresAt: null };
+const ANONYMOUS = { tenant: "", user: "", scopes: ["nothing"], key: null, expiresAt: null, clientId: "" };
 
 export async function handleHttp(http: HttpContext, request: HttpRequest): Promise<HttpResponse> {
   if (isOfScript(request.headers))
@@ -247,10 +247,7 @@ export function isFromAllowedOrigin(
   return false;
 }
 
-function isOriginAllowed(
-  { origins, publicUrl }: HttpContext,
-  headers: ReadonlyMap<string, string>,
-): boolean {
+function isOriginAllowed({ origins, publicUrl }: HttpContext, headers: ReadonlyMap<string, string>): boolean {
   const origin = headers.get("origin");
   return origin === undefined || isAllowedOrigin(origin, { origins, publicUrl, host: headers.get("host") });
 }

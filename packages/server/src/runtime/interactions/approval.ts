@@ -12,6 +12,7 @@ import { truncateText } from "@turnstream/protocol/writer";
 import { parseInput } from "../../models/tool-schema.ts";
 import type { ApprovalRequest } from "../../session/interactions/decide-approval.ts";
 import type { Allowance, InteractionChange } from "../../store/ports/interactions.ts";
+import type { AuditAction } from "../../store/rules/audit-actions.ts";
 import { canonicalJson } from "../../store/rules/canonical-json.ts";
 import type { Store } from "../../store/store.ts";
 import { approvalKey, type ToolCallRecord, mismatchKey } from "../attempt/journal-entries.ts";
@@ -109,7 +110,7 @@ async function audit(
   tx: Store,
   { attempt, agent }: RunContext,
   { call, name }: StepCall,
-  action: string,
+  action: AuditAction,
 ): Promise<void> {
   const { tenant, session, turn } = attempt.row;
   const subject = { session, turn, call, agent: agent.name, tool: name };

@@ -29,7 +29,7 @@ export function revokeAllowance(
 ): Promise<boolean> {
   return store.transaction(async (tx) => {
     if (!(await tx.allowances.remove(ref, agent, tool))) return false;
-    const actor = userId === undefined ? null : await tx.userNumbers.numberOf(ref.tenant, userId);
+    const actor = userId ?? null;
     const subject = { session: ref.session, agent, tool };
     const detail = clientId === undefined ? {} : { detail: { from: clientId } };
     await tx.audit.add(ref.tenant, { actor, action: "approval.revoked", subject, ...detail });

@@ -3,11 +3,13 @@
  * caller of `interactions.change`, for decisions, answers, timeouts and withdrawals.
  *
  * Invariant: it runs in the caller's transaction, so the change, its event, its webhooks and the audit entry are one
- * commit. If the change is refused, it writes nothing. It does not publish the event.
+ * commit. Only the entry of a rejection or withdrawal may be missing, if the audit can't be written. If the change is
+ * refused, it writes nothing. It does not publish the event.
  */
 import type { Json } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import type { AuditEntry } from "../../store/ports/audit.ts";
+import type { AuditAction } from "../../store/rules/audit-actions.ts";
 import type { TransitionResult, Interaction } from "../../store/ports/interactions.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
@@ -61,10 +63,10 @@ export async function transitionInteraction(
   await tx.outbox.add(ref, { key: `i/${id}/${version}`, draft });
   await enqueueInteractionEvent(tx, ref, result.interaction);
   const more = await also?.();
-  const actor = userId === undefined ? null : await tx.userNumbers.numberOf(ref.tenant, userId);
+  const actor = userId ?? null;
   const subject = { session: ref.session, interaction: id };
   const detail = { version, ...(clientId === undefined ? {} : { from: clientId }) };
-  await tx.audit.add(ref.tenant, { actor, action: `${kind}.${to}`, subject, detail });
+  await tx.audit.add(ref.tenant, { actor, action: `${kind}.${to}` as AuditAction, subject, detail });
   if (more !== undefined) {
     const { action } = more;
     await tx.audit.add(ref.tenant, { actor, action, subject: { ...subject, ...more.subject } });

@@ -2,7 +2,8 @@
  * `eraseSession`, `eraseUser` and `eraseExpired` delete sessions from the store, then from the log.
  *
  * Invariant: the store keeps an erasure record after the delete, so that `finishErasures` deletes the log even if the
- * process dies. The record stays for a grace period, because a concurrent claim can create the log again.
+ * process dies. The record stays for a grace period, because a concurrent claim can create the log again. The audit
+ * notes an erasure without the user, and never keeps one from happening.
  */
 import { isLogError } from "../../log/errors.ts";
 import type { SessionRef } from "../../store/refs.ts";
@@ -15,7 +16,13 @@ const BATCH = 100;
 
 /** @returns false if there was no such session */
 export async function eraseSession({ store, log }: Backend, ref: SessionRef): Promise<boolean> {
-  const wasThere = await store.sessions.remove(ref);
+  const wasThere = await store.transaction(async (tx) => {
+    const isRemoved = await tx.sessions.remove(ref);
+    const subject = { session: ref.session };
+    // Without the user who erases, because that is usually the erased one.
+    if (isRemoved) await tx.audit.add(ref.tenant, { actor: null, action: "session.erased", subject });
+    return isRemoved;
+  });
   if (wasThere) await log.remove(ref);
   return wasThere;
 }
@@ -25,6 +32,8 @@ export async function eraseUser({ store, log }: Backend, tenant: string, user: s
   const sessions = await store.transaction(async (tx) => {
     const removed = await tx.sessions.removeUser(tenant, user);
     await tx.userNumbers.forget(tenant, user);
+    const detail = { sessions: removed.length };
+    await tx.audit.add(tenant, { actor: null, action: "user.erased", subject: {}, detail });
     return removed;
   });
   for (const session of sessions) await log.remove({ tenant, session });

@@ -9,6 +9,7 @@ import type { EventDraft } from "@turnstream/protocol/writer";
 import type { PaymentOptions } from "../../payments/provider.ts";
 import type { ApplyResult, Payment, PaymentChange } from "../../store/ports/payments.ts";
 import type { SessionRef } from "../../store/refs.ts";
+import type { AuditAction } from "../../store/rules/audit-actions.ts";
 import { isFinalPayment, type PaymentInput } from "../../store/rules/payments.ts";
 import type { Store } from "../../store/store.ts";
 import type { Env } from "../../util/env.ts";
@@ -98,12 +99,11 @@ async function audit(
   recorded: readonly PaymentChange[],
   clientId: string | undefined,
 ): Promise<void> {
-  const by = recorded.at(-1)?.by ?? null;
-  const actor = by === null ? null : await tx.userNumbers.numberOf(tenant, by);
+  const actor = recorded.at(-1)?.by ?? null;
   for (const { n, outcome, to, evidenceHash } of recorded)
     await tx.audit.add(tenant, {
       actor,
-      action: AUDIT_ACTIONS[outcome] ?? `payment.${to}`,
+      action: AUDIT_ACTIONS[outcome] ?? (`payment.${to}` as AuditAction),
       subject: { session, interaction: id },
       detail: {
         n,
@@ -113,7 +113,7 @@ async function audit(
     });
 }
 
-const AUDIT_ACTIONS: Readonly<Record<PaymentChange["outcome"], string | null>> = {
+const AUDIT_ACTIONS: Readonly<Record<PaymentChange["outcome"], AuditAction | null>> = {
   changed: null,
   flagged: "payment.flagged",
   mismatch: "payment.flagged",

@@ -51,7 +51,10 @@ export function forkShare(
     });
     await archiveAll(tx, ref, events);
     await tx.blobs.copy(found, ref, findBlobIds(events));
-    return (await tx.sessions.get(actor, session.id)) ?? session;
+    const stored = (await tx.sessions.get(actor, session.id)) ?? session;
+    const subject = { session: session.id, share };
+    await tx.audit.add(actor.tenant, { actor: actor.user, action: "session.forked", subject });
+    return stored;
   });
 }
 

@@ -88,6 +88,8 @@ export function memoryKeys(tables: MemoryTables, env: Env): Keys {
         return new Set(good.map(({ info }) => info.id));
       }),
 
+    tenantOf: (id) => tables.run((rows) => rows.all(KEYS).find(({ info }) => info.id === id)?.tenant ?? null),
+
     revoke: (tenant, id) =>
       tables.run((rows) => {
         const row = rows.get(KEYS, tenant, id);

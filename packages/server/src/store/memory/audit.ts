@@ -7,6 +7,7 @@
 import type { Env } from "../../util/env.ts";
 import {
   type Audit,
+  type AuditEntry,
   type AuditHead,
   type AuditRow,
   MAX_USAGE,
@@ -14,25 +15,51 @@ import {
   type UsageLedger,
 } from "../ports/audit.ts";
 import { checkCount, checkDuration } from "../rules/arguments.ts";
+import { needsAudit } from "../rules/audit-actions.ts";
+import { type ResolvedAuditOptions, reportLostEntry } from "../audit-options.ts";
 import { checkAuditEntry, nextAuditRow, EMPTY_AUDIT_HEAD } from "../rules/audit.ts";
 import { checkDay, checkPage, checkUsage } from "../rules/ledger-arguments.ts";
 import { compareText } from "./session-rows.ts";
-import { type MemoryTables, table } from "./tables.ts";
+import { numberOfUser } from "./sessions.ts";
+import { type MemoryTables, type Rows, table } from "./tables.ts";
 import { requireTenant } from "./tenants.ts";
 
 const LOG = table<AuditRow>("audit_log", "none");
 const HEADS = table<AuditHead>("audit_heads", "none");
 
-export function memoryAudit(tables: MemoryTables, env: Env): Audit {
+export function memoryAudit(tables: MemoryTables, env: Env, options: ResolvedAuditOptions): Audit {
+  const { key, onError } = options;
+  const addRow = (rows: Rows, tenant: string, entry: AuditEntry): AuditRow => {
+    checkAuditEntry(entry);
+    const actor = entry.actor === null ? null : numberOfUser(rows, tenant, entry.actor);
+    const head = rows.get(HEADS, tenant, "") ?? EMPTY_AUDIT_HEAD;
+    const row = nextAuditRow(entry, { tenant, head, at: env.now(), actor, key });
+    rows.put(LOG, tenant, String(row.n), row);
+    rows.put(HEADS, tenant, "", { n: row.n, hash: row.hash });
+    return row;
+  };
+  const add = async (tenant: string, entry: AuditEntry): Promise<AuditRow | null> => {
+    try {
+      return await tables.run((rows) => addRow(rows, tenant, entry));
+    } catch (error) {
+      if (needsAudit(entry.action)) throw error;
+      reportLostEntry(error, entry, onError);
+      return null;
+    }
+  };
   return {
-    add: (tenant, entry) =>
-      tables.run((rows) => {
-        checkAuditEntry(entry);
-        const head = rows.get(HEADS, tenant, "") ?? EMPTY_AUDIT_HEAD;
-        const row = nextAuditRow(tenant, head, env.now(), entry);
-        rows.put(LOG, tenant, String(row.n), row);
-        rows.put(HEADS, tenant, "", { n: row.n, hash: row.hash });
-        return row;
+    add,
+
+    addOnce: (tenant, mark, entry) =>
+      tables.transaction(async (inner) => {
+        const isNew = await inner.run((rows) => {
+          requireTenant(rows, tenant);
+          const marked = `audit:${mark}`;
+          if (rows.get(MARKS, tenant, marked) !== undefined) return false;
+          rows.put(MARKS, tenant, marked, { tenant, key: marked, at: env.now() });
+          return true;
+        });
+        return isNew ? await memoryAudit(inner, env, options).add(tenant, entry) : null;
       }),
 
     list: (tenant, { after, limit }) =>

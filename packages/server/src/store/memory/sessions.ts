@@ -241,17 +241,18 @@ export function memoryEpochs(tables: MemoryTables, env: Env): Epochs {
 
 const USER_NUMBERS = table<{ readonly number: number; readonly user: string }>("people", "tenant");
 
+export function numberOfUser(rows: Rows, tenant: string, user: string): number {
+  requireTenant(rows, tenant);
+  const there = rows.get(USER_NUMBERS, tenant, user);
+  if (there !== undefined) return there.number;
+  const number = rows.next("people");
+  rows.put(USER_NUMBERS, tenant, user, { number, user });
+  return number;
+}
+
 export function memoryUserNumbers(tables: MemoryTables): UserNumbers {
   return {
-    numberOf: (tenant, user) =>
-      tables.run((rows) => {
-        requireTenant(rows, tenant);
-        const there = rows.get(USER_NUMBERS, tenant, user);
-        if (there !== undefined) return there.number;
-        const number = rows.next("people");
-        rows.put(USER_NUMBERS, tenant, user, { number, user });
-        return number;
-      }),
+    numberOf: (tenant, user) => tables.run((rows) => numberOfUser(rows, tenant, user)),
     nameOf: (tenant, number) =>
       tables.run((rows) => {
         checkCount(number, "number");

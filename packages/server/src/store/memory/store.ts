@@ -5,9 +5,11 @@
  * Invariant: it follows the same rules as the PostgreSQL store. Every method checks its arguments first and returns a
  * copy, so a caller can't change stored rows.
  */
+import { type AuditOptions, resolveAuditOptions, type ResolvedAuditOptions } from "../audit-options.ts";
+import { createAuditedStore } from "../audited-store.ts";
 import { checkArguments } from "../rules/arguments.ts";
 import { type Env, systemEnv } from "../../util/env.ts";
-import type { ClosableStore, Store, StorePorts } from "../store.ts";
+import type { ClosableStore, StorePorts } from "../store.ts";
 import { trackTransaction } from "../transaction-calls.ts";
 import { wrapPorts } from "../wrap-ports.ts";
 import { memoryAllowances, memoryFormDrafts, memoryInteractions } from "./interactions.ts";
@@ -23,16 +25,17 @@ import { createMemoryTables, type MemoryTables } from "./tables.ts";
 import { memoryAgents, memoryTenants } from "./tenants.ts";
 import { memoryWebhooks } from "./webhooks.ts";
 
-export function createMemoryStore(env: Env = systemEnv): ClosableStore {
+export function createMemoryStore(env: Env = systemEnv, options: AuditOptions = {}): ClosableStore {
   const tables = createMemoryTables();
-  const store: Store = {
-    ...portsOn(tables, env),
-    transaction: (work) => tables.transaction((inner) => trackTransaction(portsOn(inner, env), work)),
-  };
+  const audit = resolveAuditOptions(options);
+  const store = createAuditedStore({
+    ...portsOn(tables, env, audit),
+    transaction: (work) => tables.transaction((inner) => trackTransaction(portsOn(inner, env, audit), work)),
+  });
   return { ...store, close: async () => {} };
 }
 
-function portsOn(tables: MemoryTables, env: Env): StorePorts {
+function portsOn(tables: MemoryTables, env: Env, audit: ResolvedAuditOptions): StorePorts {
   const ports: StorePorts = {
     tenants: memoryTenants(tables, env),
     sessions: memorySessions(tables, env),
@@ -55,7 +58,7 @@ function portsOn(tables: MemoryTables, env: Env): StorePorts {
     formDrafts: memoryFormDrafts(tables, env),
     payments: memoryPayments(tables, env),
     usage: memoryUsage(tables, env),
-    audit: memoryAudit(tables, env),
+    audit: memoryAudit(tables, env, audit),
     agents: memoryAgents(tables),
     memories: memoryMemories(tables, env),
     knowledge: memoryKnowledge(tables, env),

@@ -45,6 +45,8 @@ export interface Keys {
   verify(secret: string): Promise<VerifiedKey | null>;
   /** Returns those of the keys that are still valid. For connections that were opened with a key and are still open. */
   live(ids: readonly string[]): Promise<Set<string>>;
+  /** Returns the tenant of a key, also of one that was revoked or has expired, or null if there is no such key. */
+  tenantOf(id: string): Promise<string | null>;
   /** Revokes a key permanently. Returns false if the tenant has no such key or it was revoked before. */
   revoke(tenant: string, id: string): Promise<boolean>;
   /** Returns the newest 1,000 keys, oldest first. */

@@ -2,18 +2,19 @@
  * `Audit` and `UsageLedger` are the sub-ports of the audit trail and of a tenant's usage.
  *
  * Invariant: audit rows are only added. Each is chained to the previous one by a hash (`rules/audit.ts`), so tampering
- * can be detected (`rules/verify-audit.ts`). Rows contain ids and numbers, never content or the name of a user.
+ * can be detected (`rules/verify-audit.ts`). Rows contain ids and numbers, never content, an address or the name of a
+ * user.
  */
 import type { Json, Usage } from "@turnstream/protocol";
+import type { AuditAction } from "../rules/audit-actions.ts";
 
 export interface AuditEntry {
-  /** A number from `userNumbers`, or null for an action of the system. */
-  readonly actor: number | null;
-  /** A name such as `session.delete`. */
-  readonly action: string;
+  /** The id of the user, or null for an action of the system or an operator. The row has the user's number instead. */
+  readonly actor: string | null;
+  readonly action: AuditAction;
   /**
-   * The ids of the objects of the action, by kind. Allowed are letters, digits and `_ . : / -`. A user is identified by
-   * their number.
+   * The ids of the objects of the action, by kind. An id that could be a text or an address is stored as a hash; see
+   * `toAuditId`.
    */
   readonly subject: Readonly<Record<string, string>>;
   /** Numbers, true, false, null, and ids as in `subject`. At most 4 KiB of JSON. */
@@ -25,12 +26,15 @@ export interface AuditRow {
   /** 1, 2, 3 … within the tenant. */
   readonly n: number;
   readonly at: number;
+  /** A number from `userNumbers`. */
   readonly actor: number | null;
   readonly action: string;
   /** Canonical JSON text. The stored text is exactly the text that was hashed. */
   readonly subject: string;
   readonly detail: string;
   readonly prevHash: string;
+  /** The id of the key of the hash, or null for a hash without a key. */
+  readonly keyId: string | null;
   readonly hash: string;
 }
 
@@ -43,9 +47,16 @@ export interface AuditHead {
 export interface Audit {
   /**
    * Adds the tenant's next row. The end of the tenant's chain stays locked until the transaction ends, so make this the
-   * last call of a transaction.
+   * last call of a transaction. If the row of an action that ends or restricts something can't be written, the store
+   * reports that and returns null: such an action never waits for the audit (`rules/audit-actions.ts`).
+   * @throws StoreError if the row of an action that grants something can't be written
    */
-  add(tenant: string, entry: AuditEntry): Promise<AuditRow>;
+  add(tenant: string, entry: AuditEntry): Promise<AuditRow | null>;
+  /**
+   * Like `add`, for actions that are too frequent for a row each. Returns null if the mark was used before.
+   * @param mark such as the action, its subject and the hour. Marks are pruned with those of the usage.
+   */
+  addOnce(tenant: string, mark: string, entry: AuditEntry): Promise<AuditRow | null>;
   /** Returns rows in the order of `n`. */
   list(tenant: string, page: { readonly after: number; readonly limit: number }): Promise<AuditRow[]>;
   /** Returns the end of the chain, or null if the tenant has no audit rows yet. */

@@ -119,6 +119,11 @@ export function postgresKeys(db: Db, env: Env): Keys {
       return new Set(rows.map(({ id }) => id));
     },
 
+    async tenantOf(id) {
+      const row = await db.selectFrom("api_keys").select("tenant_id").where("id", "=", id).executeTakeFirst();
+      return row?.tenant_id ?? null;
+    },
+
     async revoke(tenant, id) {
       const { numUpdatedRows } = await db
         .updateTable("api_keys")

@@ -1,37 +1,44 @@
 /**
  * `postgresAudit` and `postgresUsage` implement the audit and the usage ledger on PostgreSQL.
  *
- * Invariant: the head's row is locked while an audit row is added, so the chain of a tenant never forks. One statement
- * marks a usage key and adds its counts, so a repeat adds nothing.
+ * Invariant: the head's row is locked while an audit row is added, so the chain of a tenant never forks. An optional
+ * row is added after a savepoint, so that its failure doesn't undo what it is about. One statement marks a usage key and
+ * adds its counts, so a repeat adds nothing.
  */
 import { sql } from "kysely";
-import { type Audit, type AuditHead, type AuditRow, MAX_USAGE, type UsageLedger } from "../ports/audit.ts";
+import {
+  type Audit,
+  type AuditEntry,
+  type AuditHead,
+  type AuditRow,
+  MAX_USAGE,
+  type UsageLedger,
+} from "../ports/audit.ts";
 import { checkCount, checkDuration } from "../rules/arguments.ts";
+import { needsAudit } from "../rules/audit-actions.ts";
+import { type ResolvedAuditOptions, reportLostEntry } from "../audit-options.ts";
 import { checkAuditEntry, nextAuditRow, EMPTY_AUDIT_HEAD } from "../rules/audit.ts";
 import { checkDay, checkPage, checkUsage } from "../rules/ledger-arguments.ts";
 import type { Db } from "./database.ts";
+import { toStoreError } from "./errors.ts";
 import { ago, inTransaction } from "./session-row.ts";
+import { postgresUserNumbers } from "./sessions.ts";
 
-export function postgresAudit(db: Db): Audit {
+export function postgresAudit(db: Db, options: ResolvedAuditOptions): Audit {
+  const add = (tx: Db, tenant: string, entry: AuditEntry): Promise<AuditRow | null> =>
+    needsAudit(entry.action) ? addRow(tx, tenant, entry, options) : tryAddRow(tx, tenant, entry, options);
   return {
-    async add(tenant, entry) {
-      checkAuditEntry(entry);
-      return await inTransaction(db, async (tx) => {
-        const { at, ...head } = await lockHead(tx, tenant);
-        const row = nextAuditRow(tenant, head, at, entry);
-        const { prevHash, tenant: tenant_id, ...rest } = row;
-        await tx
-          .insertInto("audit_log")
-          .values({ ...rest, tenant_id, prev_hash: prevHash })
-          .execute();
-        await tx
-          .updateTable("audit_heads")
-          .set({ n: row.n, hash: row.hash })
-          .where("tenant_id", "=", tenant)
-          .execute();
-        return row;
-      });
-    },
+    add: (tenant, entry) => inTransaction(db, (tx) => add(tx, tenant, entry)),
+
+    addOnce: (tenant, mark, entry) =>
+      inTransaction(db, async (tx) => {
+        const { numInsertedOrUpdatedRows } = await tx
+          .insertInto("usage_marks")
+          .values({ tenant_id: tenant, key: `audit:${mark}` })
+          .onConflict((conflict) => conflict.doNothing())
+          .executeTakeFirst();
+        return numInsertedOrUpdatedRows === 0n ? null : add(tx, tenant, entry);
+      }),
 
     async list(tenant, { after, limit }) {
       const rows = await db
@@ -42,10 +49,11 @@ export function postgresAudit(db: Db): Audit {
         .orderBy("n")
         .limit(checkPage(limit))
         .execute();
-      return rows.map(({ tenant_id, prev_hash, ...rest }): AuditRow => ({
+      return rows.map(({ tenant_id, prev_hash, key_id, ...rest }): AuditRow => ({
         ...rest,
         tenant: tenant_id,
         prevHash: prev_hash,
+        keyId: key_id,
       }));
     },
 
@@ -58,6 +66,49 @@ export function postgresAudit(db: Db): Audit {
       return row ?? null;
     },
   };
+}
+
+async function addRow(
+  tx: Db,
+  tenant: string,
+  entry: AuditEntry,
+  { key }: ResolvedAuditOptions,
+): Promise<AuditRow> {
+  checkAuditEntry(entry);
+  // Before the head is locked, because it may wait for another row of the same user.
+  const actor = entry.actor === null ? null : await postgresUserNumbers(tx).numberOf(tenant, entry.actor);
+  const { at, ...head } = await lockHead(tx, tenant);
+  const row = nextAuditRow(entry, { tenant, head, at, actor, key });
+  const { prevHash, keyId, tenant: tenant_id, ...rest } = row;
+  await tx
+    .insertInto("audit_log")
+    .values({ ...rest, tenant_id, prev_hash: prevHash, key_id: keyId })
+    .execute();
+  await tx
+    .updateTable("audit_heads")
+    .set({ n: row.n, hash: row.hash })
+    .where("tenant_id", "=", tenant)
+    .execute();
+  return row;
+}
+
+/** Throws only if the connection is lost. Then the transaction is lost too. */
+async function tryAddRow(
+  tx: Db,
+  tenant: string,
+  entry: AuditEntry,
+  options: ResolvedAuditOptions,
+): Promise<AuditRow | null> {
+  await sql`savepoint audit_entry`.execute(tx);
+  try {
+    const row = await addRow(tx, tenant, entry, options);
+    await sql`release savepoint audit_entry`.execute(tx);
+    return row;
+  } catch (error) {
+    await sql`rollback to savepoint audit_entry`.execute(tx);
+    reportLostEntry(toStoreError(error, "audit.add"), entry, options.onError);
+    return null;
+  }
 }
 
 async function lockHead(tx: Db, tenant: string): Promise<AuditHead & { at: number }> {

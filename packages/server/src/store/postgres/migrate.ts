@@ -28,6 +28,7 @@ import { webhooks } from "./migrations/0014-webhooks.ts";
 import { shares } from "./migrations/0015-shares.ts";
 import { agents } from "./migrations/0016-agents.ts";
 import { operator } from "./migrations/0017-operator.ts";
+import { auditKeys } from "./migrations/0018-audit-keys.ts";
 import { allowanceDigest } from "./migrations/0020-allowance-digest.ts";
 import { tenantSessionIds } from "./migrations/0021-tenant-session-ids.ts";
 
@@ -49,6 +50,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0015-shares": shares,
   "0016-agents": agents,
   "0017-operator": operator,
+  "0018-audit-keys": auditKeys,
   "0020-allowance-digest": allowanceDigest,
   "0021-tenant-session-ids": tenantSessionIds,
 };

@@ -127,6 +127,7 @@ export interface LedgerTables {
     detail: string;
     prev_hash: string;
     hash: string;
+    key_id: string | null;
   };
   audit_heads: { tenant_id: string; n: number; hash: string };
 }

@@ -5,6 +5,8 @@
  * Invariant: every method checks its arguments first and throws only StoreErrors. After a deadlock the whole call or
  * the whole transaction runs again, never a single call inside a transaction. An error of `work` is rethrown unchanged.
  */
+import { type AuditOptions, resolveAuditOptions, type ResolvedAuditOptions } from "../audit-options.ts";
+import { createAuditedStore } from "../audited-store.ts";
 import { checkArguments } from "../rules/arguments.ts";
 import { type Env, systemEnv } from "../../util/env.ts";
 import type { ClosableStore, Store, StorePorts } from "../store.ts";
@@ -28,7 +30,7 @@ import { postgresOutbox } from "./outbox.ts";
 import { postgresRunning, postgresWaiting } from "./running.ts";
 import { postgresWebhooks } from "./webhooks.ts";
 
-export interface PostgresStoreOptions {
+export interface PostgresStoreOptions extends AuditOptions {
   readonly env?: Env;
   /**
    * A separate pool for leases; two connections are enough. Recommended for workers: a renewal that queues behind the
@@ -41,12 +43,13 @@ export interface PostgresStoreOptions {
 /** Closing the store closes the given pools. */
 export function createPostgresStore(db: Db, options: PostgresStoreOptions = {}): ClosableStore {
   const { env = systemEnv, leases = db } = options;
-  const retried = (on: Db) => wrapPorts(portsOn(on, env), (_, __, call) => retryOnDeadlock(env, call));
-  const store: Store = {
+  const audit = resolveAuditOptions(options);
+  const retried = (on: Db) => wrapPorts(portsOn(on, env, audit), (_, __, call) => retryOnDeadlock(env, call));
+  const store = createAuditedStore({
     ...retried(db),
     leases: retried(leases).leases,
-    transaction: (work) => retryOnDeadlock(env, () => once(db, env, work)),
-  };
+    transaction: (work) => retryOnDeadlock(env, () => once(db, (tx) => portsOn(tx, env, audit), work)),
+  });
   const close = async (): Promise<void> => {
     await db.destroy();
     if (leases !== db) await leases.destroy();
@@ -55,7 +58,7 @@ export function createPostgresStore(db: Db, options: PostgresStoreOptions = {}):
 }
 
 /** Wraps the sub-ports so that every method throws only StoreErrors. */
-function portsOn(db: Db, env: Env): StorePorts {
+function portsOn(db: Db, env: Env, audit: ResolvedAuditOptions): StorePorts {
   const ports: StorePorts = {
     tenants: postgresTenants(db),
     sessions: postgresSessions(db, env),
@@ -78,7 +81,7 @@ function portsOn(db: Db, env: Env): StorePorts {
     formDrafts: postgresFormDrafts(db),
     payments: postgresPayments(db),
     usage: postgresUsage(db),
-    audit: postgresAudit(db),
+    audit: postgresAudit(db, audit),
     agents: postgresAgents(db),
     memories: postgresMemories(db),
     knowledge: postgresKnowledge(db),
@@ -96,12 +99,16 @@ function portsOn(db: Db, env: Env): StorePorts {
   });
 }
 
-async function once<T>(db: Db, env: Env, work: (tx: Store) => Promise<T>): Promise<T> {
+async function once<T>(
+  db: Db,
+  createPorts: (tx: Db) => StorePorts,
+  work: (tx: Store) => Promise<T>,
+): Promise<T> {
   let thrown: { error: unknown } | null = null;
   try {
     return await db.transaction().execute(async (tx) => {
       try {
-        return await trackTransaction(portsOn(tx, env), work);
+        return await trackTransaction(createPorts(tx), work);
       } catch (error) {
         thrown = { error };
         throw error;

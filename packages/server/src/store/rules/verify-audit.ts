@@ -6,7 +6,7 @@
  * so that rows that are added meanwhile are not reported as faults.
  */
 import type { Audit, AuditHead, AuditRow } from "../ports/audit.ts";
-import { hashAuditRow, EMPTY_AUDIT_HEAD } from "./audit.ts";
+import { type AuditKey, hashAuditRow, EMPTY_AUDIT_HEAD } from "./audit.ts";
 
 /**
  * - `missing`: the row was deleted, or the end was cut off
@@ -15,8 +15,19 @@ import { hashAuditRow, EMPTY_AUDIT_HEAD } from "./audit.ts";
  * - `inserted`: the row was inserted between others, or after the end
  * - `rewritten`: the row was changed together with its hash, which the next row, the head or a checkpoint reveals
  * - `headless`: there are rows up to this one, but no head
+ * - `unknown_key`: the row names an audit key that was not passed
+ * - `unkeyed`: from this row to the end no row has a keyed hash, so they may have been rewritten without the key. A
+ *   process may lack the key, or the key is new: then a later keyed row or a checkpoint protects these rows.
  */
-export type AuditFaultKind = "missing" | "edited" | "moved" | "inserted" | "rewritten" | "headless";
+export type AuditFaultKind =
+  | "missing"
+  | "edited"
+  | "moved"
+  | "inserted"
+  | "rewritten"
+  | "headless"
+  | "unknown_key"
+  | "unkeyed";
 
 export interface AuditFault {
   readonly n: number;
@@ -29,6 +40,13 @@ export type AuditVerdict =
   | { readonly ok: true; readonly head: AuditHead }
   | { readonly ok: false; readonly fault: AuditFault };
 
+export interface VerifyOptions {
+  /** Heads that were stored outside the database. Check their signatures first: `parseCheckpoints`. */
+  readonly checkpoints?: readonly AuditHead[];
+  /** All keys that rows may have. @default none: rows with a keyed hash can't be verified */
+  readonly keys?: readonly AuditKey[];
+}
+
 /** How far from its position a moved row is searched. */
 const NEAR = 1000;
 
@@ -37,11 +55,14 @@ export class AuditChecker {
   readonly #tenant: string;
   readonly #checkpoints: ReadonlyMap<number, string>;
   readonly #lastCheckpoint: number;
+  readonly #keys: readonly AuditKey[];
   #head: AuditHead = EMPTY_AUDIT_HEAD;
+  /** The first row after the last one with a keyed hash. A keyed row protects all rows before it. */
+  #unkeyedFrom: number | null = null;
 
-  /** @param checkpoints heads that were stored outside the database */
-  constructor(tenant: string, checkpoints: readonly AuditHead[] = []) {
+  constructor(tenant: string, { checkpoints = [], keys = [] }: VerifyOptions = {}) {
     this.#tenant = tenant;
+    this.#keys = keys;
     this.#checkpoints = new Map(checkpoints.map(({ n, hash }) => [n, hash]));
     this.#lastCheckpoint = Math.max(0, ...this.#checkpoints.keys());
   }
@@ -54,12 +75,16 @@ export class AuditChecker {
     const n = this.#head.n + 1;
     if (row.n > n) return fault(n, "missing");
     if (row.n < n) return fault(row.n, "inserted");
-    if (row.tenant !== this.#tenant || hashAuditRow(row) !== row.hash) return changed(row, this.#tenant);
+    const key = row.keyId === null ? null : this.#keys.find(({ id }) => id === row.keyId);
+    if (key === undefined) return fault(n, "unknown_key");
+    if (row.tenant !== this.#tenant || hashAuditRow(row, key) !== row.hash)
+      return changed(row, this.#tenant, key);
     // This row's hash covers the hash it was chained to, so the row before it was changed.
     if (row.prevHash !== this.#head.hash) return fault(Math.max(1, n - 1), "rewritten");
     const checkpoint = this.#checkpoints.get(n);
     if (checkpoint !== undefined && checkpoint !== row.hash) return fault(n, "rewritten");
     this.#head = { n, hash: row.hash };
+    this.#unkeyedFrom = key === null ? (this.#unkeyedFrom ?? n) : null;
     return null;
   }
 
@@ -69,7 +94,11 @@ export class AuditChecker {
     if (given.n > n || this.#lastCheckpoint > n) return fault(n + 1, "missing");
     if (head === null && n > 0) return fault(n, "headless");
     if (given.n < n) return fault(given.n + 1, "inserted");
-    return given.hash === hash ? null : fault(n, "rewritten");
+    if (given.hash !== hash) return fault(n, "rewritten");
+    const isUnprotected = this.#keys.length > 0 && this.#unkeyedFrom !== null && this.#lastCheckpoint < n;
+    return isUnprotected
+      ? fault(Math.max(this.#unkeyedFrom ?? n, this.#lastCheckpoint + 1), "unkeyed")
+      : null;
   }
 }
 
@@ -78,9 +107,9 @@ export async function verifyAudit(
   tenant: string,
   rows: AsyncIterable<AuditRow> | Iterable<AuditRow>,
   head: AuditHead | null,
-  checkpoints: readonly AuditHead[] = [],
+  options: VerifyOptions = {},
 ): Promise<AuditVerdict> {
-  const checker = new AuditChecker(tenant, checkpoints);
+  const checker = new AuditChecker(tenant, options);
   for await (const row of rows) {
     const found = checker.row(row);
     if (found !== null) return { ok: false, fault: found };
@@ -92,9 +121,9 @@ export async function verifyAudit(
 export async function verifyTenantAudit(
   audit: Audit,
   tenant: string,
-  checkpoints: readonly AuditHead[] = [],
+  options: VerifyOptions = {},
 ): Promise<AuditVerdict> {
-  const checker = new AuditChecker(tenant, checkpoints);
+  const checker = new AuditChecker(tenant, options);
   for (;;) {
     const page = await audit.list(tenant, { after: checker.head.n, limit: 1000 });
     for (const row of page) {
@@ -115,10 +144,10 @@ function verdict(checker: AuditChecker, found: AuditFault | null): AuditVerdict 
   return found === null ? { ok: true, head: checker.head } : { ok: false, fault: found };
 }
 
-function changed(row: AuditRow, tenant: string): AuditFault {
+function changed(row: AuditRow, tenant: string, key: AuditKey | null): AuditFault {
   for (let distance = 1; distance <= NEAR && row.tenant === tenant; distance += 1) {
     for (const was of [row.n + distance, row.n - distance]) {
-      if (was < 1 || hashAuditRow({ ...row, n: was }) !== row.hash) continue;
+      if (was < 1 || hashAuditRow({ ...row, n: was }, key) !== row.hash) continue;
       // A row that is later than its original position was shifted by an inserted row.
       return was < row.n ? fault(was, "inserted") : { n: row.n, why: "moved", was };
     }

@@ -7,7 +7,7 @@ const NOW = 1_000;
 
 function connection(key: string | null, expiresAt: number | null): Connection & { left: string[] } {
   const left: string[] = [];
-  const caller = { tenant: "t", user: "u", scopes: [], from: "", key, expiresAt };
+  const caller = { tenant: "t", user: "u", scopes: [], from: "", clientId: "c", key, expiresAt };
   return {
     left,
     caller,

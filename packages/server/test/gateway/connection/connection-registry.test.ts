@@ -10,7 +10,15 @@ import {
 } from "../../../src/gateway/connection/connection-registry.ts";
 
 const HEARTBEAT_MS = 1_000;
-const caller: Caller = { tenant: "t", user: "u", scopes: [], key: null, expiresAt: null, from: "test" };
+const caller: Caller = {
+  tenant: "t",
+  user: "u",
+  scopes: [],
+  key: null,
+  expiresAt: null,
+  from: "127.0.0.1",
+  clientId: "c1",
+};
 
 class Fake implements Connection {
   readonly caller = caller;

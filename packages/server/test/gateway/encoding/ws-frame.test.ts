@@ -16,7 +16,15 @@ import { StreamClient } from "../clients.ts";
 
 const HEARTBEAT_MS = 1_000;
 
-const caller: Caller = { tenant: "t", user: "u", scopes: [], key: null, expiresAt: null, from: "test" };
+const caller: Caller = {
+  tenant: "t",
+  user: "u",
+  scopes: [],
+  key: null,
+  expiresAt: null,
+  from: "127.0.0.1",
+  clientId: "c1",
+};
 const nothing = { onFlush() {}, onDrain() {}, onClose() {}, onHeartbeat() {}, fail() {}, onShutdown() {} };
 const connections = new ConnectionRegistry(() => undefined, HEARTBEAT_MS);
 

@@ -10,6 +10,7 @@ import { WebSocket } from "ws";
 import { createGateway } from "../../../src/gateway/gateway.ts";
 import { ROUTES } from "../../../src/gateway/http/routes/index.ts";
 import { LogError } from "../../../src/log/errors.ts";
+import type { SecurityEvent } from "../../../src/util/security-event.ts";
 import { createMemoryBackend, openServer, type TestServer } from "../test-server.ts";
 
 const SECRET = "s".repeat(32);
@@ -85,13 +86,16 @@ test.each([
   expect(() => createGateway({ ...createMemoryBackend(), secrets: [SECRET], limits })).toThrow(message);
 });
 
-test("logs no secrets: keys, tokens, tickets and links, on every route (promise 20)", async () => {
+test("logs no secrets and addresses: keys, tokens, tickets and links, on every route (promise 20)", async () => {
   const lines: string[] = [];
+  const events: SecurityEvent[] = [];
   const write = (...line: unknown[]) => void lines.push(JSON.stringify(line));
   const logger = { level: "trace", child: () => logger } as unknown as FastifyBaseLogger;
   for (const level of ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const)
     logger[level] = write;
-  const server = await opened(undefined, { logger, allowedOrigins: ["https://app.example.com"] });
+  const onSecurityEvent = (event: SecurityEvent) => void events.push(event);
+  const options = { logger, onSecurityEvent, allowedOrigins: ["https://app.example.com"] };
+  const server = await opened(undefined, options);
   const { token } = (await server.request("POST", "/tokens", { body: { user_id: "u" } })).json;
   const { session_id: id } = (await server.request("POST", "/sessions", { body: {} })).json;
   const share = (await server.request("POST", `/sessions/${id}/shares`, { body: {} })).json.token;
@@ -115,7 +119,26 @@ test("logs no secrets: keys, tokens, tickets and links, on every route (promise 
     await once(socket, "close", { signal: AbortSignal.timeout(300) }).catch(() => socket.terminate());
   }
   await server.request("GET", `/elsewhere?token=${token}`);
-  const all = [...lines, ...server.errors.map(({ error }) => String(error))].join("\n");
+  // What is reported as a security event: every kind of credential, changed or in the wrong place.
+  const foreign = { origin: "https://evil.example" };
+  for (const headers of [
+    { "x-api-key": server.key.secret.replace(/.$/, "_") },
+    { authorization: `Bearer ${token}x` },
+    { authorization: `Bearer ${token}`, "x-api-key": server.key.secret },
+    { ...server.auth, ...foreign },
+  ])
+    await server.request("GET", "/sessions", { headers });
+  await server.request("GET", `/shares/${share}x`, { headers: foreign });
+  await server.request("GET", `/blobs/${share}`, { headers: foreign });
+  expect(new Set(events.map(({ type }) => type))).toEqual(
+    new Set(["sign_in_refused", "signature_invalid", "origin_refused"]),
+  );
+  const reported = lines.filter((line) => line.includes("security event"));
+  expect(reported.length).toBeGreaterThan(5);
+  for (const text of [...reported, JSON.stringify(events)]) expect(text).not.toContain("127.0.0.1");
+  const all = [...lines, JSON.stringify(events), ...server.errors.map(({ error }) => String(error))].join(
+    "\n",
+  );
   expect(lines.length).toBeGreaterThan(ROUTES.length);
   expect(all).toContain("/api/v1/shares/*");
   for (const secret of [server.key.secret, token, ticket, share, ...server.secrets])

@@ -1,16 +1,25 @@
 /** Tests the audit verifier on generated chains: any single change of any row is detected, and the row is named. */
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import type { AuditHead, AuditRow } from "../../../src/store/ports/audit.ts";
-import { EMPTY_AUDIT_HEAD, nextAuditRow } from "../../../src/store/rules/audit.ts";
+import { StoreError } from "../../../src/store/errors.ts";
+import { parseCheckpoints, signCheckpoint } from "../../../src/store/rules/audit-checkpoint.ts";
+import {
+  type AuditKey,
+  EMPTY_AUDIT_HEAD,
+  hashAuditRow,
+  nextAuditRow,
+  parseAuditKeys,
+} from "../../../src/store/rules/audit.ts";
 import { verifyAudit } from "../../../src/store/rules/verify-audit.ts";
 
-function chain(length: number): { rows: AuditRow[]; head: AuditHead } {
+function chain(length: number, key: AuditKey | null = null): { rows: AuditRow[]; head: AuditHead } {
   const rows: AuditRow[] = [];
   let head = EMPTY_AUDIT_HEAD;
   for (let at = 1; at <= length; at += 1) {
-    const row = nextAuditRow("t", head, 1000 + at, { actor: at % 3, action: "a", subject: { id: `${at}` } });
+    const entry = { actor: null, action: "memory.edit", subject: { id: `${at}` } } as const;
+    const row = nextAuditRow(entry, { tenant: "t", head, at: 1000 + at, actor: at % 3, key });
     rows.push(row);
     head = { n: row.n, hash: row.hash };
   }
@@ -20,7 +29,10 @@ function chain(length: number): { rows: AuditRow[]; head: AuditHead } {
 const { rows, head } = chain(12);
 
 test("accepts a complete chain, also without rows", async () => {
-  expect(await verifyAudit("t", rows, head, [head, EMPTY_AUDIT_HEAD])).toEqual({ ok: true, head });
+  expect(await verifyAudit("t", rows, head, { checkpoints: [head, EMPTY_AUDIT_HEAD] })).toEqual({
+    ok: true,
+    head,
+  });
   expect(await verifyAudit("t", [], null)).toEqual({ ok: true, head: EMPTY_AUDIT_HEAD });
   async function* slowly() {
     yield* rows;
@@ -78,3 +90,81 @@ test("reports a duplicate row, and a head that is behind or missing", async () =
     fault: { n: 12, why: "rewritten" },
   });
 });
+
+describe("with keys", () => {
+  const [newer, older] = parseAuditKeys(`${"n".repeat(32)}, ${"o".repeat(32)}`) as [AuditKey, AuditKey];
+  const keys = [newer, older];
+  const keyed = chain(12, newer);
+
+  test("accepts a chain with keyed hashes, also after the key was replaced", async () => {
+    expect(await verifyAudit("t", keyed.rows, keyed.head, { keys })).toEqual({ ok: true, head: keyed.head });
+    const { rows: old, head: end } = chain(5, older);
+    const entry = { actor: null, action: "memory.edit", subject: {} } as const;
+    const next = nextAuditRow(entry, { tenant: "t", head: end, at: 1, actor: null, key: newer });
+    const verdict = await verifyAudit("t", [...old, next], { n: 6, hash: next.hash }, { keys });
+    expect(verdict).toMatchObject({ ok: true });
+  });
+
+  test("accepts rows without a key before a keyed row, because its hash covers them", async () => {
+    const entry = { actor: null, action: "memory.edit", subject: {} } as const;
+    const next = nextAuditRow(entry, { tenant: "t", head, at: 1, actor: null, key: newer });
+    const end = { n: 13, hash: next.hash };
+    expect(await verifyAudit("t", [...rows, next], end, { keys })).toMatchObject({ ok: true });
+  });
+
+  test("reports the first of the rows at the end that have no key, unless a checkpoint covers them", async () => {
+    const plain = chain(12);
+    const rewritten = [...keyed.rows.slice(0, 5), ...rechain(keyed.rows.slice(5), keyed.rows[4]?.hash ?? "")];
+    const end = { n: 12, hash: rewritten.at(-1)?.hash ?? "" };
+    expect(await verifyAudit("t", rewritten, end, { keys })).toMatchObject({
+      fault: { n: 6, why: "unkeyed" },
+    });
+    expect(await verifyAudit("t", plain.rows, plain.head, { keys })).toMatchObject({
+      fault: { n: 1, why: "unkeyed" },
+    });
+    const covered = { keys, checkpoints: [plain.head] };
+    expect(await verifyAudit("t", plain.rows, plain.head, covered)).toMatchObject({ ok: true });
+  });
+
+  test("reports a row whose key is not known", async () => {
+    const verdict = await verifyAudit("t", keyed.rows, keyed.head, { keys: [older] });
+    expect(verdict).toMatchObject({ fault: { n: 1, why: "unknown_key" } });
+    expect(await verifyAudit("t", keyed.rows, keyed.head)).toMatchObject({ fault: { why: "unknown_key" } });
+  });
+
+  test("reports the row of an edit that was hashed without the key", async () => {
+    const edited = keyed.rows.map((row) => (row.n === 4 ? { ...row, action: "memory.erase" } : row));
+    const verdict = await verifyAudit("t", edited, keyed.head, { keys });
+    expect(verdict).toEqual({ ok: false, fault: { n: 4, why: "edited", was: null } });
+  });
+
+  test("refuses a key with less than 32 bytes", () => {
+    expect(() => parseAuditKeys("short")).toThrow(RangeError);
+    expect(() => parseAuditKeys(`${"n".repeat(32)},short`)).toThrow(RangeError);
+    expect(parseAuditKeys(null)).toEqual([]);
+  });
+
+  test("a checkpoint is accepted only with the signature of a key", () => {
+    const checkpoint = signCheckpoint({ tenant: "t", n: 12, hash: keyed.head.hash, at: 5 }, newer);
+    const other = signCheckpoint({ tenant: "other", n: 3, hash: "x", at: 5 }, older);
+    const text = `${JSON.stringify(checkpoint)}\n${JSON.stringify(other)}\n`;
+    expect(parseCheckpoints(text, "t", keys)).toEqual([checkpoint]);
+    for (const [name, value] of Object.entries({ tenant: "u", n: 11, hash: "y", at: 6, signature: "00" })) {
+      const changed = JSON.stringify({ ...checkpoint, [name]: value });
+      expect(() => parseCheckpoints(changed, "t", keys), name).toThrow("wrong signature");
+    }
+    expect(() => parseCheckpoints(text, "t", [newer])).toThrow("another audit key");
+    for (const bad of ["{", "null", "7", '{"tenant":"t"}'])
+      expect(() => parseCheckpoints(bad, "t", keys)).toThrow(StoreError);
+  });
+});
+
+/** Hashes rows again, without a key. */
+function rechain(tail: readonly AuditRow[], hash: string): AuditRow[] {
+  let prevHash = hash;
+  return tail.map((row) => {
+    const next = { ...row, prevHash, keyId: null };
+    prevHash = hashAuditRow(next, null);
+    return { ...next, hash: prevHash };
+  });
+}

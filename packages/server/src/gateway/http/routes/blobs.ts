@@ -4,7 +4,7 @@
  * 304. Every response has the headers of `openBlob`, because a blob is untrusted content.
  */
 import { createHash } from "node:crypto";
-import { openBlob } from "../../../session/blobs/open-blob.ts";
+import { BlobError, openBlob } from "../../../session/blobs/open-blob.ts";
 import { type Route, defineRoute } from "../route.ts";
 
 const get = defineRoute({
@@ -12,11 +12,13 @@ const get = defineRoute({
   path: "/blobs/{token}",
   summary: "Downloads the content of a URL from a frame, history or a snapshot.",
   scope: null,
-  async handle({ context, params, headers }) {
+  async handle({ context, caller, params, headers }) {
     const { secrets, env } = context;
-    const { body, headers: downloadHeaders } = await openBlob(context, params["token"] ?? "", {
-      secrets,
-      now: env.now(),
+    const opened = openBlob(context, params["token"] ?? "", { secrets, now: env.now() });
+    const { body, headers: downloadHeaders } = await opened.catch((error: unknown) => {
+      if (error instanceof BlobError && error.code === "BAD_ADDRESS")
+        context.reportSecurityEvent({ type: "signature_invalid", reason: "file_link" }, caller.from);
+      throw error;
     });
     // Each URL of a blob differs, but its content does not change.
     const etag = `"${createHash("sha256").update(body).digest("base64url")}"`;

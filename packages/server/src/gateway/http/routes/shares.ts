@@ -50,6 +50,14 @@ function shareNotFound(): RequestError {
   return new RequestError("NOT_FOUND", "The share does not exist, has expired, or was revoked.");
 }
 
+/** @throws RequestError if this gateway has not signed the link */
+function readLink({ secrets, reportSecurityEvent }: GatewayContext, { from }: Caller, token: string): string {
+  const id = readShareToken(token, secrets);
+  if (id !== null) return id;
+  reportSecurityEvent({ type: "signature_invalid", reason: "share_link" }, from);
+  throw shareNotFound();
+}
+
 const create = defineRoute({
   method: "POST",
   path: "/sessions/{session}/shares",
@@ -145,11 +153,14 @@ const read = defineRoute({
     limit: pageLimit(MAX_TURNS, DEFAULT_TURNS),
   }),
   responseSchema: z.union([restReplies.shared, restReplies.history]),
-  async handle({ context, params, query }) {
+  async handle({ context, caller, params, query }) {
     const token = params["token"] ?? "";
-    const id = readShareToken(token, context.secrets);
+    const id = readLink(context, caller, token);
     // Check this for every request, before results are shared: a share that was just revoked must not be shown.
-    if (id === null || (await context.store.shares.find(id)) === null) throw shareNotFound();
+    const share = await context.store.shares.find(id);
+    if (share === null) throw shareNotFound();
+    const subject = { session: share.session, share: share.id };
+    await context.audit.noteHourly(share.tenant, { actor: null, action: "share.read", subject });
     const key = JSON.stringify([token, query.dialect, query.before, query.limit]);
     const jsonText = await getFlight(context.store).run(key, () => readSharedJson(context, token, query));
     if (jsonText === null) throw shareNotFound();
@@ -212,8 +223,7 @@ const fork = defineRoute({
   idempotent: true,
   body: z.strictObject({}),
   async handle({ context, caller, params, newId }) {
-    const share = readShareToken(params["token"] ?? "", context.secrets);
-    if (share === null) throw shareNotFound();
+    const share = readLink(context, caller, params["token"] ?? "");
     const session = await forkOnce(context, caller, share, newId());
     return { status: 201, json: toSessionJson(session), session: session.id };
   },

@@ -33,6 +33,10 @@ const createToken = defineRoute({
     const { tenant, key } = caller;
     const ttlMs = body.seconds === undefined ? undefined : body.seconds * 1_000;
     const claims = { tenant, user: body.user_id, key, scopes: grantedScopes };
+    // Without the user: pages renew their tokens several times in an hour.
+    const subject = key === null ? {} : { key };
+    const detail = { scopes: grantedScopes.toSorted() };
+    await context.audit.noteHourly(tenant, { actor: null, action: "token.issued", subject, detail });
     return { status: 201, json: { ...(await issueToken(context, claims, ttlMs)), scopes: grantedScopes } };
   },
 });
