@@ -8,6 +8,7 @@ import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import type { CliContext } from "./cli-context.ts";
 import { examples } from "./command-call.ts";
+import { addAudit } from "./commands/audit.ts";
 import { addConfig } from "./commands/config.ts";
 import { addDev } from "./commands/dev.ts";
 import { addDoctor } from "./commands/doctor.ts";
@@ -47,6 +48,7 @@ const COMMANDS: readonly (readonly [group: string, add: AddCommand])[] = [
   [MANAGE, addKnowledge],
   [MANAGE, addPayments],
   [MANAGE, addWebhooks],
+  [MANAGE, addAudit],
 ];
 
 export function createProgram(context: CliContext): Command {

@@ -6,6 +6,7 @@
 import { createPostgresStore, createRedisLog, createRedisSignals, openDatabase } from "@turnstream/server";
 import {
   type OperatorBackend,
+  readAuditOptions,
   requireDatabaseUrl,
   requireRedisUrl,
   type Settings,
@@ -28,7 +29,7 @@ export async function withStore<T>(
   settings: Settings,
   work: (store: ClosableStore) => Promise<T>,
 ): Promise<T> {
-  const store = createPostgresStore(openDb(settings));
+  const store = createPostgresStore(openDb(settings), readAuditOptions(settings));
   try {
     return await work(store);
   } finally {
@@ -46,7 +47,7 @@ export async function withBackend<T>(
 ): Promise<T> {
   const redisUrl = requireRedisUrl(settings);
   const db = openDb(settings);
-  const store = createPostgresStore(db);
+  const store = createPostgresStore(db, readAuditOptions(settings));
   const log = await createRedisLog({ url: redisUrl });
   const signals = createRedisSignals({ url: redisUrl });
   try {

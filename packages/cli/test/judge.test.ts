@@ -2,6 +2,7 @@
 import { type DatabaseStatus, type RedisStatus, resolveSettings } from "@turnstream/server/operator";
 import { describe, expect, test } from "vitest";
 import {
+  judgeAuditKey,
   judgeClocks,
   judgeDatabase,
   judgeEviction,
@@ -39,6 +40,7 @@ describe("doctor", () => {
       judgeNode("22.19.0"),
       judgeDatabase({ status: DATABASE }),
       judgeMigrations({ status: DATABASE }),
+      judgeAuditKey(1, null),
       judgeRedis(REDIS),
       judgePersistence(REDIS),
       judgeEviction(REDIS),
@@ -58,6 +60,7 @@ describe("doctor", () => {
       "a later one",
     ],
     ["no engine", judgeMigrations({ status: { ...DATABASE, hasEngine: false } }), "turnstream migrate"],
+    ["an audit key that is too short", judgeAuditKey(0, "a key is too short"), "TURNSTREAM_AUDIT_KEY"],
     ["an old Redis", judgeRedis({ ...REDIS, version: "6.2.1" }), "Upgrade Redis"],
     ["an unreachable Redis", judgeRedis(DOWN), "REDIS_URL"],
     ["a replica", judgeRedis({ ...REDIS, refusal: "READONLY You can't write" }), "primary"],
@@ -76,6 +79,13 @@ describe("doctor", () => {
     expect(clocks(-1_000, 0).text).toContain("ahead of the clock of PostgreSQL");
   });
 
+  test("a missing audit key is a warning with a fix", () => {
+    expect(judgeAuditKey(0, null)).toMatchObject({
+      state: "warning",
+      fix: expect.stringContaining("openssl rand -hex 32") as string,
+    });
+  });
+
   test("a check that can't run is skipped and not passed", () => {
     const skipped = [judgePersistence(DOWN), judgeEviction(DOWN), judgeMigrations({ problem: "x" })];
     expect(skipped.map(({ state }) => state)).toEqual(["skipped", "skipped", "skipped"]);
@@ -88,6 +98,7 @@ test("settings name their source and show no secret", () => {
     DATABASE_URL: "postgres://app:canary@db.example:5433/chat?password=canary",
     REDIS_URL: "redis://:canary@cache.example:6380/1",
     TURNSTREAM_SECRET: "canary".repeat(8),
+    TURNSTREAM_AUDIT_KEY: "canary".repeat(6),
   };
   const shown = describeSettings(resolveSettings({ redisUrl: "redis://other:6379" }, env));
   expect(shown).toEqual([
@@ -95,6 +106,7 @@ test("settings name their source and show no secret", () => {
     { name: "REDIS_URL", value: "redis://other:6379", source: "option" },
     { name: "TURNSTREAM_SCHEMA", value: "turnstream", source: "default" },
     { name: "TURNSTREAM_SECRET", value: "(hidden, 48 bytes)", source: "environment" },
+    { name: "TURNSTREAM_AUDIT_KEY", value: "(hidden, 36 bytes)", source: "environment" },
   ]);
   for (const url of ["postgres://u:canary/x@host/name", "canary", "mysql://u:canary@host/x"])
     expect(JSON.stringify(describeSettings(resolveSettings({ databaseUrl: url }, env)))).not.toContain(

@@ -33,7 +33,13 @@ interface SettingDescription {
 }
 
 /** Returns the settings as they can be shown. */
-export function describeSettings({ databaseUrl, redisUrl, schema, secret }: Settings): SettingDescription[] {
+export function describeSettings({
+  databaseUrl,
+  redisUrl,
+  schema,
+  secret,
+  auditKey,
+}: Settings): SettingDescription[] {
   return [
     {
       name: "DATABASE_URL",
@@ -42,12 +48,13 @@ export function describeSettings({ databaseUrl, redisUrl, schema, secret }: Sett
     },
     { name: "REDIS_URL", source: redisUrl.source, value: describeUrl(redisUrl.value, isRedisUrl) },
     { name: "TURNSTREAM_SCHEMA", source: schema.source, value: schema.value ?? "" },
-    {
-      name: "TURNSTREAM_SECRET",
-      source: secret.source,
-      value: secret.value === null ? "" : `(hidden, ${Buffer.byteLength(secret.value)} bytes)`,
-    },
+    { name: "TURNSTREAM_SECRET", source: secret.source, value: describeSecret(secret.value) },
+    { name: "TURNSTREAM_AUDIT_KEY", source: auditKey.source, value: describeSecret(auditKey.value) },
   ];
+}
+
+function describeSecret(value: string | null): string {
+  return value === null ? "" : `(hidden, ${Buffer.byteLength(value)} bytes)`;
 }
 
 /** Shows neither the password nor the query, which can contain one too. */

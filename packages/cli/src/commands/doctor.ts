@@ -9,6 +9,7 @@ import {
   type DatabaseStatus,
   DEFAULT_TENANT,
   findNewestSession,
+  readAuditKeys,
   readDatabaseStatus,
   readRedisStatus,
   type RedisStatus,
@@ -22,6 +23,7 @@ import { CommandError, type CliContext } from "../cli-context.ts";
 import { action, type CommandCall, examples } from "../command-call.ts";
 import {
   type Finding,
+  judgeAuditKey,
   judgeClocks,
   judgeDatabase,
   judgeEviction,
@@ -70,6 +72,7 @@ async function runDoctor(call: CommandCall, options: DoctorOptions): Promise<voi
     judgeNode(nodeVersion),
     judgeDatabase(database),
     judgeMigrations(database),
+    checkAuditKey(call),
     judgeRedis(redis),
     judgePersistence(redis),
     judgeEviction(redis),
@@ -82,6 +85,15 @@ async function runDoctor(call: CommandCall, options: DoctorOptions): Promise<voi
   );
   const failed = findings.filter(({ state }) => state === "wrong").length;
   if (failed > 0) throw new CommandError(`${failed} of ${findings.length} checks failed.`);
+}
+
+function checkAuditKey({ settings }: CommandCall): Finding {
+  try {
+    return judgeAuditKey(readAuditKeys(settings).length, null);
+  } catch (error) {
+    if (error instanceof SettingsError) return judgeAuditKey(0, "a key is too short");
+    throw error;
+  }
 }
 
 async function probeDatabase({ settings, context }: CommandCall): Promise<Probed<DatabaseStatus>> {
@@ -125,11 +137,11 @@ function isMistake(error: unknown): error is CommandError | SettingsError {
   return error instanceof CommandError || error instanceof SettingsError;
 }
 
-const MARKS = { ok: "ok", wrong: "wrong", skipped: "-" } as const;
+const MARKS = { ok: "ok", wrong: "wrong", warning: "warn", skipped: "-" } as const;
 const MARK_CHARS = 7;
 
 function describeFinding({ name, state, text, fix }: Finding, { styles, context }: CommandCall): string[] {
-  const color = { ok: styles.green, wrong: styles.red, skipped: styles.dim }[state];
+  const color = { ok: styles.green, wrong: styles.red, warning: styles.magenta, skipped: styles.dim }[state];
   const width = (context.columns ?? Infinity) - MARK_CHARS;
   const [first = "", ...rest] = wrap(`${name}: ${text}`, width);
   const more = [...rest, ...(fix === null ? [] : wrap(`Fix: ${fix}`, width))];

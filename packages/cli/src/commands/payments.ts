@@ -11,7 +11,7 @@ import { action, type CommandCall, examples } from "../command-call.ts";
 import { requireTenant, withStore } from "../open-backend.ts";
 
 const PAGE = 100;
-/** What the audit accepts. */
+/** What the audit shows as it is. It stores other texts as a hash. */
 const OPERATOR = /^[\w.:/-]{1,256}$/;
 
 interface TenantOptions {

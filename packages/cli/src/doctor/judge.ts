@@ -1,7 +1,7 @@
 /**
- * `judgeNode`, `judgeDatabase`, `judgeMigrations`, `judgeRedis`, `judgePersistence`, `judgeEviction`, `judgeClocks` and
- * `judgeStream` decide for each check of `turnstream doctor` whether it passed, and how to correct what is wrong. Pure.
- * Invariant: a finding that is wrong always has a fix that names the setting, variable or command to change. Texts
+ * `judgeNode`, `judgeDatabase`, `judgeMigrations`, `judgeAuditKey`, `judgeRedis`, `judgePersistence`, `judgeEviction`,
+ * `judgeClocks` and `judgeStream` decide for each check of `turnstream doctor` whether it passed, and how to correct what is wrong. Pure.
+ * Invariant: a finding that is wrong or a warning always has a fix that names the setting, variable or command to change. Texts
  * contain no password.
  */
 import {
@@ -14,9 +14,10 @@ import type { StreamProbe } from "./probe-stream.ts";
 
 export interface Finding {
   readonly name: string;
-  readonly state: "ok" | "wrong" | "skipped";
+  /** A server with a warning works, but lacks a protection. */
+  readonly state: "ok" | "wrong" | "warning" | "skipped";
   readonly text: string;
-  /** Null unless the state is `wrong`. */
+  /** Null unless the state is `wrong` or `warning`. */
   readonly fix: string | null;
 }
 
@@ -60,6 +61,16 @@ export function judgeMigrations(database: Probed<DatabaseStatus>): Finding {
   return missing.length === 0
     ? ok("Migrations", "up to date")
     : wrong("Migrations", `missing: ${missing.join(", ")}`, "Run `turnstream migrate`.");
+}
+
+/** @param problem why the keys can't be used, or null */
+export function judgeAuditKey(keys: number, problem: string | null): Finding {
+  const name = "Audit key";
+  const fix = "Set TURNSTREAM_AUDIT_KEY to the output of `openssl rand -hex 32`, in all processes.";
+  if (problem !== null) return wrong(name, problem, fix);
+  if (keys > 0) return ok(name, "the audit is signed");
+  const text = "not set, so a process with write access to PostgreSQL can rewrite the audit unnoticed";
+  return { name, state: "warning", text, fix };
 }
 
 export function judgeRedis(redis: RedisStatus): Finding {
