@@ -59,6 +59,7 @@ export const layers = {
     ["subscription"],
     ["connection"],
     ["encoding"],
+    ["limits"],
     ["auth", "payment-pages"],
   ],
   "packages/server/src/runtime": [

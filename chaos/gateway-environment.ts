@@ -5,6 +5,7 @@ import type { Endpoint } from "@turnstream/conformance/clients/connections.ts";
 import type { SessionRef } from "@turnstream/server";
 import type { CommandBackend } from "@turnstream/server/ports";
 import { GatewayProgram } from "@turnstream/testkit/gateway/gateway-program.ts";
+import { HIGH_LIMITS } from "@turnstream/testkit/gateway/high-limits.ts";
 import { ACTOR, TurnEnvironment } from "./turn-environment.ts";
 
 export class GatewayEnvironment {
@@ -42,6 +43,7 @@ export class GatewayEnvironment {
     const gateway = await GatewayProgram.launch({
       backend: { databaseUrl, redisUrl, name, database: { max: 10 } },
       secrets: ["a secret that only this scenario knows, for all of its gateways"],
+      callerLimits: HIGH_LIMITS,
     });
     this.#gateways.push(gateway);
     return gateway;

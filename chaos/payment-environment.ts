@@ -8,6 +8,7 @@
 import type { SessionRef } from "@turnstream/server";
 import type { Payment } from "@turnstream/server/ports";
 import { GatewayProgram } from "@turnstream/testkit/gateway/gateway-program.ts";
+import { HIGH_LIMITS } from "@turnstream/testkit/gateway/high-limits.ts";
 import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { PaymentSandboxProgram } from "@turnstream/testkit/payments/payment-sandbox-program.ts";
 import type { PaymentSettings } from "@turnstream/testkit/payments/payment-settings.ts";
@@ -183,6 +184,7 @@ export class PaymentEnvironment {
     const program = await GatewayProgram.launch({
       backend: { databaseUrl, redisUrl, name, database },
       secrets: ["a secret that only this scenario knows, for all of its gateways"],
+      callerLimits: HIGH_LIMITS,
       payments: this.#settings,
     });
     this.gateways.push({ program, redis });

@@ -9,6 +9,7 @@ import type { Socket } from "node:net";
 import type { CommandBackend } from "@turnstream/server/ports";
 import { startBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { GatewayProgram } from "@turnstream/testkit/gateway/gateway-program.ts";
+import { HIGH_LIMITS } from "@turnstream/testkit/gateway/high-limits.ts";
 import { median } from "@turnstream/testkit/util/median.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import { openStalled } from "./stalled-socket.ts";
@@ -167,6 +168,7 @@ function launchGateway(databaseUrl: string, redisUrl: string): Promise<GatewayPr
   return GatewayProgram.launch({
     backend: { databaseUrl, redisUrl, database: { max: 10 } },
     secrets: ["a secret that only this scenario knows, for its one gateway"],
+    callerLimits: HIGH_LIMITS,
     limits: { stallTimeoutMs: STALL_MS, pingIntervalMs: STALL_MS },
     samplesBuffers: true,
   });

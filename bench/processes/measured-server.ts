@@ -7,6 +7,7 @@
 import { type BaselineKind, openBaselineServer } from "../baseline-server.ts";
 import { createServer } from "@turnstream/server";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
+import { HIGH_LIMITS } from "@turnstream/testkit/gateway/high-limits.ts";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 
 export interface MeasuredServerSettings {
@@ -51,6 +52,7 @@ async function openGateway(): Promise<number> {
     signals,
     secrets: [secret],
     limits: { pingIntervalMs: NEVER_MS, pongTimeoutMs: NEVER_MS },
+    callerLimits: HIGH_LIMITS,
     onError: (error, { during }) => console.error(during, error),
   });
   return Number(new URL(await server.listen()).port);

@@ -8,7 +8,7 @@ import { ChildProgram } from "../processes/child-program.ts";
 
 export interface GatewaySettings extends Pick<
   ServerOptions,
-  "secrets" | "allowedOrigins" | "publicUrl" | "limits"
+  "secrets" | "allowedOrigins" | "publicUrl" | "limits" | "callerLimits" | "trustProxy"
 > {
   readonly backend: BackendOptions;
   /** @default no payments */

@@ -14,6 +14,7 @@ import { addDev } from "./commands/dev.ts";
 import { addDoctor } from "./commands/doctor.ts";
 import { addKeys } from "./commands/keys.ts";
 import { addKnowledge } from "./commands/knowledge.ts";
+import { addLimits, addUsage } from "./commands/limits.ts";
 import { addMigrate } from "./commands/migrate.ts";
 import { addPayments } from "./commands/payments.ts";
 import { addServe, addWorker } from "./commands/serve.ts";
@@ -49,6 +50,8 @@ const COMMANDS: readonly (readonly [group: string, add: AddCommand])[] = [
   [MANAGE, addPayments],
   [MANAGE, addWebhooks],
   [MANAGE, addAudit],
+  [MANAGE, addLimits],
+  [MANAGE, addUsage],
 ];
 
 export function createProgram(context: CliContext): Command {

@@ -101,15 +101,7 @@ export type {
   TurnRecord,
   Turns,
 } from "./store/ports/archive.ts";
-export type {
-  Audit,
-  AuditEntry,
-  AuditHead,
-  AuditRow,
-  UsageAdd,
-  UsageDay,
-  UsageLedger,
-} from "./store/ports/audit.ts";
+export type { Audit, AuditEntry, AuditHead, AuditRow } from "./store/ports/audit.ts";
 export { type AgentInput, type Agents, MAX_AGENTS, type RegisteredAgent } from "./store/ports/agents.ts";
 export {
   type Attachment,
@@ -197,6 +189,27 @@ export {
   type WebhookEventType,
   type Webhooks,
 } from "./store/ports/webhooks.ts";
+export type { UsageAdd, UsageDay, UsageLedger } from "./store/ports/usage.ts";
+export {
+  defaultLimit,
+  type ExceededLimit,
+  fromWireName,
+  type LimitName,
+  limitNames,
+  LIMITS,
+  type LimitScope,
+  type LimitTarget,
+  type LimitValues,
+  toWireName,
+  type TurnLimits,
+} from "./store/rules/limits.ts";
+export { type LimitChange, setLimits } from "./session/limits.ts";
+export {
+  type CallerLimits,
+  LIMIT_SOURCES,
+  type LimitSource,
+  type StoredLimit,
+} from "./store/ports/limits.ts";
 export type { PostgresStoreOptions } from "./store/postgres/store.ts";
 export type { Actor } from "./store/refs.ts";
 export {

@@ -52,6 +52,8 @@ export const MAX_MESSAGES = 50;
 const MAX_ATTEMPTS = 8;
 const MIN_BACKOFF_MS = 1_000;
 const MAX_BACKOFF_MS = 30_000;
+/** If the server asks for a longer wait, the message fails, so that the user learns it and decides when to send it. */
+const MAX_WAIT_MS = 60_000;
 /** The tab that wrote a message sends it. After this delay, other tabs send it, in case that tab was closed. */
 const OTHER_TAB_DELAY_MS = 10_000;
 /**
@@ -138,7 +140,8 @@ export function canDiscard(state: OutboxState, id: string): boolean {
 function rejected(message: OutboxMessage, error: ClientError, now: number, random: number): MessageChange {
   if (message.status !== "sending" || message.ackedAt !== null) return { message, effects: [] };
   const isPassing = TEMPORARY_ERRORS.includes(error.code);
-  if (!isPassing && (!error.canRetry || message.attempts >= MAX_ATTEMPTS)) {
+  const waitMs = (error.retryAfterSeconds ?? 0) * 1_000;
+  if (!isPassing && (!error.canRetry || message.attempts >= MAX_ATTEMPTS || waitMs > MAX_WAIT_MS)) {
     const failed: OutboxMessage = { ...message, status: "failed", error };
     return {
       message: failed,
@@ -149,7 +152,7 @@ function rejected(message: OutboxMessage, error: ClientError, now: number, rando
     };
   }
   const backOff = Math.min(MAX_BACKOFF_MS, MIN_BACKOFF_MS * 2 ** (message.attempts - 1)) * (0.5 + random / 2);
-  const notBefore = now + Math.max(backOff, (error.retryAfterSeconds ?? 0) * 1_000);
+  const notBefore = now + backOff + waitMs;
   return { message: { ...message, status: "waiting", notBefore }, effects: [] };
 }
 

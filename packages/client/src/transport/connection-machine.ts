@@ -175,7 +175,8 @@ function fail(
   minMs = 0,
 ): ConnectionStep {
   const failures = state.failures + 1;
-  return wait({ ...state, failures }, context, effects, Math.max(minMs, backoffMs(failures, context.random)));
+  // Added, so that clients that wait for the same time don't retry together.
+  return wait({ ...state, failures }, context, effects, minMs + backoffMs(failures, context.random));
 }
 
 function wait(

@@ -166,7 +166,7 @@ function unavailable(
   const error =
     cause ?? new ClientError("SERVER_ERROR", "The session is currently unavailable.", { canRetry: true });
   const retries = state.retries + 1;
-  const ms = Math.max(backoffMs(retries, random), (error.retryAfterSeconds ?? 0) * 1_000);
+  const ms = backoffMs(retries, random) + (error.retryAfterSeconds ?? 0) * 1_000;
   return waitFor({ ...state, retries, error }, now, ms);
 }
 

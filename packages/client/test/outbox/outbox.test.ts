@@ -122,6 +122,15 @@ test("a temporary refusal is retried after its retry delay, a limited number of 
   expect([tab.sent.length, statuses(tab)]).toEqual([8, ["a failed"]]);
 });
 
+test("a message fails at once if the server asks to wait for more than a minute", async () => {
+  const tab = openTab(sharedStorage());
+  tab.outbox.setConnected(true);
+  tab.outbox.add({ text: "a" });
+  const used = new ClientError("RATE_LIMITED", "wait", { canRetry: true, retryAfterSeconds: 7_200 });
+  await tab.underWay[0]?.answer(used);
+  expect([tab.sent.length, statuses(tab)]).toEqual([1, ["a failed"]]);
+});
+
 test("a message that the server may have can't be discarded", async () => {
   const tab = openTab(sharedStorage());
   const { id } = tab.outbox.add({ text: "a" });

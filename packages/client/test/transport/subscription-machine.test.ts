@@ -148,12 +148,12 @@ describe("stepSubscription", () => {
     expect(subscription.take({ type: "ended", reason: "gone" }).state.phase).toBe("ended");
   });
 
-  test("a rejected subscription ends, or is retried after the server's retry delay", () => {
+  test("a rejected subscription ends, or is retried after the server's retry delay plus the backoff", () => {
     const refuse = (error: ClientError) =>
       new FakeSubscription().take(connected).take({ type: "rejected", request: 1, error });
     expect(refuse(new ClientError("NOT_FOUND", "no")).state.phase).toBe("ended");
     const busy = new ClientError("RATE_LIMITED", "later", { canRetry: true, retryAfterSeconds: 7 });
-    expect(refuse(busy).state).toMatchObject({ phase: "waiting", retryAt: 8_000 });
+    expect(refuse(busy).state).toMatchObject({ phase: "waiting", retryAt: 8_500 });
     const late = new FakeSubscription().take(connected, { type: "rejected", request: 0, error: busy });
     expect(late.state.phase).toBe("requested");
   });

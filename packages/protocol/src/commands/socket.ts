@@ -22,6 +22,14 @@ export const errorFields = {
   message: z.string().describe("the reason, for the sender of the command"),
   can_retry: z.boolean(),
   retry_after_seconds: z.int().nonnegative().exactOptional(),
+  details: z
+    .strictObject({
+      limit: z.string().describe("the name of the limit, such as requests_per_minute"),
+      scope: z.enum(["address", "key", "user", "tenant", "gateway"]).describe("what the limit counts"),
+      retry_after_ms: z.int().nonnegative(),
+    })
+    .exactOptional()
+    .describe("the limit that the request exceeds"),
 };
 /** The status of a payment, in acknowledgments and HTTP replies. */
 export const paymentStatus = z.enum(["pending", "processing", "succeeded", "failed", "cancelled", "expired"]);

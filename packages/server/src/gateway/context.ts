@@ -12,6 +12,7 @@ import type { SignIn } from "./auth/sign-in.ts";
 import type { FrameSink, StreamEvents } from "./connection/frame-sink.ts";
 import type { GatewayAudit } from "./gateway-audit.ts";
 import type { SessionFeeds } from "./feed/session-feeds.ts";
+import type { CallerLimiter } from "./limits/caller-limiter.ts";
 import type { GatewayLimits } from "./options.ts";
 import type { ReportOnce } from "../util/error-handler.ts";
 import type { ReportSecurityEvent } from "../util/security-event.ts";
@@ -21,6 +22,8 @@ export interface GatewayContext extends PaymentBackend {
   readonly feeds: SessionFeeds;
   readonly slices: TimeSlicer;
   readonly limits: GatewayLimits;
+  /** Refuses callers that exceed their limits. */
+  readonly limiter: CallerLimiter;
   /** Reports a mistake in the setup to the operator, once. */
   readonly reportOnce: ReportOnce;
   /** Reports an event to `onSecurityEvent`. Never throws. */

@@ -12,8 +12,10 @@ import type { ErrorReply } from "@turnstream/protocol/schema";
 import { isLogError, type LogError } from "../log/errors.ts";
 import { PaymentError } from "../payments/provider.ts";
 import { BlobError } from "../session/blobs/open-blob.ts";
+import { LimitExceededError } from "../session/limit-exceeded.ts";
 import { InputValidationError } from "../session/validation-error.ts";
 import { isStoreError, type StoreError } from "../store/errors.ts";
+import { type ExceededLimit, toWireName } from "../store/rules/limits.ts";
 
 export const HTTP_STATUS: Readonly<Record<ErrorCode, number>> = {
   SERVER_ERROR: 500,
@@ -50,6 +52,7 @@ const UNAVAILABLE = "A service that this server needs is unavailable. Try again.
 const MAX_MESSAGE_LENGTH = 500;
 
 export function toErrorResponse(error: unknown): ErrorResponse {
+  if (error instanceof LimitExceededError) return fromExceededLimit(error.exceeded);
   if (error instanceof RequestError) return clientError(error.code, error.message);
   if (error instanceof BlobError)
     return clientError(error.code === "BAD_ADDRESS" ? "BAD_REQUEST" : "NOT_FOUND", error.message);
@@ -60,6 +63,20 @@ export function toErrorResponse(error: unknown): ErrorResponse {
   // The provider can't be reached, or doesn't accept our request. Its own text is for operators.
   if (error instanceof PaymentError) return unavailable();
   return internalError();
+}
+
+/** A retry of a file needs other files to be deleted first, so it is an error of size. */
+function fromExceededLimit({ limit, scope, retryAfterMs }: ExceededLimit): ErrorResponse {
+  const name = toWireName(limit);
+  const seconds = Math.ceil(retryAfterMs / 1_000);
+  const { status, reply, isInternal } = clientError(
+    limit === "storedBytes" ? "TOO_LARGE" : "RATE_LIMITED",
+    limit === "storedBytes"
+      ? `The files of the ${scope} have reached the limit ${name}. Delete some of them first.`
+      : `The limit ${name} of the ${scope} is reached. Try again in ${seconds} seconds.`,
+  );
+  const details = { limit: name, scope, retry_after_ms: Math.ceil(retryAfterMs) };
+  return { status, reply: { ...reply, retry_after_seconds: seconds, details }, isInternal };
 }
 
 function fromStoreError(error: StoreError): ErrorResponse {

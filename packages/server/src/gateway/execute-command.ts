@@ -23,6 +23,7 @@ import type { SessionRef } from "../store/refs.ts";
 import { isId } from "../util/names.ts";
 import { type Caller, clientField } from "./caller.ts";
 import { RequestError } from "./errors.ts";
+import type { CallerLimiter } from "./limits/caller-limiter.ts";
 
 type CommandWithType<Type extends SocketCommand["type"]> = Extract<SocketCommand, { readonly type: Type }>;
 /** Commands that change something. */
@@ -30,9 +31,14 @@ export type Command = Exclude<SocketCommand, { readonly type: "subscribe" | "uns
 /** The reply to the sender. */
 export type AckPayload = Omit<Extract<SocketReply, { readonly type: "ack" }>, "type" | "request_id">;
 
+export interface CommandContext extends PaymentBackend {
+  /** Without it, messages have no limits. */
+  readonly limiter?: Pick<CallerLimiter, "ownerLimits">;
+}
+
 /** @throws RequestError, or an error of the session */
 export async function executeCommand(
-  backend: PaymentBackend,
+  backend: CommandContext,
   caller: Caller,
   ref: SessionRef,
   command: Command,
@@ -96,7 +102,7 @@ export async function executeCommand(
 }
 
 async function send(
-  backend: CommandBackend,
+  backend: CommandContext,
   caller: Caller,
   ref: SessionRef,
   command: CommandWithType<"send">,
@@ -126,6 +132,7 @@ async function send(
     ...(Object.keys(options).length === 0 ? {} : { options }),
     ...(resume_form_request_id === undefined ? {} : { resumes: resume_form_request_id }),
     ...(form_values === undefined ? {} : { formValues: form_values }),
+    ...(backend.limiter === undefined ? {} : { limits: await backend.limiter.ownerLimits(caller) }),
   });
   await sent.catch((error: unknown) => {
     if (error instanceof FormClosedError) requireApplied(error.lost);

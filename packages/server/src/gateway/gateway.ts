@@ -23,7 +23,8 @@ import { createRouter } from "./http/router.ts";
 import { ROUTES } from "./http/routes/index.ts";
 import type { HttpContext } from "./http/handle-request.ts";
 import { createReportOnce } from "../util/error-handler.ts";
-import { createSecurityReporter, hashAddress } from "../util/security-event.ts";
+import { createSecurityReporter, hashAddress, type ReportSecurityEvent } from "../util/security-event.ts";
+import { CallerLimiter } from "./limits/caller-limiter.ts";
 import { createSessionFeeds } from "./feed/session-feeds.ts";
 import { closeRevokedConnections } from "./auth/revocation.ts";
 import { createTimeSlicer } from "../util/time-slicer.ts";
@@ -103,6 +104,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       clearInterval(refusals);
       removeOutageListener?.();
       await connections.close();
+      await http.context.limiter.close();
       await http.context.feeds.close();
       await audit.writeRefusals();
     },
@@ -150,6 +152,8 @@ function createHttpContext(options: GatewayOptions, connections: ConnectionRegis
     createBlobUrls(ref, { base: blobBase, secret, now: env.now() })(blob);
   const audit = new GatewayAudit({ store, env, onError });
   const report = createSecurityReporter([onSecurityEvent, (event) => audit.count(event)], onError);
+  const reportSecurityEvent: ReportSecurityEvent = (event, from = "") =>
+    report(from === "" ? event : { ...event, addressHash: hashAddress(from, secret) });
   const slices = createTimeSlicer();
   const feeds = createSessionFeeds({ store, log, limits, slices, createBlobUrlResolver, onError });
   const context: GatewayContext = {
@@ -160,12 +164,20 @@ function createHttpContext(options: GatewayOptions, connections: ConnectionRegis
     env,
     onError,
     reportOnce: createReportOnce(onError),
-    reportSecurityEvent: (event, from = "") =>
-      report(from === "" ? event : { ...event, addressHash: hashAddress(from, secret) }),
+    reportSecurityEvent,
     audit,
     feeds,
     slices,
     limits,
+    limiter: new CallerLimiter({
+      store,
+      log,
+      signals,
+      env,
+      callerLimits: options.callerLimits ?? {},
+      leaseMs: limits.connectionLeaseMs,
+      reportSecurityEvent,
+    }),
     blobBase,
     payments,
     signIn,

@@ -14,6 +14,7 @@ import { MAX_PAGE } from "../store/ports/sessions.ts";
 import type { Env } from "../util/env.ts";
 import type { SecurityEventHandler } from "../util/security-event.ts";
 import type { SignIn } from "./auth/sign-in.ts";
+import { type CallerLimitOptions, validateCallerLimits } from "./limits/resolve-limits.ts";
 
 export interface GatewayLimits {
   /**
@@ -57,6 +58,12 @@ export interface GatewayLimits {
    * @default 4_000
    */
   readonly revocationCheckMs: number;
+  /**
+   * How long other gateways count the connections of a gateway that was killed. Each gateway renews its counts three
+   * times in this time.
+   * @default 30_000
+   */
+  readonly connectionLeaseMs: number;
 }
 
 export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = {
@@ -75,6 +82,7 @@ export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = {
   tokenTtlMs: 15 * 60_000,
   snapshotTurns: 20,
   revocationCheckMs: 4_000,
+  connectionLeaseMs: 30_000,
 };
 
 /** True for all proxies, false for none, or the addresses or networks of trusted proxies. */
@@ -107,6 +115,12 @@ export interface GatewayOptions extends CommandBackend {
    */
   readonly signIn?: SignIn;
   readonly limits?: Partial<GatewayLimits>;
+  /**
+   * Limits on what each address, API key, user and tenant may use: requests, connections, turns, files, tokens, cost.
+   * Beyond one, requests are refused with 429 or 413 and the time to wait.
+   * @default the defaults of `LIMITS`
+   */
+  readonly callerLimits?: CallerLimitOptions;
   readonly env?: Env;
   /** Receives errors of the server, with the operation that failed. @default ignored */
   readonly onError?: ErrorHandler;
@@ -150,6 +164,8 @@ const RANGES: Readonly<Record<keyof GatewayLimits, Range>> = {
   // The archive returns at most this many turns per query.
   snapshotTurns: [1, MAX_PAGE],
   revocationCheckMs: MS,
+  // Redis and timers need a moment for each renewal.
+  connectionLeaseMs: [300, MS[1]],
 };
 
 /** @throws RangeError */
@@ -195,6 +211,7 @@ export function validateOptions(options: GatewayOptions): void {
   if (options.signIn !== undefined && typeof options.signIn.user !== "function")
     throw new TypeError("`signIn.user` must be a function that returns the id of a user, or null.");
   validateLimits(options.limits ?? {});
+  validateCallerLimits(options.callerLimits ?? {});
 }
 
 function validateSecrets(secrets: unknown): void {

@@ -23,6 +23,8 @@ export interface LogEngine {
   remove(name: string): Promise<void>;
   /** See `Log.onOutage`. */
   onOutage?(listener: (error: LogError) => void): () => void;
+  /** See `Log.evaluate`. */
+  evaluate?(script: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   /**
    * Calls the listener for every write that happens after the promise is fulfilled. The engine may lose notifications
    * when a connection breaks. It then sends `possible-gap` once it has subscribed again.

@@ -80,6 +80,14 @@ export interface Log {
    */
   onOutage?(listener: (error: LogError) => void): () => void;
 
+  /**
+   * Runs a script on the server that has the keys, for counters that all processes share. It fails at once without a
+   * connection and never repeats the script. The keys get the prefix of the log and must have the same hash tag. Only a
+   * log on Redis has it.
+   * @throws LogError with UNAVAILABLE
+   */
+  evaluate?(script: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+
   close(): Promise<void>;
 }
 

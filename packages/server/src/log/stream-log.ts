@@ -121,6 +121,8 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
 
     onOutage: (listener) => engine.onOutage?.(listener) ?? (() => undefined),
 
+    ...(engine.evaluate === undefined ? {} : { evaluate: engine.evaluate.bind(engine) }),
+
     close: () => engine.close(),
   };
 }

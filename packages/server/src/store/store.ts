@@ -9,12 +9,14 @@ import type { Allowances, FormDrafts, Interactions } from "./ports/interactions.
 import type { Agents } from "./ports/agents.ts";
 import type { Archive, Outbox, Turns } from "./ports/archive.ts";
 import type { Attachments, Blobs, Uploads } from "./ports/files.ts";
-import type { Audit, UsageLedger } from "./ports/audit.ts";
+import type { Audit } from "./ports/audit.ts";
 import type { Epochs, UserNumbers, Sessions, Tenants } from "./ports/sessions.ts";
 import type { Idempotency, Keys, Shares, Tickets } from "./ports/access.ts";
 import type { Journal, Leases, RunningTurns, QueuedMessages } from "./ports/running.ts";
 import type { Knowledge, Memories } from "./ports/knowledge.ts";
+import type { CallerLimits } from "./ports/limits.ts";
 import type { Payments } from "./ports/payments.ts";
+import type { UsageLedger } from "./ports/usage.ts";
 import type { Webhooks } from "./ports/webhooks.ts";
 
 /** All sub-ports. Each can take part in a transaction. */
@@ -40,6 +42,7 @@ export interface StorePorts {
   readonly formDrafts: FormDrafts;
   readonly payments: Payments;
   readonly usage: UsageLedger;
+  readonly limits: CallerLimits;
   readonly audit: Audit;
   readonly agents: Agents;
   readonly memories: Memories;

@@ -5,6 +5,7 @@ import { formDraftsContract } from "./form-drafts.contract.ts";
 import type { MakeStore } from "./harness.ts";
 import { interactionsContract } from "./interactions.contract.ts";
 import { keysContract } from "./keys.contract.ts";
+import { limitsContract } from "./limits.contract.ts";
 import { paymentsContract } from "./payments.contract.ts";
 import { userNumbersContract } from "./user-numbers.contract.ts";
 import { usageContract } from "./usage.contract.ts";
@@ -17,6 +18,7 @@ export function ledgerContracts(name: string, makeStore: MakeStore, permutations
   formDraftsContract(name, makeStore);
   paymentsContract(name, makeStore, permutations);
   usageContract(name, makeStore);
+  limitsContract(name, makeStore);
   userNumbersContract(name, makeStore);
   auditContract(name, makeStore);
 }

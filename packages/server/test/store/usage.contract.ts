@@ -1,12 +1,12 @@
 /** The store contract of usage. */
 import { expect, test } from "vitest";
 
-import { MAX_USAGE } from "../../src/store/ports/audit.ts";
+import { MAX_USAGE } from "../../src/store/ports/usage.ts";
 import { type MakeStore, newTenant, unique } from "./harness.ts";
 import { suite } from "./suite.ts";
 
-const ONE = { turns: 1, calls: 2, input_tokens: 30, output_tokens: 4, total_tokens: 34 };
-const TWO = { turns: 2, calls: 4, input_tokens: 60, output_tokens: 8, total_tokens: 68 };
+const ONE = { turns: 1, calls: 2, input_tokens: 30, output_tokens: 4, total_tokens: 34, cost: 0.1 };
+const TWO = { turns: 2, calls: 4, input_tokens: 60, output_tokens: 8, total_tokens: 68, cost: 0.2 };
 
 export function usageContract(name: string, makeStore: MakeStore): void {
   suite(name, "usage", makeStore, (store, wait) => {

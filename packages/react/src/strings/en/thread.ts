@@ -123,6 +123,11 @@ export const errors = {
     INTERACTION_CLOSED: "This was already decided, or its deadline has passed.",
     INTERACTION_MISMATCH: "This has changed. Check it again before you decide.",
   },
+  /** For a limit of the day or month. */
+  limited: countText("en", {
+    one: "You have reached your limit. Try again in about # hour.",
+    other: "You have reached your limit. Try again in about # hours.",
+  }),
   /** For codes of a newer server, and for errors of the page's own code. */
   other: (message: string): string => `This didn't work: ${message}`,
 };

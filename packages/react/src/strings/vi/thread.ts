@@ -148,5 +148,7 @@ export const errors: ErrorStrings = {
     INTERACTION_CLOSED: "Yêu cầu này đã được quyết định hoặc đã hết hạn.",
     INTERACTION_MISMATCH: "Nội dung đã thay đổi. Hãy kiểm tra lại trước khi quyết định.",
   },
+  /** For a limit of the day or month. */
+  limited: countText("vi", { other: "Bạn đã dùng hết giới hạn. Hãy thử lại sau khoảng # giờ." }),
   other: (message) => `Chưa thực hiện được: ${message}`,
 };

@@ -148,5 +148,7 @@ export const errors: ErrorStrings = {
     INTERACTION_CLOSED: "此请求已有决定，或已超过时限。",
     INTERACTION_MISMATCH: "内容已有变化，请检查后再决定。",
   },
+  /** For a limit of the day or month. */
+  limited: countText("zh-CN", { other: "您已达到使用上限，请在约 # 小时后再试。" }),
   other: (message) => `操作未成功：${message}`,
 };

@@ -148,5 +148,7 @@ export const errors: ErrorStrings = {
     INTERACTION_CLOSED: "此要求已有決定，或已超過時限。",
     INTERACTION_MISMATCH: "內容已有變更，請檢查後再決定。",
   },
+  /** For a limit of the day or month. */
+  limited: countText("zh-TW", { other: "您已達到使用上限，請在約 # 小時後再試。" }),
   other: (message) => `操作未成功：${message}`,
 };

@@ -23,6 +23,7 @@ export const SCOPES = [
   "payments",
   "tokens",
   "debug",
+  "admin",
 ] as const;
 
 export type Scope = (typeof SCOPES)[number];

@@ -17,9 +17,9 @@ import { SignInError } from "../security-events.ts";
 export const DEFAULT_TOKEN_SCOPES: readonly Scope[] = ["read", "write", "decide", "share"];
 /**
  * Scopes of API keys only: a user must not create tokens for other users, receive events of other users, see and
- * resolve their payments, or see hidden content.
+ * resolve their payments, see hidden content, or change limits.
  */
-const KEY_SCOPES: readonly Scope[] = ["tokens", "webhooks", "payments", "debug"];
+const KEY_SCOPES: readonly Scope[] = ["tokens", "webhooks", "payments", "debug", "admin"];
 export const TOKEN_SCOPES: readonly Scope[] = SCOPES.filter((scope) => !KEY_SCOPES.includes(scope));
 const ALGORITHM = "HS256";
 

@@ -1,6 +1,6 @@
 /**
  * `handleHttp` handles every request of the Fastify plugin and of the fetch handler.
- * Invariant: first it finds the route, authenticates, checks the scope and resolves the session. Only then it reads
+ * Invariant: first it finds the route, authenticates, checks the scope and the limits, and resolves the session. Only then it reads
  * and validates query and body, and runs the route. So a client without access can't make the server read a body. It
  * never throws and never exposes an internal error. Every response has the security headers.
  */
@@ -115,12 +115,32 @@ async function handleRoute(
   const { tenant } = caller;
   // Callers without a tenant take turns by their addresses.
   return runAs({ tenant, user: tenant === "" ? request.from : caller.user }, async () => {
+    const release = await countRequest(http.context, caller, match.route);
     try {
-      return await runRoute(http, request, match, caller);
+      const response = await runRoute(http, request, match, caller);
+      const { body } = response;
+      // A stream counts as open until it ends.
+      if (body !== null && "stream" in body && request.method !== "HEAD")
+        return { ...response, body: { ...body, onClosed: release } };
+      release();
+      return response;
     } catch (error) {
+      release();
       throw await explainMissingTenant(http.context, caller, error);
     }
   });
+}
+
+/** @returns the function that counts the stream of the route as closed */
+async function countRequest(
+  { limiter }: GatewayContext,
+  caller: Caller,
+  { scope, opensStream = false, isUrgent = scope === "decide" }: Route,
+): Promise<() => void> {
+  if (scope !== null)
+    return limiter.countRequest(caller, { isUrgent, opens: opensStream ? "streams" : null });
+  await limiter.countAnonymous(caller.from);
+  return () => undefined;
 }
 
 /** Nothing can be stored for a tenant that doesn't exist, and the error of the store names only what was stored. */
@@ -198,13 +218,16 @@ async function authenticateCaller(
   { route, search }: RouteMatch,
 ): Promise<Caller> {
   const { headers, from } = request;
+  const { limiter } = http.context;
   if (route.scope === null) return { ...ANONYMOUS, from };
   const { ticket } = route.acceptsTicket === true ? parseQuery(search) : {};
   if (ticket !== undefined) requireAllowedOrigin(http, request);
-  const caller = await reportRefusedSignIn(http.context, from, () =>
-    ticket === undefined
-      ? authenticate(http.context, headers, from)
-      : authenticateByTicket(http.context, ticket, headers, from),
+  const caller = await limiter.guardSignIn({ from, isGuessable: headers.has("x-api-key") }, () =>
+    reportRefusedSignIn(http.context, from, () =>
+      ticket === undefined
+        ? authenticate(http.context, headers, from)
+        : authenticateByTicket(http.context, ticket, headers, from),
+    ),
   );
   requireScope(caller, route.scope);
   return caller;
@@ -309,6 +332,7 @@ export function eventStreamOptions(
 ): EventStreamOptions {
   const { limits, env } = context;
   const random = () => (env.randomBytes(1)[0] ?? 0) / 255;
-  const open: EventStreamOptions["open"] = (sink) => runAs(body.caller, () => body.stream(sink));
-  return { caller: body.caller, open, connections, limits, random };
+  const { caller, stream, onClosed = () => undefined } = body;
+  const open: EventStreamOptions["open"] = (sink) => runAs(caller, () => stream(sink));
+  return { caller, open, onClosed, connections, limits, random };
 }

@@ -30,7 +30,8 @@ export interface HttpResponse {
     | null
     | { readonly whole: string | Uint8Array }
     | { readonly chunks: AsyncIterable<Uint8Array> }
-    | { readonly stream: StreamHandler; readonly caller: Caller };
+    /** `onClosed` is called once, when the stream has ended or was never started. */
+    | { readonly stream: StreamHandler; readonly caller: Caller; readonly onClosed?: () => void };
 }
 
 /** The prefix of every API path. */

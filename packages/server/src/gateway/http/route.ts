@@ -54,6 +54,13 @@ export interface Route<Body = unknown, Query = unknown> {
   readonly acceptsTicket?: boolean;
   /** Schema of the JSON of a successful response. For clients and tests; responses are not validated at runtime. */
   readonly responseSchema?: z.ZodType;
+  /** True for a route that keeps its connection open until a turn ends or the client leaves. */
+  readonly opensStream?: boolean;
+  /**
+   * True for a route that ends work. It has counters of its own, so that a user who has reached a limit can still stop a
+   * turn. Routes with the scope `decide` are urgent too.
+   */
+  readonly isUrgent?: boolean;
   /** The route takes bytes instead of JSON. */
   readonly rawBody?: boolean;
   /**

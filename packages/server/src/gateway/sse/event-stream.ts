@@ -18,6 +18,8 @@ export interface EventStreamOptions {
   readonly connections: ConnectionRegistry;
   readonly limits: GatewayLimits;
   readonly open: StreamHandler;
+  /** Called once, when the stream has ended or was never started. */
+  readonly onClosed: () => void;
   /** From 0 to 1: spreads the reconnects after a restart. */
   readonly random: () => number;
 }
@@ -63,6 +65,7 @@ export class EventStream implements Connection, SinkEvents {
     this.#options.connections.delete(this);
     this.queue.markClosed();
     this.#events.onClose();
+    this.#options.onClosed();
   }
 
   onHeartbeat(now: number): void {

@@ -38,7 +38,10 @@ export function startEventStream(
   head: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
   options: EventStreamOptions,
 ): void {
-  if (response.destroyed) return;
+  if (response.destroyed) {
+    options.onClosed();
+    return;
+  }
   response.writeHead(head.status, { ...head.headers, ...EVENT_STREAM_HEADERS });
   const stream = new EventStream(new ResponseTransport(response), options);
   response.on("drain", () => stream.queue.transportDrained());

@@ -22,6 +22,8 @@ const SOCKET_DIALECTS = ["blocks", "native", "tasks"] as const;
 export interface AuthorizedUpgrade {
   readonly caller: Caller;
   readonly dialect: (typeof SOCKET_DIALECTS)[number];
+  /** Counts the socket as closed. */
+  readonly release: () => void;
 }
 
 /** No other parameters: URLs appear in logs, so a key or token in the URL is rejected. */
@@ -43,13 +45,16 @@ export async function authorizeUpgrade(
   if (!isFromAllowedOrigin(http, headers, { from, reason: "socket" }))
     throw new RequestError("FORBIDDEN", "Pages of this origin may not open sockets here.");
   const { dialect, ticket } = query.parse(Object.fromEntries(search));
-  const caller = await reportRefusedSignIn(http.context, from, () =>
-    ticket === undefined
-      ? authenticate(http.context, headers, from)
-      : authenticatePage(http, ticket, headers, from),
+  const { limiter } = http.context;
+  const caller = await limiter.guardSignIn({ from, isGuessable: headers.has("x-api-key") }, () =>
+    reportRefusedSignIn(http.context, from, () =>
+      ticket === undefined
+        ? authenticate(http.context, headers, from)
+        : authenticatePage(http, ticket, headers, from),
+    ),
   );
   requireScope(caller, "read");
-  return { caller, dialect };
+  return { caller, dialect, release: await limiter.countRequest(caller, { opens: "sockets" }) };
 }
 
 /**

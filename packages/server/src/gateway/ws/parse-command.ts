@@ -27,6 +27,11 @@ export function requiredScope(type: SocketCommand["type"]): Scope {
   return REQUIRED_SCOPES[type];
 }
 
+/** True for commands that end work or decide something. They have counters of their own. */
+export function isUrgent(type: SocketCommand["type"]): boolean {
+  return type === "stop" || type === "unsubscribe" || requiredScope(type) === "decide";
+}
+
 /**
  * Applies the same limits as for an HTTP body.
  * @throws RequestError with code `BAD_REQUEST`

@@ -17,9 +17,11 @@ import { toErrorResponse, RequestError } from "../errors.ts";
 import type { GatewayContext } from "../context.ts";
 import type { SinkEvents } from "../connection/frame-sink.ts";
 import { SendQueue } from "../connection/send-queue.ts";
+import { LimitExceededError } from "../../session/limit-exceeded.ts";
+import type { SessionRef } from "../../store/refs.ts";
 import type { CloseReason } from "./close-codes.ts";
 import { CommandQueue } from "./command-queue.ts";
-import { requiredScope, parseCommand, parseRequestId } from "./parse-command.ts";
+import { isUrgent, requiredScope, parseCommand, parseRequestId } from "./parse-command.ts";
 import { checkLiveness } from "./liveness.ts";
 import { SocketTransport } from "./socket-transport.ts";
 import { type SocketHandle, SocketSubscriber } from "./socket-subscriber.ts";
@@ -100,7 +102,10 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
     this.#isClosed = true;
     this.#connections.delete(this);
     this.queue.markClosed();
-    for (const { subscription } of this.#subscribers.values()) subscription?.onClose();
+    for (const { subscription, release } of this.#subscribers.values()) {
+      subscription?.onClose();
+      release();
+    }
     this.#subscribers.clear();
   }
 
@@ -150,6 +155,7 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
   remove(subscriber: SocketSubscriber): void {
     if (this.#subscribers.get(subscriber.session) === subscriber)
       this.#subscribers.delete(subscriber.session);
+    subscriber.release();
   }
 
   /** Stops receiving and sending. The client has some time to answer the close frame. */
@@ -227,9 +233,10 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
         return;
       }
       requireScope(this.caller, requiredScope(command.type));
-      const ref = await resolveSession(context, this.caller, command.session_id);
-      if (command.type === "subscribe") this.#subscribe(ref, command);
+      if (command.type === "subscribe") await this.#subscribe(command);
       else {
+        await context.limiter.countRequest(this.caller, { isUrgent: isUrgent(command.type) });
+        const ref = await resolveSession(context, this.caller, command.session_id);
         const fields =
           command.type === "unsubscribe"
             ? this.#unsubscribe(ref.session)
@@ -241,32 +248,60 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
     }
   }
 
-  #subscribe(
-    ref: { readonly tenant: string; readonly session: string },
+  async #subscribe(command: Extract<SocketCommand, { readonly type: "subscribe" }>): Promise<void> {
+    const { limiter } = this.#context;
+    const id = this.#idsByNumber?.get(command.session_id) ?? command.session_id;
+    // A second subscribe replaces the first one and takes over its place in the count.
+    const earlier = this.#subscribers.get(id);
+    const opens = earlier === undefined ? "subscriptions" : null;
+    const counted = await limiter.countRequest(this.caller, { opens });
+    const release = earlier?.release ?? counted;
+    try {
+      const ref = await resolveSession(this.#context, this.caller, command.session_id);
+      if (this.#isClosed) release();
+      else this.#startSubscription(ref, command, release);
+    } catch (error) {
+      if (earlier === undefined) release();
+      throw error;
+    }
+  }
+
+  #startSubscription(
+    ref: SessionRef,
     command: Extract<SocketCommand, { readonly type: "subscribe" }>,
+    release: () => void,
   ): void {
-    if (this.#isClosed) return;
     const { limits, feeds } = this.#context;
     // A second subscribe replaces the first one, which ends without a reply.
-    this.#unsubscribe(ref.session);
+    const earlier = this.#subscribers.get(ref.session);
+    earlier?.subscription?.onClose();
+    if (earlier?.release !== release) earlier?.release();
+    this.#subscribers.delete(ref.session);
     if (this.#subscribers.size >= limits.maxSubscriptionsPerSocket)
       throw new RequestError(
         "RATE_LIMITED",
         `A socket can subscribe to at most ${limits.maxSubscriptionsPerSocket} sessions. Unsubscribe from one first.`,
       );
-    const subscriber = new SocketSubscriber(this, ref.session, command.request_id);
+    const { session } = ref;
+    const subscriber = new SocketSubscriber(this, { session, release }, command.request_id);
     const options = { format: this.#format, after: command.last_event_id ?? null };
     this.#subscribers.set(ref.session, subscriber);
     subscriber.subscription = feeds.subscribe(ref, options, subscriber);
   }
 
   #unsubscribe(session: string): Record<string, never> {
-    this.#subscribers.get(session)?.subscription?.onClose();
+    const subscriber = this.#subscribers.get(session);
+    subscriber?.subscription?.onClose();
+    subscriber?.release();
     this.#subscribers.delete(session);
     return {};
   }
 
   #replyError(error: unknown, requestId: string | undefined): void {
+    if (error instanceof LimitExceededError && ++this.#rejected > MAX_REJECTED) {
+      this.#close("flood");
+      return;
+    }
     const { reply, isInternal } = toErrorResponse(error);
     if (isInternal) this.#context.onError(error, { during: "a command" });
     this.reply({ type: "error", ...(requestId === undefined ? {} : { request_id: requestId }), ...reply });

@@ -28,13 +28,20 @@ export class SocketSubscriber implements Subscriber, QueueMember, FrameSink {
   readonly session: string;
   /** Null until `subscribe` has returned. */
   subscription: Subscription | null = null;
+  /** Counts the subscription as closed. */
+  readonly release: () => void;
   readonly #connection: SocketHandle;
   /** Sent once, because a restart is not the answer to a request. */
   #requestId: string | undefined;
 
-  constructor(connection: SocketHandle, session: string, requestId: string | undefined) {
+  constructor(
+    connection: SocketHandle,
+    { session, release }: { readonly session: string; readonly release: () => void },
+    requestId: string | undefined,
+  ) {
     this.#connection = connection;
     this.session = session;
+    this.release = release;
     this.#requestId = requestId;
   }
 

@@ -49,7 +49,10 @@ async function authorizeAndAccept(
       search,
       from: http.resolveClientAddress(incoming),
     });
-    if (!socket.destroyed) accept(authorized, upgrade);
+    // The connection also closes if the handshake fails.
+    socket.once("close", authorized.release);
+    if (socket.destroyed) authorized.release();
+    else accept(authorized, upgrade);
   } catch (error) {
     rejectUpgrade(http, socket, error);
   } finally {

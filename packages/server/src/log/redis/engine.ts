@@ -21,6 +21,7 @@ import { retry } from "../../util/retry.ts";
 import { isLogError, LogError } from "../errors.ts";
 import type { AppendResult } from "../log.ts";
 import { type RedisConnection, unavailable } from "./connection/connection.ts";
+import { isMoved } from "./connection/node.ts";
 import type { OutageMonitor } from "./connection/outage-monitor.ts";
 import {
   APPEND,
@@ -141,6 +142,18 @@ export class RedisEngine implements LogEngine {
 
   subscribe(name: string, listener: (notification: LogNotification) => void): Promise<() => void> {
     return this.#topology.subscribe(this.#log(name), listener);
+  }
+
+  async evaluate(script: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    const names = keys.map((key) => `${this.#keyPrefix}:${key}`);
+    const { connection } = this.#topology.nodeFor(names[0] ?? "");
+    if (connection === null) throw new LogError("UNAVAILABLE", { detail: "No connection" });
+    try {
+      return await connection.send(["EVAL", script, String(names.length), ...names, ...args]);
+    } catch (error) {
+      if (isMoved(error)) void this.#topology.refresh(connection).catch(() => undefined);
+      throw this.#toLogError(error, connection);
+    }
   }
 
   onOutage(listener: (error: LogError) => void): () => void {

@@ -28,6 +28,7 @@ export class UsageTracker {
   readonly #byRun = new Map<string, Usage>();
   readonly #byModel = new Map<string, Usage>();
   readonly #costs = new Map<string, number>();
+  readonly #costsByModel = new Map<string, number>();
 
   /** Returns a tracker with the usage that earlier attempts journaled. */
   static from(journal: ReadonlyMap<string, Json>): UsageTracker {
@@ -45,6 +46,7 @@ export class UsageTracker {
     this.#byRun.set(path, addUsage(this.of(path), usage));
     this.#byModel.set(model, addUsage(this.#byModel.get(model) ?? NO_USAGE, usage));
     this.#costs.set(path, this.costOf(path) + cost);
+    this.#costsByModel.set(model, this.costOfModel(model) + cost);
   }
 
   of(path: string): Usage {
@@ -53,6 +55,10 @@ export class UsageTracker {
 
   costOf(path: string): number {
     return this.#costs.get(path) ?? 0;
+  }
+
+  costOfModel(model: string): number {
+    return this.#costsByModel.get(model) ?? 0;
   }
 
   get byRun(): ReadonlyMap<string, Usage> {

@@ -288,7 +288,9 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
     // A turn that called no model still counts as one turn.
     const used = usage.byModel.size > 0 ? usage.byModel : new Map([[attempt.turn.agent, NO_USAGE]]);
     for (const [model, usedByModel] of used) {
-      await tx.usage.add(ref.tenant, { ...usedByModel, key: `turn/${row.turn}/${model}`, model, turns });
+      const cost = usage.costOfModel(model);
+      const key = `turn/${row.turn}/${model}`;
+      await tx.usage.add(ref.tenant, { ...usedByModel, key, user: row.user, model, turns, cost });
       // Count the turn once, even if it used several models.
       turns = 0;
     }

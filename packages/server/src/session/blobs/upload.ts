@@ -4,11 +4,12 @@
  * Invariants: data is streamed in chunks, so a large upload is never in memory as a whole. The URL of an upload is only
  * valid in its own session.
  */
-import { StoreError } from "../../store/errors.ts";
+import { isStoreError, StoreError } from "../../store/errors.ts";
 import { MAX_CHUNK_BYTES, type Upload } from "../../store/ports/files.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import { isId } from "../../util/names.ts";
 import type { Backend } from "../backend.ts";
+import { LimitExceededError, type OwnerLimits, requireByteLimits } from "../limit-exceeded.ts";
 
 const SCHEME = "turnstream:upload/";
 
@@ -26,9 +27,15 @@ export interface UploadLimits {
   readonly bytes: number;
   /** Bytes of all uploads of a session. */
   readonly sessionBytes: number;
+  /** Limits of the user and the tenant for all sessions. */
+  readonly owner: OwnerLimits | null;
 }
 
-export const DEFAULT_UPLOAD_LIMITS: UploadLimits = { bytes: 100_000_000, sessionBytes: 1_000_000_000 };
+export const DEFAULT_UPLOAD_LIMITS: UploadLimits = {
+  bytes: 100_000_000,
+  sessionBytes: 1_000_000_000,
+  owner: null,
+};
 
 export interface UploadResult {
   /** The `upload` of a file in a form. */
@@ -42,7 +49,7 @@ export interface UploadResult {
 
 /**
  * Returns an upload that is already complete without reading the body.
- * @throws StoreError TOO_LARGE beyond the limits, NOT_FOUND if the session doesn't exist, or CONFLICT if a newer upload
+ * @throws LimitExceededError, or StoreError TOO_LARGE beyond the limits of file and session, NOT_FOUND if the session doesn't exist, or CONFLICT if a newer upload
  * of the same id started
  */
 export async function uploadFile(
@@ -51,7 +58,7 @@ export async function uploadFile(
   options: UploadOptions,
   limits: Partial<UploadLimits> = {},
 ): Promise<UploadResult> {
-  const { bytes, sessionBytes } = { ...DEFAULT_UPLOAD_LIMITS, ...limits };
+  const { bytes, sessionBytes, owner } = { ...DEFAULT_UPLOAD_LIMITS, ...limits };
   const { id, name, mediaType = "", body, userId } = options;
   const started = await store.uploads.begin(ref, { id, name, mediaType, by: userId });
   if (started === "already") {
@@ -66,12 +73,15 @@ export async function uploadFile(
     for await (const chunk of chunked(body)) {
       size += chunk.byteLength;
       if (size > most) throw new StoreError("TOO_LARGE", `upload ${id}`);
-      await store.uploads.add(ref, id, { attempt, bytes: chunk });
+      await store.transaction(async (tx) => {
+        await tx.uploads.add(ref, id, { attempt, bytes: chunk });
+        if (owner !== null) await requireByteLimits(tx, owner);
+      });
     }
     return uploadedOf(await store.uploads.complete(ref, id, attempt));
   } catch (error) {
     // Remove the incomplete upload now. If that fails, maintenance prunes it later.
-    if (error instanceof StoreError && error.code === "TOO_LARGE")
+    if (error instanceof LimitExceededError || isStoreError(error, "TOO_LARGE"))
       await store.uploads.remove(ref, id).catch(() => false);
     throw error;
   }

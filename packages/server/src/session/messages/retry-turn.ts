@@ -10,6 +10,7 @@ import { StoreError } from "../../store/errors.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import { readHistory } from "../history/read-history.ts";
 import type { CommandBackend } from "../backend.ts";
+import { type OwnerLimits, requireTurnLimits } from "../limit-exceeded.ts";
 import { encodeSessionRef, TURNS_CHANNEL } from "../signal-channels.ts";
 
 /**
@@ -20,12 +21,19 @@ export type RetryReceipt =
   | { readonly receipt: "retrying"; readonly turn: string }
   | { readonly receipt: "busy"; readonly turn: string | null };
 
-/** @throws StoreError CONFLICT if the turn is not the last one, or can't be retried */
+export interface RetryTurnOptions {
+  /** Creates the id of the new turn. @default random ids */
+  readonly env?: Pick<Env, "id">;
+  /** Refuses the retry beyond these limits. @default no limits */
+  readonly limits?: OwnerLimits;
+}
+
+/** @throws StoreError CONFLICT if the turn is not the last one, or can't be retried. LimitExceededError beyond `limits` */
 export async function retryTurn(
   { store, log, signals }: CommandBackend,
   ref: SessionRef,
   turn: string,
-  env: Pick<Env, "id"> = systemEnv,
+  { env = systemEnv, limits }: RetryTurnOptions = {},
 ): Promise<RetryReceipt> {
   const running = await store.running.get(ref);
   if (running !== null) return { receipt: "busy", turn: running.turn };
@@ -33,10 +41,11 @@ export async function retryTurn(
   const last = state.turns.last();
   if (last?.id !== turn || !canRetry(last)) throw new StoreError("CONFLICT", `turn ${turn}`);
   const { agent, mode } = last;
-  const started = await store.running.begin(ref, {
-    turn: env.id(),
-    retries: turn,
-    options: { agent, mode },
+  const next = { turn: env.id(), retries: turn, options: { agent, mode } };
+  const started = await store.transaction(async (tx) => {
+    const added = await tx.running.begin(ref, next);
+    if (added !== null && limits !== undefined) await requireTurnLimits(tx, limits);
+    return added;
   });
   if (started === null) return { receipt: "busy", turn: null };
   signals.send(TURNS_CHANNEL, encodeSessionRef(ref));

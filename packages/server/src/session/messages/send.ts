@@ -14,6 +14,7 @@ import { answerByMessage } from "../interactions/answer-question.ts";
 import { type DecisionSource, decisionSource } from "../interactions/transition.ts";
 import { publishOutbox } from "../archive/publish-outbox.ts";
 import { resumeForm, withFormFiles } from "../interactions/submit-form.ts";
+import { type OwnerLimits, requireTurnLimits } from "../limit-exceeded.ts";
 import { messageEvent, messageKey } from "../message-event.ts";
 import type { CommandBackend, Backend } from "../backend.ts";
 import { InputValidationError } from "../validation-error.ts";
@@ -22,6 +23,8 @@ import { DECISIONS_CHANNEL, encodeSessionRef, TURNS_CHANNEL } from "../signal-ch
 export interface SendMessageInput extends Omit<NewMessage, "by">, DecisionSource {
   /** Only with `resumes`: the values of the form. */
   readonly formValues?: Json;
+  /** Refuses the message beyond these limits, unless it decides a form or a question. @default no limits */
+  readonly limits?: OwnerLimits;
 }
 
 /**
@@ -31,12 +34,13 @@ export interface SendMessageInput extends Omit<NewMessage, "by">, DecisionSource
  * answer. With `resumes` the message continues from a form. A pending form is submitted with `formValues`, or else
  * declined with the text as the reason. A text that is too long for an event is stored as a blob.
  * @throws StoreError NOT_FOUND if the session or form doesn't exist, INVALID for invalid values and for an agent that
- * is not registered, or CONFLICT (`FormClosedError`) if the form is already decided. It throws nothing after the commit
+ * is not registered, or CONFLICT (`FormClosedError`) if the form is already decided. LimitExceededError beyond `limits`.
+ * It throws nothing after the commit
  */
 export async function sendMessage(
   backend: CommandBackend,
   ref: SessionRef,
-  { formValues, userId, clientId, ...input }: SendMessageInput,
+  { formValues, userId, clientId, limits, ...input }: SendMessageInput,
 ): Promise<"sent" | "already"> {
   const { store, signals } = backend;
   const sent: NewMessage = { ...input, by: userId ?? null };
@@ -62,6 +66,8 @@ export async function sendMessage(
       const became = await answerByMessage(tx, ref, { ...message, ...source });
       isDecided ||= became !== null;
       isAnswer = became === "answered";
+      // A decision adds no work that was not allowed before, and must always be possible.
+      if (limits !== undefined && !isDecided) await requireTurnLimits(tx, limits);
     }
     return result;
   });

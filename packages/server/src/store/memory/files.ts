@@ -39,6 +39,12 @@ interface UploadRow extends SessionRef {
 const UPLOADS = sessionTable<UploadRow>("uploads");
 const CHUNKS = sessionTable<Uint8Array>("upload_chunks");
 
+export function countUploadedBytes(rows: Rows, sessions: readonly string[]): number {
+  return sessions
+    .flatMap((session) => rows.of(UPLOADS, session))
+    .reduce((sum, { upload }) => sum + upload.size, 0);
+}
+
 export function memoryUploads(tables: MemoryTables, env: Env): Uploads {
   return {
     begin: (ref, given) =>

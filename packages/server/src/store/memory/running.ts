@@ -375,6 +375,17 @@ function messageOf({ id, body, by, at }: WaitingRow): UserMessage {
   return { id, ...(JSON.parse(body ?? "{}") as QueuedMessageBody), by, at };
 }
 
+/** Counts the queued messages of these sessions, and the sessions with a turn that runs or is about to start. */
+export function countTurns(rows: Rows, sessions: readonly string[]) {
+  const queued = sessions.map((id) => rows.of(WAITING, id).filter(({ body }) => body !== null).length);
+  return {
+    queuedMessages: queued.reduce((sum, count) => sum + count, 0),
+    runningTurns: sessions.filter(
+      (id, n) => (queued[n] ?? 0) > 0 || rows.get(RUNNING, id, ONLY) !== undefined,
+    ).length,
+  };
+}
+
 /** Removes the sender's id. */
 export function clearMessageAuthor(rows: Rows, ref: SessionRef, user: string): void {
   for (const row of rows.of(WAITING, ref))

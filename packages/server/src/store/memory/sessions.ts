@@ -34,6 +34,7 @@ import { clearDecisionAuthor } from "./interaction-rows.ts";
 import { clearPaymentAuthor } from "./payments.ts";
 import { clearAllowanceAuthor } from "./interactions.ts";
 import { removeMemories } from "./knowledge.ts";
+import { eraseLimitsOfUser } from "./limits.ts";
 import { deleteRequestsOfUser } from "./request-rows.ts";
 import { clearRunningTurnUser, clearMessageAuthor } from "./running.ts";
 import {
@@ -50,6 +51,7 @@ import {
 } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 import { requireTenant, TENANTS } from "./tenants.ts";
+import { eraseUsageOfUser } from "./usage.ts";
 
 export function memorySessions(tables: MemoryTables, env: Env): Sessions {
   return {
@@ -134,6 +136,8 @@ function removeUser(rows: Rows, tenant: string, user: string, now: number): stri
   }
   removeMemories(rows, { tenant, user });
   deleteRequestsOfUser(rows, { tenant, user });
+  eraseUsageOfUser(rows, { tenant, user });
+  eraseLimitsOfUser(rows, { tenant, user });
   return removed.map((row) => row.id).toSorted();
 }
 

@@ -15,14 +15,16 @@ import { wrapPorts } from "../wrap-ports.ts";
 import { memoryAllowances, memoryFormDrafts, memoryInteractions } from "./interactions.ts";
 import { memoryArchive, memoryOutbox, memoryTurns } from "./archive.ts";
 import { memoryAttachments, memoryBlobs, memoryUploads } from "./files.ts";
-import { memoryAudit, memoryUsage } from "./audit.ts";
+import { memoryAudit } from "./audit.ts";
 import { memoryIdempotency, memoryKeys, memoryShares, memoryTickets } from "./access.ts";
 import { memoryPayments } from "./payments.ts";
 import { memoryEpochs, memoryUserNumbers, memorySessions } from "./sessions.ts";
 import { memoryJournal, memoryLeases, memoryRunning, memoryWaiting } from "./running.ts";
 import { memoryKnowledge, memoryMemories } from "./knowledge.ts";
+import { memoryLimits } from "./limits.ts";
 import { createMemoryTables, type MemoryTables } from "./tables.ts";
 import { memoryAgents, memoryTenants } from "./tenants.ts";
+import { memoryUsage } from "./usage.ts";
 import { memoryWebhooks } from "./webhooks.ts";
 
 export function createMemoryStore(env: Env = systemEnv, options: AuditOptions = {}): ClosableStore {
@@ -58,6 +60,7 @@ function portsOn(tables: MemoryTables, env: Env, audit: ResolvedAuditOptions): S
     formDrafts: memoryFormDrafts(tables, env),
     payments: memoryPayments(tables, env),
     usage: memoryUsage(tables, env),
+    limits: memoryLimits(tables, env),
     audit: memoryAudit(tables, env, audit),
     agents: memoryAgents(tables),
     memories: memoryMemories(tables, env),

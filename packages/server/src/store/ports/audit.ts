@@ -1,11 +1,11 @@
 /**
- * `Audit` and `UsageLedger` are the sub-ports of the audit trail and of a tenant's usage.
+ * `Audit` is the sub-port of the audit trail.
  *
  * Invariant: audit rows are only added. Each is chained to the previous one by a hash (`rules/audit.ts`), so tampering
  * can be detected (`rules/verify-audit.ts`). Rows contain ids and numbers, never content, an address or the name of a
  * user.
  */
-import type { Json, Usage } from "@turnstream/protocol";
+import type { Json } from "@turnstream/protocol";
 import type { AuditAction } from "../rules/audit-actions.ts";
 
 export interface AuditEntry {
@@ -61,34 +61,4 @@ export interface Audit {
   list(tenant: string, page: { readonly after: number; readonly limit: number }): Promise<AuditRow[]>;
   /** Returns the end of the chain, or null if the tenant has no audit rows yet. */
   head(tenant: string): Promise<AuditHead | null>;
-}
-
-/** What one turn or call has used. */
-export interface UsageAdd extends Usage {
-  /** An idempotency key within the tenant, such as a turn id. */
-  readonly key: string;
-  /** `YYYY-MM-DD` in UTC. @default today, by the database's clock */
-  readonly day?: string;
-  /** @default "" */
-  readonly model?: string;
-  readonly turns: number;
-}
-
-export interface UsageDay extends Usage {
-  readonly day: string;
-  readonly model: string;
-  readonly turns: number;
-}
-
-/** Sums stop here: the largest integer that every JSON reader represents exactly. */
-export const MAX_USAGE = Number.MAX_SAFE_INTEGER;
-
-/** The sub-port of a tenant's usage by day and model. It has only counts, and outlives the sessions they came from. */
-export interface UsageLedger {
-  /** Adds usage. Returns false and adds nothing if the key was counted before. A sum stops at MAX_USAGE. */
-  add(tenant: string, usage: UsageAdd): Promise<boolean>;
-  /** Returns the days from `from` to `to`, both included, ordered by day and then model. */
-  list(tenant: string, from: string, to: string): Promise<UsageDay[]>;
-  /** Deletes old idempotency keys that will not be repeated. The counts stay. */
-  pruneMarks(page: { readonly olderThanMs: number; readonly limit: number }): Promise<number>;
 }

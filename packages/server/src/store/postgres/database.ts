@@ -13,6 +13,7 @@ import type {
   FormTables,
   GatewayTables,
   InteractionTables,
+  LimitTables,
   RuntimeTables,
   WebhookTables,
 } from "./schema.ts";
@@ -29,7 +30,8 @@ export interface Database
     BuiltInTables,
     GatewayTables,
     WebhookTables,
-    AgentTables {}
+    AgentTables,
+    LimitTables {}
 
 /** The pool, or a transaction on it. */
 export type Db = Kysely<Database>;

@@ -61,6 +61,8 @@ export function eraseUser(db: Db, tenant: string, user: string): Promise<string[
     await unname(tx, tenant, user);
     await removeMemories(tx, { tenant, user });
     await deleteRequestsOfUser(tx, { tenant, user });
+    for (const table of ["caller_limits", "usage_user_days", "stored_bytes"] as const)
+      await tx.deleteFrom(table).where("tenant_id", "=", tenant).where("user_id", "=", user).execute();
     return removed;
   });
 }

@@ -33,6 +33,7 @@ import {
   lockSessionRow,
   inTransaction,
   ofSession,
+  ownerColumn,
   requireSession,
   rowOf,
 } from "./session-row.ts";
@@ -45,7 +46,7 @@ export function postgresUploads(db: Db): Uploads {
         await lockSessionRow(tx, ref);
         const row = await tx
           .insertInto("uploads")
-          .values({ ...rowOf(ref), id, name, media_type: mediaType, by_user: by })
+          .values({ ...rowOf(ref), id, name, media_type: mediaType, by_user: by, ...ownerColumn(ref) })
           .onConflict((oc) =>
             oc
               .columns(["tenant_id", "session_id", "id"])

@@ -31,6 +31,7 @@ import { operator } from "./migrations/0017-operator.ts";
 import { auditKeys } from "./migrations/0018-audit-keys.ts";
 import { allowanceDigest } from "./migrations/0020-allowance-digest.ts";
 import { tenantSessionIds } from "./migrations/0021-tenant-session-ids.ts";
+import { limits } from "./migrations/0024-limits.ts";
 
 const migrations: Readonly<Record<string, Migration>> = {
   "0001-core": core,
@@ -53,6 +54,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0018-audit-keys": auditKeys,
   "0020-allowance-digest": allowanceDigest,
   "0021-tenant-session-ids": tenantSessionIds,
+  "0024-limits": limits,
 };
 
 /** Names of its own, because a database may have Kysely's tables of an app. */

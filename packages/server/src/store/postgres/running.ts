@@ -20,7 +20,16 @@ import type { SessionRef } from "../refs.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
 import { checkNewTurn, checkOptions, checkSessions, checkStop } from "../rules/running.ts";
 import type { Db } from "./database.ts";
-import { ago, clock, withSessionLock, inTransaction, lockSession, ofSession, rowOf } from "./session-row.ts";
+import {
+  ago,
+  clock,
+  withSessionLock,
+  inTransaction,
+  lockSession,
+  ofSession,
+  ownerColumn,
+  rowOf,
+} from "./session-row.ts";
 
 export function postgresRunning(db: Db): RunningTurns {
   return {
@@ -196,7 +205,7 @@ async function begin(tx: Db, ref: SessionRef, turn: NewTurn): Promise<RunningTur
 function retry(tx: Db, ref: SessionRef, turn: ReturnType<typeof checkNewTurn>) {
   return tx
     .insertInto("running_turns")
-    .values({ ...rowOf(ref), ...turn })
+    .values({ ...rowOf(ref), ...turn, ...ownerColumn(ref) })
     .onConflict((oc) => oc.columns(["tenant_id", "session_id"]).doNothing())
     .executeTakeFirstOrThrow();
 }
@@ -206,7 +215,7 @@ function take(tx: Db, ref: SessionRef, turn: string) {
   return tx
     .with("oldest", (qb) =>
       ofSession(qb.selectFrom("waiting_messages"), ref)
-        .select(["tenant_id", "session_id", "id", "body", "by_user", "added_at", "options"])
+        .select(["tenant_id", "session_id", "id", "body", "by_user", "added_at", "options", "owner"])
         .where("body", "is not", null)
         .where((eb) =>
           eb.not(
@@ -241,6 +250,7 @@ function take(tx: Db, ref: SessionRef, turn: string) {
       "message_by",
       "message_at",
       "options",
+      "owner",
     ])
     .expression((eb) =>
       eb
@@ -254,6 +264,7 @@ function take(tx: Db, ref: SessionRef, turn: string) {
           "by_user",
           "added_at",
           "options",
+          "owner",
         ]),
     )
     .executeTakeFirstOrThrow();
@@ -320,6 +331,7 @@ async function add(tx: Db, ref: SessionRef, message: NewMessage) {
       body: JSON.stringify(queuedMessageBody(message)),
       by_user: by,
       options,
+      ...ownerColumn(ref),
     })
     .onConflict((oc) => oc.columns(["tenant_id", "session_id", "id"]).doNothing())
     .executeTakeFirst();

@@ -114,6 +114,20 @@ export interface LedgerTables {
     input_tokens: number;
     output_tokens: number;
     total_tokens: number;
+    /** Added by migration 0019, like the next table. In millionths. */
+    cost_micros: Generated<number>;
+  };
+  usage_user_days: {
+    tenant_id: string;
+    user_id: string;
+    day: string;
+    model: string;
+    turns: number;
+    calls: number;
+    input_tokens: number;
+    output_tokens: number;
+    total_tokens: number;
+    cost_micros: number;
   };
   usage_marks: { tenant_id: string; key: string; marked_at: Time };
   people: { number: GeneratedAlways<number>; tenant_id: string; user_id: string };

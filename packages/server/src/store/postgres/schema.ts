@@ -9,6 +9,7 @@ import type { SessionEvent, Json, Snapshot, TurnSnapshot } from "@turnstream/pro
 import type { EventDraft } from "@turnstream/protocol/writer";
 import type { AgentInput } from "../ports/agents.ts";
 import type { SessionHeader } from "../ports/archive.ts";
+import type { LimitSource } from "../ports/limits.ts";
 import type { QueuedMessageBody } from "../ports/running.ts";
 import type { DeliveryState, WebhookEventType } from "../ports/webhooks.ts";
 
@@ -74,6 +75,7 @@ export interface CoreTables {
     added_at: Time;
     /** Added by migration 0003. Null for none, or if the message is no longer queued. */
     options: ColumnType<Json, string | null, string | null>;
+    owner: string | null;
   };
   archived_events: {
     tenant_id: string;
@@ -203,6 +205,7 @@ export interface FileTables {
     chunks: Generated<number>;
     complete: Generated<boolean>;
     created_at: Time;
+    owner: string | null;
   };
   upload_chunks: {
     tenant_id: string;
@@ -291,6 +294,7 @@ export interface RuntimeTables {
     stop_by: string | null;
     /** Null without a stop request. */
     stop_at: NullableTime;
+    owner: string | null;
   };
   turn_journal: {
     tenant_id: string;
@@ -333,6 +337,22 @@ export interface WebhookTables {
     next_attempt_at: Time;
     ended_at: NullableTime;
   };
+}
+
+/** Tables of migration 0019. */
+export interface LimitTables {
+  caller_limits: {
+    tenant_id: string;
+    scope: "tenant" | "user";
+    /** Empty for each user of the tenant, or for the tenant itself. */
+    user_id: string;
+    source: LimitSource;
+    name: string;
+    value: number | null;
+    changed_at: Time;
+  };
+  /** Triggers on `uploads` write it. An empty user stands for the whole tenant. */
+  stored_bytes: { tenant_id: string; user_id: string; bytes: number };
 }
 
 /** Table of migration 0016. */

@@ -87,6 +87,11 @@ export function ofSession<Query extends Narrowed<Query>>(
   return query.where("tenant_id", "=", tenant).where("session_id", "=", session);
 }
 
+/** The owner of the session, for rows that limits count. */
+export function ownerColumn({ tenant, session }: SessionRef) {
+  return { owner: sql<string>`(select user_id from sessions where tenant_id = ${tenant} and id = ${session})` };
+}
+
 /** Prevents that the session is erased until the transaction ends. Blocks nothing else. */
 export async function lockSessionRow(tx: Db, ref: SessionRef): Promise<void> {
   const row = await tx

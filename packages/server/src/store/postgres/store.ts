@@ -16,7 +16,7 @@ import { postgresAgents } from "./agents.ts";
 import { postgresAllowances, postgresFormDrafts } from "./allowances.ts";
 import { postgresArchive, postgresTurns } from "./archive.ts";
 import { postgresAttachments, postgresBlobs, postgresUploads } from "./files.ts";
-import { postgresAudit, postgresUsage } from "./audit.ts";
+import { postgresAudit } from "./audit.ts";
 import { postgresIdempotency, postgresKeys, postgresShares, postgresTickets } from "./access.ts";
 import { postgresInteractions } from "./interactions.ts";
 import { postgresPayments } from "./payments.ts";
@@ -25,9 +25,11 @@ import type { Db } from "./database.ts";
 import { retryOnDeadlock, toStoreError } from "./errors.ts";
 import { postgresJournal, postgresLeases } from "./journal.ts";
 import { postgresKnowledge } from "./knowledge.ts";
+import { postgresLimits } from "./limits.ts";
 import { postgresMemories } from "./memories.ts";
 import { postgresOutbox } from "./outbox.ts";
 import { postgresRunning, postgresWaiting } from "./running.ts";
+import { postgresUsage } from "./usage.ts";
 import { postgresWebhooks } from "./webhooks.ts";
 
 export interface PostgresStoreOptions extends AuditOptions {
@@ -81,6 +83,7 @@ function portsOn(db: Db, env: Env, audit: ResolvedAuditOptions): StorePorts {
     formDrafts: postgresFormDrafts(db),
     payments: postgresPayments(db),
     usage: postgresUsage(db),
+    limits: postgresLimits(db),
     audit: postgresAudit(db, audit),
     agents: postgresAgents(db),
     memories: postgresMemories(db),

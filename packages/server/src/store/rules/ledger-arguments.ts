@@ -11,7 +11,8 @@ import type { TransitionRequest, InteractionRequest, NewAllowance } from "../por
 import type { NewKey } from "../ports/access.ts";
 import type { FlagResolution, NewPayment } from "../ports/payments.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
-import type { UsageAdd } from "../ports/audit.ts";
+import type { UsageAdd } from "../ports/usage.ts";
+import { COST_UNIT } from "./limits.ts";
 import type { PaymentInput } from "./payments.ts";
 
 export function checkPage(limit: number): number {
@@ -93,13 +94,14 @@ export function checkFlagResolution({ by, note }: FlagResolution): void {
     throw new StoreError("INVALID", `note must have at most ${MAX_NOTE_LENGTH} characters`);
 }
 
-/** @returns the model as it can be stored */
-export function checkUsage(usage: UsageAdd): string {
-  checkId(usage.key, "usage key");
+/** @returns the model and the cost as they can be stored */
+export function checkUsage(usage: UsageAdd): { readonly model: string; readonly costMicros: number } {
+  checkIds({ key: usage.key, user: usage.user }, "usage");
   if (usage.day !== undefined) checkDay(usage.day);
   const { turns, calls, input_tokens, output_tokens, total_tokens } = usage;
   for (const count of [turns, calls, input_tokens, output_tokens, total_tokens]) checkCount(count, "usage");
-  return checkText(usage.model ?? "", "usage model");
+  const costMicros = checkCount(Math.round((usage.cost ?? 0) * COST_UNIT), "usage cost in millionths");
+  return { model: checkText(usage.model ?? "", "usage model"), costMicros };
 }
 
 /** Checks the format, and that the day exists. */

@@ -96,7 +96,11 @@ class Shared {
       remove: () => undefined,
     };
     for (const { ref } of this.worlds) {
-      const subscriber = new CountedSubscriber(connection, ref.session, undefined);
+      const subscriber = new CountedSubscriber(
+        connection,
+        { session: ref.session, release: () => undefined },
+        undefined,
+      );
       this.#subscribers.push(subscriber);
       subscriber.subscription = this.feeds.subscribe(ref, { format: NATIVE, after: null }, subscriber);
     }

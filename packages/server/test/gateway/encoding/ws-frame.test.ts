@@ -29,7 +29,14 @@ const nothing = { onFlush() {}, onDrain() {}, onClose() {}, onHeartbeat() {}, fa
 const connections = new ConnectionRegistry(() => undefined, HEARTBEAT_MS);
 
 let open: StreamHandler;
-const options = () => ({ caller, connections, limits: DEFAULT_GATEWAY_LIMITS, open, random: () => 0.5 });
+const options = () => ({
+  caller,
+  connections,
+  limits: DEFAULT_GATEWAY_LIMITS,
+  open,
+  onClosed: () => undefined,
+  random: () => 0.5,
+});
 const server = createServer((_request, response) =>
   startEventStream(response, { status: 200, headers: {} }, options()),
 );

@@ -10,7 +10,6 @@ import { type AgentOptions, defineAgent } from "../../../src/runtime/define/agen
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { retryTurn } from "../../../src/session/messages/retry-turn.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { systemEnv } from "../../../src/util/env.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { outline, TurnHarness } from "../turn-harness.ts";
 
@@ -488,15 +487,13 @@ describe("conversation", () => {
     const ref = await harness.session();
     const failed = await harness.ask(ref, "please");
     expect(failed.status).toBe("error");
-    const tries = await Promise.all(
-      [1, 2, 3].map(() => retryTurn(harness.backend, ref, failed.id, systemEnv)),
-    );
+    const tries = await Promise.all([1, 2, 3].map(() => retryTurn(harness.backend, ref, failed.id)));
     expect(tries.filter(({ receipt }) => receipt === "retrying")).toHaveLength(1);
     const turn = await harness.ended(ref, ({ retries }) => retries === failed.id);
     expect(turn.status).toBe("end_turn");
     expect(JSON.stringify(prompts.at(-1))).toContain("please");
     expect(prompts.at(-1)).toHaveLength(1);
-    await expect(retryTurn(harness.backend, ref, failed.id, systemEnv)).rejects.toMatchObject({
+    await expect(retryTurn(harness.backend, ref, failed.id)).rejects.toMatchObject({
       code: "CONFLICT",
     });
   });

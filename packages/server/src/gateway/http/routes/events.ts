@@ -25,6 +25,7 @@ export const eventRoutes = defineRoute({
   summary: "Streams the events of a session, from now or after a cursor.",
   scope: "read",
   acceptsTicket: true,
+  opensStream: true,
   query,
   handle: async ({ context, caller, ref, query: { dialect, last_event_id, include_tool_tags }, headers }) => {
     const options = {

@@ -36,7 +36,11 @@ const upload = defineRoute({
         body: bytes,
         userId: caller.user,
       },
-      { bytes: maxUploadBytes, sessionBytes: maxSessionUploadBytes },
+      {
+        bytes: maxUploadBytes,
+        sessionBytes: maxSessionUploadBytes,
+        owner: await context.limiter.ownerLimits(caller),
+      },
     );
     const { id, url, name, mediaType, size } = uploaded;
     return { status: 201, json: { id, url, name, media_type: mediaType, size } };

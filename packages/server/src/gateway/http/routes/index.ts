@@ -14,6 +14,7 @@ import { flaggedPaymentRoutes } from "./flagged-payments.ts";
 import { historyRoutes } from "./history.ts";
 import { interactionRoutes } from "./interactions.ts";
 import { knowledgeRoutes } from "./knowledge.ts";
+import { limitRoutes } from "./limits.ts";
 import { memoryRoutes } from "./memories.ts";
 import { eventRoutes } from "./events.ts";
 import { messageRoutes } from "./messages.ts";
@@ -24,6 +25,7 @@ import { shareRoutes } from "./shares.ts";
 import { signInRoutes } from "./sign-in.ts";
 import { tokenRoutes } from "./tokens.ts";
 import { turnRoutes } from "./turns.ts";
+import { usageRoutes } from "./usage.ts";
 import { webhookRoutes } from "./webhooks.ts";
 
 export const ROUTES: readonly Route[] = [
@@ -47,4 +49,6 @@ export const ROUTES: readonly Route[] = [
   ...knowledgeRoutes,
   ...memoryRoutes,
   ...webhookRoutes,
+  ...limitRoutes,
+  ...usageRoutes,
 ];

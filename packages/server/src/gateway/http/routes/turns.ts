@@ -19,6 +19,7 @@ const stop = defineRoute({
   path: "/sessions/{session}/stop",
   summary: "Stops the running turn. The receipt reports whether there was one.",
   scope: "write",
+  isUrgent: true,
   responseSchema: restReplies.stop,
   handle: ({ context, caller, ref }) => handleStop(context, caller, ref),
 });
@@ -28,6 +29,7 @@ const stopById = defineRoute({
   path: "/sessions/{session}/turns/{turn}/stop",
   summary: "Stops this turn, if it is running.",
   scope: "write",
+  isUrgent: true,
   responseSchema: restReplies.stop,
   handle: ({ context, caller, ref, params }) =>
     handleStop(context, caller, ref, { turn: params["turn"] ?? "" }),
@@ -50,8 +52,10 @@ const retry = defineRoute({
   scope: "write",
   idempotent: true,
   responseSchema: restReplies.retry,
-  async handle({ context, ref, params, newId }) {
-    const { receipt, turn } = await retryTurn(context, ref, params["turn"] ?? "", { id: newId });
+  async handle({ context, caller, ref, params, newId }) {
+    const limits = await context.limiter.ownerLimits(caller);
+    const options = { env: { id: newId }, limits };
+    const { receipt, turn } = await retryTurn(context, ref, params["turn"] ?? "", options);
     return { status: receipt === "busy" ? 200 : 202, json: { receipt, turn_id: turn } };
   },
 });

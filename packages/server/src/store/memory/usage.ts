@@ -1,0 +1,115 @@
+/**
+ * `memoryUsage` implements the usage ledger in memory. `sumUsage` and `eraseUsageOfUser` are for other sub-ports.
+ *
+ * Invariant: a usage key is counted once, for the tenant and the user in one `tables.run`.
+ */
+import type { Env } from "../../util/env.ts";
+import type { Actor } from "../refs.ts";
+import { MAX_USAGE, type UsageAdd, type UsageDay, type UsageLedger } from "../ports/usage.ts";
+import { checkDuration } from "../rules/arguments.ts";
+import { checkDay, checkPage, checkUsage } from "../rules/ledger-arguments.ts";
+import { COST_UNIT } from "../rules/limits.ts";
+import { compareText } from "./session-rows.ts";
+import { type MemoryTables, type Rows, table } from "./tables.ts";
+import { requireTenant } from "./tenants.ts";
+
+/** Null for the tenant's sums. The cost is in millionths. */
+interface UsageRow extends UsageDay {
+  readonly user: string | null;
+}
+
+const DAYS = table<UsageRow>("usage_days", "tenant");
+const MARKS = table<{ readonly tenant: string; readonly key: string; readonly at: number }>(
+  "usage_marks",
+  "tenant",
+);
+
+export function memoryUsage(tables: MemoryTables, env: Env): UsageLedger {
+  return {
+    add: (tenant, usage) =>
+      tables.run((rows) => {
+        const { model, costMicros } = checkUsage(usage);
+        requireTenant(rows, tenant);
+        const { key, user = null, day = dayOf(env.now()) } = usage;
+        if (rows.get(MARKS, tenant, key) !== undefined) return false;
+        rows.put(MARKS, tenant, key, { tenant, key, at: env.now() });
+        const added = { ...usage, cost: costMicros };
+        addTo(rows, tenant, { user: null, day, model }, added);
+        if (user !== null) addTo(rows, tenant, { user, day, model }, added);
+        return true;
+      }),
+
+    list: (tenant, from, to) => tables.run((rows) => listDays(rows, tenant, null, from, to)),
+    listUser: ({ tenant, user }, from, to) => tables.run((rows) => listDays(rows, tenant, user, from, to)),
+
+    pruneMarks: ({ olderThanMs, limit }) =>
+      tables.run((rows) => {
+        const before = env.now() - checkDuration(olderThanMs, "olderThanMs");
+        const old = rows
+          .all(MARKS)
+          .filter(({ at }) => at <= before)
+          .slice(0, checkPage(limit));
+        for (const { tenant, key } of old) rows.remove(MARKS, tenant, key);
+        return old.length;
+      }),
+  };
+}
+
+function dayOf(now: number): string {
+  return new Date(now).toISOString().slice(0, 10);
+}
+
+function rowKey({ user, day, model }: Pick<UsageRow, "user" | "day" | "model">): string {
+  return JSON.stringify([user, day, model]);
+}
+
+function addTo(
+  rows: Rows,
+  tenant: string,
+  of: Pick<UsageRow, "user" | "day" | "model">,
+  usage: UsageAdd & { readonly cost: number },
+): void {
+  const before = rows.get(DAYS, tenant, rowKey(of));
+  rows.put(DAYS, tenant, rowKey(of), {
+    ...of,
+    turns: sum(before?.turns, usage.turns),
+    calls: sum(before?.calls, usage.calls),
+    input_tokens: sum(before?.input_tokens, usage.input_tokens),
+    output_tokens: sum(before?.output_tokens, usage.output_tokens),
+    total_tokens: sum(before?.total_tokens, usage.total_tokens),
+    cost: sum(before?.cost, usage.cost),
+  });
+}
+
+function sum(before: number | undefined, more: number): number {
+  return Math.min((before ?? 0) + more, MAX_USAGE);
+}
+
+function listDays(rows: Rows, tenant: string, user: string | null, from: string, to: string): UsageDay[] {
+  checkDay(from);
+  checkDay(to);
+  return rows
+    .of(DAYS, tenant)
+    .filter((row) => row.user === user && row.day >= from && row.day <= to)
+    .toSorted((a, b) => compareText(a.day, b.day) || compareText(a.model, b.model))
+    .map(({ user: _, ...day }) => ({ ...day, cost: day.cost / COST_UNIT }));
+}
+
+/** Sums the tokens and the cost of today and of this month. @param user null for the whole tenant */
+export function sumUsage(rows: Rows, tenant: string, user: string | null, now: number) {
+  const today = dayOf(now);
+  const days = listDays(rows, tenant, user, `${today.slice(0, 8)}01`, today);
+  const total = (of: readonly UsageDay[], name: "total_tokens" | "cost") =>
+    of.reduce((sofar, day) => sofar + day[name], 0);
+  const ofToday = days.filter(({ day }) => day === today);
+  return {
+    tokensPerDay: total(ofToday, "total_tokens"),
+    tokensPerMonth: total(days, "total_tokens"),
+    costPerDay: total(ofToday, "cost"),
+    costPerMonth: total(days, "cost"),
+  };
+}
+
+export function eraseUsageOfUser(rows: Rows, { tenant, user }: Actor): void {
+  for (const row of rows.of(DAYS, tenant)) if (row.user === user) rows.remove(DAYS, tenant, rowKey(row));
+}

@@ -1,0 +1,108 @@
+/**
+ * `postgresUsage` implements the usage ledger on PostgreSQL.
+ *
+ * Invariant: one statement marks a usage key and adds its counts for the tenant and the user, so a repeat adds nothing.
+ */
+import { sql } from "kysely";
+import { MAX_USAGE, type UsageDay, type UsageLedger } from "../ports/usage.ts";
+import { checkDuration } from "../rules/arguments.ts";
+import { checkDay, checkPage, checkUsage } from "../rules/ledger-arguments.ts";
+import { COST_UNIT } from "../rules/limits.ts";
+import type { Db } from "./database.ts";
+import { ago } from "./session-row.ts";
+
+const COUNTS = ["turns", "calls", "input_tokens", "output_tokens", "total_tokens", "cost_micros"] as const;
+
+const countColumns = sql.raw(COUNTS.join(", "));
+/** Adds the counts of a row that exists. `d` is the name of the table. */
+const addCounts = sql.raw(
+  COUNTS.map((name) => `${name} = least(d.${name} + excluded.${name}, ${MAX_USAGE}::bigint)`).join(", "),
+);
+
+export function postgresUsage(db: Db): UsageLedger {
+  return {
+    async add(tenant, usage) {
+      const { model, costMicros } = checkUsage(usage);
+      const { key, user = null, day = null, turns, calls, input_tokens, output_tokens, total_tokens } = usage;
+      const { rows } = await sql`
+        with mark as (
+          insert into usage_marks (tenant_id, key) values (${tenant}, ${key})
+          on conflict do nothing returning tenant_id
+        ), used as (
+          select tenant_id,
+            coalesce(${day}::text, to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD')) as day,
+            ${model}::text as model, ${turns}::bigint as turns, ${calls}::bigint as calls,
+            ${input_tokens}::bigint as input_tokens, ${output_tokens}::bigint as output_tokens,
+            ${total_tokens}::bigint as total_tokens, ${costMicros}::bigint as cost_micros
+          from mark
+        ), of_user as (
+          insert into usage_user_days as d (tenant_id, user_id, day, model, ${countColumns})
+          select tenant_id, ${user}::text, day, model, ${countColumns} from used where ${user}::text is not null
+          on conflict (tenant_id, user_id, day, model) do update set ${addCounts}
+        )
+        insert into usage_days as d (tenant_id, day, model, ${countColumns})
+        select tenant_id, day, model, ${countColumns} from used
+        on conflict (tenant_id, day, model) do update set ${addCounts}
+        returning day`.execute(db);
+      return rows.length > 0;
+    },
+
+    async list(tenant, from, to) {
+      checkDay(from);
+      checkDay(to);
+      const rows = await db
+        .selectFrom("usage_days")
+        .select(["day", "model", ...COUNTS])
+        .where("tenant_id", "=", tenant)
+        .where("day", ">=", from)
+        .where("day", "<=", to)
+        .orderBy("day")
+        .orderBy("model")
+        .execute();
+      return rows.map(usageDayOf);
+    },
+
+    async listUser({ tenant, user }, from, to) {
+      checkDay(from);
+      checkDay(to);
+      const rows = await db
+        .selectFrom("usage_user_days")
+        .select(["day", "model", ...COUNTS])
+        .where("tenant_id", "=", tenant)
+        .where("user_id", "=", user)
+        .where("day", ">=", from)
+        .where("day", "<=", to)
+        .orderBy("day")
+        .orderBy("model")
+        .execute();
+      return rows.map(usageDayOf);
+    },
+
+    async pruneMarks({ olderThanMs, limit }) {
+      const { numDeletedRows } = await db
+        .deleteFrom("usage_marks")
+        .where((eb) =>
+          eb(
+            eb.refTuple("tenant_id", "key"),
+            "in",
+            eb
+              .selectFrom("usage_marks")
+              .select(["tenant_id", "key"])
+              .where("marked_at", "<=", ago(checkDuration(olderThanMs, "olderThanMs")))
+              .orderBy("marked_at")
+              .limit(checkPage(limit))
+              .$asTuple("tenant_id", "key"),
+          ),
+        )
+        .executeTakeFirst();
+      return Number(numDeletedRows);
+    },
+  };
+}
+
+function usageDayOf({
+  cost_micros,
+  ...row
+}: Omit<UsageDay, "cost"> & { readonly cost_micros: number }): UsageDay {
+  return { ...row, cost: cost_micros / COST_UNIT };
+}
