@@ -29,7 +29,6 @@ export async function setLimits(
 ): Promise<void> {
   await store.transaction(async (tx) => {
     await tx.limits.replace(tenant, target, source, values);
-    const actor = by === null ? null : await tx.userNumbers.numberOf(tenant, by);
     const user = target.scope === "user" ? target.user : null;
     const subject = {
       scope: target.scope,
@@ -38,7 +37,7 @@ export async function setLimits(
     const detail = Object.fromEntries(
       Object.entries(values).map(([name, value]) => [toWireName(name as LimitName), value ?? null]),
     );
-    await tx.audit.add(tenant, { actor, action: "limits.set", subject, detail });
+    await tx.audit.add(tenant, { actor: by, action: "limits.set", subject, detail });
   });
   signals?.send(LIMITS_CHANNEL, tenant);
 }

@@ -13,6 +13,8 @@ import { checkAuditEntry, nextAuditRow, EMPTY_AUDIT_HEAD } from "../rules/audit.
 import { checkPage } from "../rules/ledger-arguments.ts";
 import { numberOfUser } from "./sessions.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
+import { requireTenant } from "./tenants.ts";
+import { MARKS } from "./usage.ts";
 
 const LOG = table<AuditRow>("audit_log", "none");
 const HEADS = table<AuditHead>("audit_heads", "none");

@@ -39,9 +39,9 @@ interface UploadRow extends SessionRef {
 const UPLOADS = sessionTable<UploadRow>("uploads");
 const CHUNKS = sessionTable<Uint8Array>("upload_chunks");
 
-export function countUploadedBytes(rows: Rows, sessions: readonly string[]): number {
+export function countUploadedBytes(rows: Rows, sessions: readonly SessionRef[]): number {
   return sessions
-    .flatMap((session) => rows.of(UPLOADS, session))
+    .flatMap((ref) => rows.of(UPLOADS, ref))
     .reduce((sum, { upload }) => sum + upload.size, 0);
 }
 

@@ -7,7 +7,7 @@
 import type { Env } from "../../util/env.ts";
 import type { CallerLimits, StoredLimit } from "../ports/limits.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
-import type { Actor } from "../refs.ts";
+import type { Actor, SessionRef } from "../refs.ts";
 import {
   checkLimitTarget,
   checkLimitValues,
@@ -67,11 +67,11 @@ export function memoryLimits(tables: MemoryTables, env: Env): CallerLimits {
   };
 }
 
-function sessionsOf(rows: Rows, tenant: string, user: string | null): string[] {
+function sessionsOf(rows: Rows, tenant: string, user: string | null): SessionRef[] {
   return rows
-    .all(SESSIONS)
-    .filter((row) => row.tenant === tenant && (user === null || row.user === user))
-    .map(({ id }) => id);
+    .of(SESSIONS, tenant)
+    .filter((row) => user === null || row.user === user)
+    .map(({ id }) => ({ tenant, session: id }));
 }
 
 function targetKey(target: LimitTarget): string {

@@ -376,12 +376,12 @@ function messageOf({ id, body, by, at }: WaitingRow): UserMessage {
 }
 
 /** Counts the queued messages of these sessions, and the sessions with a turn that runs or is about to start. */
-export function countTurns(rows: Rows, sessions: readonly string[]) {
-  const queued = sessions.map((id) => rows.of(WAITING, id).filter(({ body }) => body !== null).length);
+export function countTurns(rows: Rows, sessions: readonly SessionRef[]) {
+  const queued = sessions.map((ref) => rows.of(WAITING, ref).filter(({ body }) => body !== null).length);
   return {
     queuedMessages: queued.reduce((sum, count) => sum + count, 0),
     runningTurns: sessions.filter(
-      (id, n) => (queued[n] ?? 0) > 0 || rows.get(RUNNING, id, ONLY) !== undefined,
+      (ref, n) => (queued[n] ?? 0) > 0 || rows.get(RUNNING, ref, ONLY) !== undefined,
     ).length,
   };
 }

@@ -19,7 +19,7 @@ interface UsageRow extends UsageDay {
 }
 
 const DAYS = table<UsageRow>("usage_days", "tenant");
-const MARKS = table<{ readonly tenant: string; readonly key: string; readonly at: number }>(
+export const MARKS = table<{ readonly tenant: string; readonly key: string; readonly at: number }>(
   "usage_marks",
   "tenant",
 );

@@ -19,6 +19,7 @@ export const AUDIT_ACTIONS = {
   "approval.passed": "required",
   "approval.revoked": "optional",
   "approval.mismatch": "optional",
+  "approval.lapsed": "optional",
   "question.answered": "required",
   "question.dismissed": "optional",
   "question.timed_out": "optional",

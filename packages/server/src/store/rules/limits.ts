@@ -6,7 +6,7 @@
  * docs/limit-a-user.md derive from it, and a test compares the docs. Null means that there is no limit.
  */
 import { StoreError } from "../errors.ts";
-import { isId } from "./arguments.ts";
+import { isId } from "../../util/names.ts";
 
 /** Who or what a limit counts: a network address, an API key, a user, a tenant, or one gateway process. */
 export const LIMIT_SCOPES = ["address", "key", "user", "tenant", "gateway"] as const;

@@ -6,7 +6,7 @@
  */
 import { z } from "zod";
 import { setLimits } from "../../../session/limits.ts";
-import { isId } from "../../../store/rules/arguments.ts";
+import { isId } from "../../../util/names.ts";
 import {
   fromWireName,
   limitNames,

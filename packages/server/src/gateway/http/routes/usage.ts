@@ -4,7 +4,7 @@
  * which tokens of users can't have.
  */
 import { z } from "zod";
-import { isId } from "../../../store/rules/arguments.ts";
+import { isId } from "../../../util/names.ts";
 import type { UsageDay } from "../../../store/ports/usage.ts";
 import { requireScope } from "../../auth/access.ts";
 import { RequestError } from "../../errors.ts";
