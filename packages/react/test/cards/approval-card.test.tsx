@@ -1,4 +1,4 @@
-/** Tests what an approval card says about a tool: its own name, its server, and the server's text marked as such. */
+/** Tests what an approval card shows about a tool: its own name, its server, and the server's text marked as such. */
 import { createStaticSession } from "@turnstream/client/static";
 import { type ApprovalAction, foldAll, type SessionEvent } from "@turnstream/protocol";
 import { renderToStaticMarkup } from "react-dom/server";
@@ -57,7 +57,7 @@ describe("U05 the approval card", () => {
     },
   );
 
-  test("names the tool of the developer too, whatever its label says", () => {
+  test("names the tool of the developer too, whatever its label is", () => {
     const html = render({ name: "sell_everything", label: "Look up a price" });
     expect(textOf(html, "tool")).toBe("Tool: sell_everything");
     expect(textOf(html, "server")).toBeUndefined();

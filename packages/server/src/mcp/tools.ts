@@ -2,7 +2,7 @@
  * `toolsFrom` converts the tools of a server to tools of an agent. It selects the offered tools, cleans their
  * descriptions and runs their calls.
  * Invariant: the server is untrusted. Its texts are cleaned and bounded. A label names the server as the developer does
- * and the tool by its own name; the server's title is kept apart. Its annotations count only with `trustAnnotations`.
+ * and the tool by its own name; the server's title is a separate field. Its annotations count only with `trustAnnotations`.
  * Users never see its error text; the model gets it without secrets. Names in the options that match no tool are
  * reported, because a misspelled one would leave a tool without its approval.
  */

@@ -15,7 +15,7 @@ interface Utterance {
   readonly isModel: boolean;
 }
 
-/** Returns what was said before the current step, oldest first, with what the calling agents read. */
+/** Returns the texts before the current step, oldest first, including those of the calling agents. */
 export function listConversation({ inherited = [], messages = [], depth }: RunContext): Utterance[] {
   const own = messages.flatMap((message, n) => {
     // The task of a sub-agent is a message, but a model wrote it.
@@ -42,7 +42,7 @@ export function isSeenUrl(url: string, conversation: readonly Utterance[]): bool
   return first !== undefined && !first.isModel;
 }
 
-/** Returns the ways in which people write a URL: with or without its scheme, and with or without a last slash. */
+/** Returns the usual spellings of a URL: with or without its scheme, and with or without a last slash. */
 function spellingsOf(url: string): string[] {
   const parsed = URL.parse(url);
   if (parsed === null) return [];

@@ -14,7 +14,7 @@ import { TurnHarness } from "../turn-harness.ts";
 import { type LocalServer, localServer } from "./local-server.ts";
 import { caller } from "./tool-caller.ts";
 
-const said = (text: string, isModel = false) => ({ text, isModel });
+const utter = (text: string, isModel = false) => ({ text, isModel });
 
 describe("isSeenUrl", () => {
   test.each([
@@ -30,7 +30,7 @@ describe("isSeenUrl", () => {
     ["https://a.example/?q=1&r=2", "URL: https://a.example/?q=1&r=2\n"],
     ["https://a.example/Hà", "请看https://a.example/Hà。"],
   ])("accepts %s for the text %j", (url, text) => {
-    expect(isSeenUrl(url, [said("hello"), said(text)])).toBe(true);
+    expect(isSeenUrl(url, [utter("hello"), utter(text)])).toBe(true);
   });
 
   test.each([
@@ -47,18 +47,18 @@ describe("isSeenUrl", () => {
     ["not a url", "not a url"],
     ["https://a.example/", ""],
   ])("refuses %s for the text %j", (url, text) => {
-    expect(isSeenUrl(url, [said(text)])).toBe(false);
+    expect(isSeenUrl(url, [utter(text)])).toBe(false);
   });
 
   test("refuses a URL that the model wrote first, even if a tool repeats it", () => {
     const url = "https://a.example/?data=secret";
-    expect(isSeenUrl(url, [said(`echo ${url}`, true), said(url)])).toBe(false);
-    expect(isSeenUrl(url, [said(url), said(`I read ${url}`, true)])).toBe(true);
+    expect(isSeenUrl(url, [utter(`echo ${url}`, true), utter(url)])).toBe(false);
+    expect(isSeenUrl(url, [utter(url), utter(`I read ${url}`, true)])).toBe(true);
   });
 
   test("takes time in proportion to the text", () => {
     const start = process.threadCpuUsage();
-    isSeenUrl("https://a.a/", [said("a.a/a".repeat(200_000))]);
+    isSeenUrl("https://a.a/", [utter("a.a/a".repeat(200_000))]);
     expect(process.threadCpuUsage(start).user / 1_000).toBeLessThan(2_000);
   });
 });
