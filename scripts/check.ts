@@ -28,6 +28,7 @@ const steps: Step[] = [
   { name: "lint", command: "oxlint", budgetSeconds: 150 },
   { name: "direction", command: "node scripts/check-direction.ts", budgetSeconds: 150 },
   { name: "unused code", command: "knip --no-progress", budgetSeconds: 60 },
+  { name: "supply chain", command: "node scripts/check-supply-chain.ts", budgetSeconds: 30 },
   ...published.flatMap((folder): Step[] => [
     { name: `package ${folder}`, command: "publint --strict", folder, budgetSeconds: 40 },
     {
