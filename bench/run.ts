@@ -4,6 +4,7 @@
  */
 import { benchApprovals } from "./approvals.ts";
 import { benchDialects } from "./dialects.ts";
+import { benchFairness } from "./fairness.ts";
 import { benchFirstHour } from "./first-hour/first-hour.ts";
 import { benchFoldPeers } from "./fold-peers.ts";
 import { benchFold } from "./fold.ts";
@@ -20,6 +21,7 @@ const BENCHES: Readonly<Record<string, () => Measurement[] | Promise<Measurement
   gateway: benchGateway,
   turns: benchTurns,
   approvals: benchApprovals,
+  fairness: benchFairness,
   react: benchReact,
   "first-hour": benchFirstHour,
 };
