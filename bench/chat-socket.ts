@@ -35,7 +35,7 @@ type Frame = Readonly<Record<string, string>>;
 const TOKEN_MS = 3_600_000;
 const TOKEN_SCOPES = ["read", "write"] as const;
 
-export async function signIn({ tenant, user, secret }: ChatUser): Promise<Record<string, string>> {
+async function signIn({ tenant, user, secret }: ChatUser): Promise<Record<string, string>> {
   const now = Date.now();
   const claims = { tenant, user, key: null, scopes: TOKEN_SCOPES, expiresAt: now + TOKEN_MS };
   return { authorization: `Bearer ${await signToken(claims, secret, now)}` };

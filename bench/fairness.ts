@@ -12,7 +12,7 @@ import { figure, type Measurement, percentile } from "./measure.ts";
 import type { FairServerMessage, FairServerRequest, FairServerSettings } from "./processes/fair-server.ts";
 import type { FloodCounts, FloodMessage, FloodRequest, FloodSize } from "./processes/flood.ts";
 
-export interface FairnessSize {
+interface FairnessSize {
   readonly samples: number;
   readonly warmUp: number;
   /** Pause of the measured tenant between two messages. */
@@ -50,7 +50,7 @@ export async function benchFairness(): Promise<Measurement[]> {
   return runFairnessBench(FULL);
 }
 
-export async function runFairnessBench(size: FairnessSize): Promise<Measurement[]> {
+async function runFairnessBench(size: FairnessSize): Promise<Measurement[]> {
   // With a sync at every append the bench would measure the disk.
   const backend = await startBackend({
     keyPrefix: KEY_PREFIX,
