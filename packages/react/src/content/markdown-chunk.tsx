@@ -1,7 +1,8 @@
 /**
  * `MarkdownBody` renders Markdown piece by piece. Complete pieces render once, and only the growing piece re-renders.
  * Loaded as a chunk with the parsers.
- * Invariant: HTML in an answer never becomes elements, and no input makes it throw.
+ * Invariant: HTML in an answer never becomes elements, and no input makes it throw. The time of a render grows
+ * linearly with the text, so no pattern here may match white space across lines.
  */
 import { memo, type ReactNode, useMemo, useRef } from "react";
 import Markdown, { type Options } from "react-markdown";
@@ -43,7 +44,7 @@ const NEEDS_GFM = /[|~@]|www\.|https?:|\[[\sx]\]/i;
 const REHYPE: NonNullable<Options["rehypePlugins"]> = [rehypeHtmlAsText, rehypeSanitize, rehypeCitations];
 /** Larger than any readable text. The parsers take quadratic time for some longer or deeper inputs. */
 const MAX_PIECE_CHARS = 20_000;
-const TOO_DEEP = /^(?:\s*(?:[>*+-]|\d+[.)])){20}/m;
+const TOO_DEEP = /^(?:[ \t]*(?:[>*+-]|\d{1,9}[.)])){20}/m;
 
 const TIGHT: typeof ELEMENTS = { ...ELEMENTS, p: ({ children }) => <>{children}</> };
 

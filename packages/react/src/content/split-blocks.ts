@@ -212,15 +212,34 @@ function keepIfSame(before: Definitions, next: Definitions): Definitions {
   return isSame ? before : next;
 }
 
+/** A longer definition is ignored: each piece that uses it is parsed together with it. */
+const MAX_DEFINITION_CHARS = 500;
+
 /** Returns the definitions that a piece uses, as text to append to it. */
 export function definitionsFor(raw: string, definitions: Definitions): string {
-  if (definitions.size === 0 || !raw.includes("[")) return "";
-  const tags = new Set(
-    [...raw.matchAll(/\[((?:[^\]\\]|\\.)+)\]/g)].map((match) =>
-      (match[1] ?? "").toLowerCase().replaceAll(/\s+/g, " "),
-    ),
-  );
-  return [...definitions].flatMap(([tag, text]) => (tags.has(tag) ? [`\n\n${text}`] : [])).join("");
+  if (definitions.size === 0) return "";
+  let used = "";
+  for (const tag of findTags(raw)) {
+    const text = definitions.get(tag) ?? "";
+    if (text !== "" && text.length <= MAX_DEFINITION_CHARS) used += `\n\n${text}`;
+  }
+  return used;
+}
+
+/** Returns the texts between brackets. Reads every character once; a pattern would read them again from each bracket. */
+function findTags(raw: string): ReadonlySet<string> {
+  const tags = new Set<string>();
+  let start = 0;
+  for (let at = raw.indexOf("["); at >= 0 && at < raw.length; at++) {
+    const char = raw[at];
+    if (char === "\\") at++;
+    else if (char === "[") start = at + 1;
+    else if (char === "]" && start > 0) {
+      tags.add(raw.slice(start, at).toLowerCase().replaceAll(/\s+/g, " "));
+      start = 0;
+    }
+  }
+  return tags;
 }
 
 /** A long list split into its items, so that a growing list renders item by item. */
