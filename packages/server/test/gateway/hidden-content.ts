@@ -4,7 +4,7 @@
  */
 import type { Json, SessionEvent } from "@turnstream/protocol";
 
-export const CANARY = "canary41f7";
+const CANARY = "canary41f7";
 
 /**
  * @param share every how many calls and turns become hidden or use the chat mode, in addition to those that already are
