@@ -44,4 +44,3 @@ export {
   TURNS_CHANNEL,
 } from "./session/signal-channels.ts";
 export { type BlobGrant, readBlobToken, signBlob } from "./store/rules/blob-token.ts";
-export { readShareToken, signShare } from "./store/rules/share-token.ts";

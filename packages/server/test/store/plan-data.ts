@@ -64,8 +64,8 @@ function statements(from: number, to: number): string[] {
      select 's' || n, 'i' || n, 't1', 'approval', 'a' || n, 't', 'main', 'b1', 1, '{}',
        case when n % 100 = 0 then 'pending' else 'approved' end from ${tenth} where n % 10 = 0`,
     // Every twentieth share expired, and as many were revoked.
-    `insert into shares (id, tenant_id, session_id, up_to_epoch, up_to_seq, owner, expires_at, revoked_at)
-     select 'share' || n, 't1', 's' || n, 1, n, case when n % 10 = 1 then 'u1' else 'u' || (n % 1000 + 2) end,
+    `insert into shares (id, key, tenant_id, session_id, up_to_epoch, up_to_seq, owner, expires_at, revoked_at)
+     select 'share' || n, 'key', 't1', 's' || n, 1, n, case when n % 10 = 1 then 'u1' else 'u' || (n % 1000 + 2) end,
        case when n % 20 = 2 then now() - n * interval '1 minute' end,
        case when n % 20 = 4 then now() - n * interval '1 minute' end from ${tenth}`,
     `insert into erasures (tenant_id, session_id, requested_at)

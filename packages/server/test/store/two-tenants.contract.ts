@@ -307,8 +307,8 @@ const reads = Object.entries(steps).filter(([name]) =>
   ),
 );
 
-/** A number that counts over all tenants, and a hash of content. */
-const UNCOMPARED = new Set(["n", "hash"]);
+/** A number that counts over all tenants, a hash of content, and the key of a share. */
+const UNCOMPARED = new Set(["n", "hash", "key"]);
 
 function transcript(value: unknown, { tenant, mark }: Side): string {
   const json = JSON.stringify(value, (key, field: unknown) => {

@@ -1,5 +1,6 @@
 /**
- * `readSharedSession` returns what a share link shows: the session at the moment of sharing, page by page. Reads only.
+ * `readSharedSession` returns what a share link shows: the session at the moment of sharing, page by page. `findShare`
+ * verifies a link. Reads only.
  *
  * Invariant: it shows no later events, no authors, no submitted form values and no hidden content. Nothing in it waits
  * or runs, because a share gives no access to write, decide or pay. Pages don't overlap and have no gap.
@@ -9,7 +10,7 @@ import { turnSnapshot } from "@turnstream/protocol/writer";
 import { closeSession } from "../../store/fork/close-session.ts";
 import { omitHiddenTurn } from "../../store/rules/omit-hidden.ts";
 import { redactForShare } from "../../store/rules/redact-for-share.ts";
-import { readShareToken } from "../../store/rules/share-token.ts";
+import { isShareToken, readShareId } from "../../store/rules/share-token.ts";
 import type { Share } from "../../store/ports/access.ts";
 import type { Store } from "../../store/store.ts";
 import { type FoldArchivedOptions, foldArchivedEvents } from "./archived-state.ts";
@@ -32,18 +33,20 @@ export interface SharedOptions extends Pick<FoldArchivedOptions, "run"> {
 
 const DEFAULT_TURNS = 20;
 
-/**
- * @param secrets accepted signing secrets, newest first
- * @returns null if the link is invalid, expired or revoked, or its session was erased
- */
+/** Returns the share of a link, or null if the link is invalid, expired or revoked, or its session was erased. */
+export async function findShare({ shares }: Pick<Store, "shares">, token: string): Promise<Share | null> {
+  const id = readShareId(token);
+  const share = id === null ? null : await shares.find(id);
+  return share !== null && isShareToken(token, share) ? share : null;
+}
+
+/** @returns null if the link is invalid, expired or revoked, or its session was erased */
 export async function readSharedSession(
   store: Store,
   token: string,
-  secrets: readonly string[],
   options: SharedOptions = {},
 ): Promise<SharedHistory | null> {
-  const id = readShareToken(token, secrets);
-  const share = id === null ? null : await store.shares.find(id);
+  const share = await findShare(store, token);
   if (share === null) return null;
   const { turns: limit = DEFAULT_TURNS, before = Infinity, run } = options;
   const folded = await foldArchivedEvents(store, share, {

@@ -21,7 +21,7 @@ import { MAX_BATCH, type Session } from "../ports/sessions.ts";
 import type { Store } from "../store.ts";
 
 /**
- * @param share its id, from a link whose signature was verified
+ * @param share its id, from a link that was verified
  * @throws StoreError with NOT_FOUND if the share is revoked, erased or of another tenant, with EXISTS if the id is
  *   taken.
  */

@@ -35,6 +35,7 @@ import { checkDuration, checkId, checkLimit, checkTime } from "../rules/argument
 import { checkAnswer, checkRequest, resolveIdempotentRequest } from "../rules/idempotency.ts";
 import { checkKey } from "../rules/ledger-arguments.ts";
 import { formatPageToken, parsePageToken } from "../rules/page-token.ts";
+import { formatShareKey, SHARE_KEY_BYTES } from "../rules/share-token.ts";
 import { putRequest, removeRequests, requestKey, type RequestRow, REQUESTS } from "./request-rows.ts";
 import { compareText, requireSession, sessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, sessionTable, table } from "./tables.ts";
@@ -194,7 +195,8 @@ export function memoryShares(tables: MemoryTables, env: Env): Shares {
         if (session?.user !== actor.user) throw new StoreError("NOT_FOUND", `session ${of}`);
         if (rows.all(SHARES).some((share) => share.id === id)) throw new StoreError("EXISTS", `share ${id}`);
         const { tenant, user, archived: upTo } = session;
-        const row = { id, tenant, session: of, upTo, createdAt, expiresAt, user, revokedAt: null };
+        const key = formatShareKey(env.randomBytes(SHARE_KEY_BYTES));
+        const row = { id, tenant, session: of, upTo, createdAt, expiresAt, key, user, revokedAt: null };
         rows.put(SHARES, row, id, row);
         return shareOf(row);
       }),

@@ -127,6 +127,8 @@ export interface Share extends SessionRef {
   readonly createdAt: number;
   /** When the share closes, by the store's clock, or null for never. */
   readonly expiresAt: number | null;
+  /** Signs the token of its link, and must not leave the server. Random. */
+  readonly key: string;
 }
 
 export interface NewShare {
@@ -163,7 +165,7 @@ export interface Shares {
   create(actor: Actor, session: string, share?: NewShare): Promise<Share>;
   /** Returns false if the actor has no such share, or it is already revoked. */
   revoke(actor: Actor, id: string): Promise<boolean>;
-  /** Returns null if the share isn't open. The link itself is the permission to read. */
+  /** Returns null if the share isn't open. The caller verifies the token with the share's `key`. */
   find(id: string): Promise<Share | null>;
   /** Returns the newest 1,000 open shares of a session, oldest first. */
   list(actor: Actor, session: string): Promise<Share[]>;

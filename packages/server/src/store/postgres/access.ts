@@ -38,6 +38,7 @@ import { checkDuration, checkId, checkLimit, checkTime } from "../rules/argument
 import { checkAnswer, checkRequest, resolveIdempotentRequest } from "../rules/idempotency.ts";
 import { checkKey } from "../rules/ledger-arguments.ts";
 import { formatPageToken, parsePageToken } from "../rules/page-token.ts";
+import { formatShareKey, SHARE_KEY_BYTES } from "../rules/share-token.ts";
 import type { Db } from "./database.ts";
 import type { CoreTables } from "./schema.ts";
 import type { LedgerTables } from "./schema-ledger.ts";
@@ -253,17 +254,27 @@ export function postgresShares(db: Db, env: Env): Shares {
     create: (actor, session, { id = env.id(), expiresInMs } = {}) =>
       inTransaction(db, async (tx) => {
         checkId(id, "share id");
+        const key = formatShareKey(env.randomBytes(SHARE_KEY_BYTES));
         const expires =
           expiresInMs === undefined
             ? sql<Date | null>`null::timestamptz`
             : sql<Date | null>`${clockPlus(checkDuration(expiresInMs, "expiresInMs"))}`;
         const row = await tx
           .insertInto("shares")
-          .columns(["id", "tenant_id", "session_id", "up_to_epoch", "up_to_seq", "owner", "expires_at"])
+          .columns([
+            "id",
+            "key",
+            "tenant_id",
+            "session_id",
+            "up_to_epoch",
+            "up_to_seq",
+            "owner",
+            "expires_at",
+          ])
           .expression((eb) =>
             eb
               .selectFrom("sessions")
-              .select((of) => [of.val(id).as("id"), "tenant_id", "sessions.id as of"])
+              .select((of) => [of.val(id).as("id"), of.val(key).as("key"), "tenant_id", "sessions.id as of"])
               .select(["archived_epoch", "archived_seq", "user_id", expires.as("expires_at")])
               .where("sessions.id", "=", session)
               .where("tenant_id", "=", actor.tenant)
@@ -344,7 +355,7 @@ function openShares(db: Db) {
         .onRef("sessions.tenant_id", "=", "shares.tenant_id")
         .onRef("sessions.id", "=", "shares.session_id"),
     )
-    .select(["shares.id", "shares.tenant_id", "session_id", "up_to_epoch", "up_to_seq"])
+    .select(["shares.id", "shares.key", "shares.tenant_id", "session_id", "up_to_epoch", "up_to_seq"])
     .select(["shares.created_at", "expires_at"])
     .where("revoked_at", "is", null)
     .where((eb) => eb.or([eb("expires_at", "is", null), eb("expires_at", ">", ago(0))]));
@@ -352,7 +363,7 @@ function openShares(db: Db) {
 
 type Row = Pick<
   Selectable<CoreTables["shares"]>,
-  "id" | "tenant_id" | "session_id" | "up_to_epoch" | "up_to_seq" | "created_at" | "expires_at"
+  "id" | "key" | "tenant_id" | "session_id" | "up_to_epoch" | "up_to_seq" | "created_at" | "expires_at"
 >;
 
 function shareOf(row: Row): Share {
@@ -363,6 +374,7 @@ function shareOf(row: Row): Share {
     upTo: formatCursor({ epoch: row.up_to_epoch, seq: row.up_to_seq }),
     createdAt: row.created_at,
     expiresAt: row.expires_at,
+    key: row.key,
   };
 }
 

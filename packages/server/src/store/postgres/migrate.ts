@@ -31,6 +31,7 @@ import { operator } from "./migrations/0017-operator.ts";
 import { auditKeys } from "./migrations/0018-audit-keys.ts";
 import { allowanceDigest } from "./migrations/0020-allowance-digest.ts";
 import { tenantSessionIds } from "./migrations/0021-tenant-session-ids.ts";
+import { shareTokens } from "./migrations/0022-share-tokens.ts";
 import { limits } from "./migrations/0024-limits.ts";
 
 const migrations: Readonly<Record<string, Migration>> = {
@@ -54,6 +55,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0018-audit-keys": auditKeys,
   "0020-allowance-digest": allowanceDigest,
   "0021-tenant-session-ids": tenantSessionIds,
+  "0022-share-tokens": shareTokens,
   "0024-limits": limits,
 };
 

@@ -126,6 +126,8 @@ export interface CoreTables {
     expires_at: NullableTime;
     /** The owner of the session. */
     owner: string;
+    /** The key of its link. The owner can list the link again, so a hash is not enough. */
+    key: string;
   };
   /** The last session number of each tenant. */
   session_counters: { tenant_id: string; last: number };

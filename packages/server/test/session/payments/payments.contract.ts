@@ -35,7 +35,7 @@ import { decodeSessionRef, TURNS_CHANNEL } from "../../../src/session/signal-cha
 import type { Signals } from "../../../src/signals/signals.ts";
 import { forkShare } from "../../../src/store/fork/fork-share.ts";
 import type { NewPayment, Payment } from "../../../src/store/ports/payments.ts";
-import { signShare } from "../../../src/store/rules/share-token.ts";
+import { formatShareToken } from "../../../src/store/rules/share-token.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { systemEnv } from "../../../src/util/env.ts";
 import { connect } from "../../signals/signals.contract.ts";
@@ -439,7 +439,7 @@ export function paymentsContract(name: string, makeBackend: () => Promise<Paymen
       const asked = await ask();
       const { actor, ref } = asked.harness;
       const share = await parts.store.shares.create(actor, ref.session);
-      const seen = await readSharedSession(parts.store, signShare(share.id, "secret"), ["secret"]);
+      const seen = await readSharedSession(parts.store, formatShareToken(share));
       const reader = { tenant: actor.tenant, user: "reader" };
       const fork = await forkShare(parts.store, reader, share.id, { id: `fork-${randomUUID()}` });
       const forked = { tenant: actor.tenant, session: fork.id };

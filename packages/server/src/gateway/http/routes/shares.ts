@@ -11,13 +11,13 @@ import { turnSnapshot } from "@turnstream/protocol/writer";
 import { z } from "zod";
 import { archiveSession } from "../../../session/archive/archive.ts";
 import { createBlobUrls } from "../../../session/blobs/blob-url.ts";
-import { readSharedSession, type SharedHistory } from "../../../session/history/shared-history.ts";
+import { findShare, readSharedSession, type SharedHistory } from "../../../session/history/shared-history.ts";
 import { isStoreError } from "../../../store/errors.ts";
 import { forkShare } from "../../../store/fork/fork-share.ts";
 import { MAX_PAGE, type Session } from "../../../store/ports/sessions.ts";
 import type { NewShare, OwnShare, Share } from "../../../store/ports/access.ts";
 import { ID_RULE, isId } from "../../../util/names.ts";
-import { readShareToken, signShare } from "../../../store/rules/share-token.ts";
+import { formatShareToken } from "../../../store/rules/share-token.ts";
 import type { Store } from "../../../store/store.ts";
 import { SingleFlight } from "../../../util/single-flight.ts";
 import type { Caller } from "../../caller.ts";
@@ -35,10 +35,11 @@ const DEFAULT_SHARES = 20;
 /** The dialects with history. A `tasks` or `responses` client has no way to show past turns. */
 const HISTORY_DIALECTS = ["native", "blocks"] as const;
 
-function toShareJson({ id, session, upTo, createdAt, expiresAt }: Share, secret: string) {
+function toShareJson(share: Share) {
+  const { id, session, upTo, createdAt, expiresAt } = share;
   return {
     share_id: id,
-    token: signShare(id, secret),
+    token: formatShareToken(share),
     session_id: session,
     event_id: upTo,
     created_at: createdAt,
@@ -50,10 +51,14 @@ function shareNotFound(): RequestError {
   return new RequestError("NOT_FOUND", "The share does not exist, has expired, or was revoked.");
 }
 
-/** @throws RequestError if this gateway has not signed the link */
-function readLink({ secrets, reportSecurityEvent }: GatewayContext, { from }: Caller, token: string): string {
-  const id = readShareToken(token, secrets);
-  if (id !== null) return id;
+/** @throws RequestError if the link is forged, expired or revoked */
+async function requireShare(
+  { store, reportSecurityEvent }: GatewayContext,
+  { from }: Caller,
+  token: string,
+): Promise<Share> {
+  const share = await findShare(store, token);
+  if (share !== null) return share;
   reportSecurityEvent({ type: "signature_invalid", reason: "share_link" }, from);
   throw shareNotFound();
 }
@@ -71,7 +76,7 @@ const create = defineRoute({
     await archiveSession(context, ref);
     const options = { id: newId(), ...(seconds === undefined ? {} : { expiresInMs: seconds * 1_000 }) };
     const share = await createShareOnce(context, caller, ref.session, options);
-    return { status: 201, json: toShareJson(share, context.secrets[0]) };
+    return { status: 201, json: toShareJson(share) };
   },
 });
 
@@ -99,7 +104,7 @@ const list = defineRoute({
   responseSchema: restReplies.session_shares,
   async handle({ context, caller, ref }) {
     const shares = await context.store.shares.list(caller, ref.session);
-    return { status: 200, json: { shares: shares.map((share) => toShareJson(share, context.secrets[0])) } };
+    return { status: 200, json: { shares: shares.map(toShareJson) } };
   },
 });
 
@@ -116,7 +121,7 @@ const listOwn = defineRoute({
   responseSchema: restReplies.shares,
   async handle({ context, caller, query }) {
     const { shares, next } = await context.store.shares.listOwn(caller, query);
-    const toJson = (share: OwnShare) => ({ ...toShareJson(share, context.secrets[0]), title: share.title });
+    const toJson = (share: OwnShare) => ({ ...toShareJson(share), title: share.title });
     return { status: 200, json: { shares: shares.map(toJson), next_before: next } };
   },
 });
@@ -155,10 +160,8 @@ const read = defineRoute({
   responseSchema: z.union([restReplies.shared, restReplies.history]),
   async handle({ context, caller, params, query }) {
     const token = params["token"] ?? "";
-    const id = readLink(context, caller, token);
     // Check this for every request, before results are shared: a share that was just revoked must not be shown.
-    const share = await context.store.shares.find(id);
-    if (share === null) throw shareNotFound();
+    const share = await requireShare(context, caller, token);
     const subject = { session: share.session, share: share.id };
     await context.audit.noteHourly(share.tenant, { actor: null, action: "share.read", subject });
     const key = JSON.stringify([token, query.dialect, query.before, query.limit]);
@@ -183,7 +186,7 @@ async function readSharedJson(
   { dialect, before, limit }: SharedQuery,
 ): Promise<string | null> {
   const page = { turns: limit, ...(before === undefined ? {} : { before }) };
-  const shared = await readSharedSession(store, token, secrets, { ...page, run: slices.run });
+  const shared = await readSharedSession(store, token, { ...page, run: slices.run });
   if (shared === null) return null;
   const { share, state } = shared;
   const resolveBlobUrl = createBlobUrls(share, { base: blobBase, secret: secrets[0], now: env.now() });
@@ -223,8 +226,8 @@ const fork = defineRoute({
   idempotent: true,
   body: z.strictObject({}),
   async handle({ context, caller, params, newId }) {
-    const share = readLink(context, caller, params["token"] ?? "");
-    const session = await forkOnce(context, caller, share, newId());
+    const share = await requireShare(context, caller, params["token"] ?? "");
+    const session = await forkOnce(context, caller, share.id, newId());
     return { status: 201, json: toSessionJson(session), session: session.id };
   },
 });
