@@ -2,10 +2,13 @@
  * `readableText` converts a file to the text and title that a knowledge base stores.
  * Invariant: the media type or the file extension selects the format; unknown types are refused. So are bytes that are
  * not UTF-8 or UTF-16 text. The title is one line of at most 300 characters; without one, it is the file name. JSON
- * has one value per line, because search returns lines. Error messages are for users.
+ * has one value per line, because search returns lines. Time is linear in the size of the text, and no step blocks the
+ * process for long. Error messages are for users.
  */
 import { truncateText } from "@turnstream/protocol/writer";
 import { htmlText } from "../text-extraction/html-text.ts";
+import { findJsonExcess, type JsonExcess, MAX_NUMBER_CHARS } from "../util/json-bounds.ts";
+import { yieldToEventLoop } from "../util/sleep.ts";
 
 export interface ReadableText {
   readonly title: string;
@@ -22,6 +25,14 @@ const BY_ENDING: Readonly<Record<string, string>> = {
   json: "application/json",
 };
 const MAX_TITLE = 300;
+/** A heading is read only this far. */
+const MAX_HEADING = 2_000;
+const JSON_BOUNDS = { maxDepth: 64, maxValues: 50_000 };
+const EXCESSES: Readonly<Record<JsonExcess, string>> = {
+  depth: `The content is nested more than ${JSON_BOUNDS.maxDepth} levels deep.`,
+  values: `The content has more than ${JSON_BOUNDS.maxValues} values. Split it into several objects.`,
+  number: `A number has more than ${MAX_NUMBER_CHARS} characters.`,
+};
 
 /**
  * @param name a path or file name. Its last part is the title if the text has none.
@@ -56,21 +67,35 @@ async function readAs(type: string, text: string): Promise<ReadableText> {
     case "text/html":
       return htmlText(text);
     case "text/markdown":
-      return { title: /^#{1,3}\s+(.+?)\s*#*$/m.exec(text)?.[1] ?? "", text };
+      return { title: firstHeading(text), text };
     case "application/json":
-      return { title: "", text: laidOut(text) };
+      return { title: "", text: await laidOut(text) };
     default:
       return { title: "", text };
   }
 }
 
+/** Two steps, because a pattern for the whole heading would need quadratic time for a long line of spaces. */
+function firstHeading(markdown: string): string {
+  const start = /^#{1,3}[ \t]+(?=[^\s#])/m.exec(markdown);
+  if (start === null) return "";
+  const from = start.index + start[0].length;
+  const [line = ""] = markdown.slice(from, from + MAX_HEADING).split(/[\r\n\u2028\u2029]/, 1);
+  return line.trimEnd().replace(/#{1,6}$/, "");
+}
+
 /** Puts one value on each line, so that search can find and return single lines. */
-function laidOut(json: string): string {
+async function laidOut(json: string): Promise<string> {
+  const excess = findJsonExcess(Buffer.from(json), JSON_BOUNDS);
+  if (excess !== null) throw new Error(EXCESSES[excess]);
+  let value: unknown;
   try {
-    return JSON.stringify(JSON.parse(json), null, 1);
+    value = JSON.parse(json);
   } catch {
     throw new Error("The content is not valid JSON.");
   }
+  await yieldToEventLoop();
+  return JSON.stringify(value, null, 1);
 }
 
 function titleOf(title: string, name: string): string {

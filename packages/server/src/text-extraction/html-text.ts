@@ -2,11 +2,11 @@
  * `htmlText` extracts the readable text of a web page as lines: headings, paragraphs, lists and table rows. Scripts,
  * styles, menus and hidden elements are left out. Does not fetch.
  * Invariant: it parses the page as a stream and builds no tree, so that deep nesting can't overflow the stack. Time
- * stays linear: lines are split at 5,000 characters, and a page is cut off at 2,000 levels. It yields to the event
- * loop regularly.
+ * stays linear: lines are split at 5,000 characters, and a page is cut off at 2,000 levels. It parses in short tasks,
+ * between which the process does other work.
  */
 import { Parser } from "htmlparser2";
-import { yieldToEventLoop } from "../util/sleep.ts";
+import { createTimeSlicer } from "../util/time-slicer.ts";
 
 export interface HtmlText {
   /** "" if the page has none. */
@@ -81,7 +81,9 @@ const MAX_LINE = 5_000;
 
 /** The parser gets slower with depth. Real pages are not this deep, so the rest of a deeper page is left out. */
 const MAX_DEPTH = 2_000;
-const SLICE = 16_384;
+const SLICE = 8_192;
+/** All pages of the process share it, so that several of them block the event loop no longer than one. */
+const slices = createTimeSlicer();
 const MAX_LINK = 2_000;
 
 export interface HtmlOptions {
@@ -100,9 +102,8 @@ export async function htmlText(html: string, { links = false }: HtmlOptions = {}
     { decodeEntities: true, lowerCaseTags: true },
   );
   for (let at = 0; at < html.length && reader.depth < MAX_DEPTH; at += SLICE) {
-    parser.write(html.slice(at, at + SLICE));
-    // Let other work of this process run while a large page is parsed.
-    if (at % (SLICE * 8) === 0) await yieldToEventLoop();
+    const part = html.slice(at, at + SLICE);
+    await slices.run(() => parser.write(part));
   }
   if (reader.depth < MAX_DEPTH) parser.end();
   return reader.end();

@@ -45,28 +45,21 @@ const OBJECTS = table<ObjectRow>("knowledge_objects", "tenant");
 
 export function memoryKnowledge(tables: MemoryTables, env: Env): Knowledge {
   return {
-    put: (tenant, base, object) =>
-      tables.run((rows) => {
-        const checked = checkObject(object);
+    async put(tenant, base, object) {
+      const checked = await checkObject(object);
+      const { id, lines, ...stored } = checked;
+      const key = objectKey(base, id);
+      const isSame = await tables.run((rows) => rows.get(OBJECTS, tenant, key)?.hash === stored.hash);
+      const chunks = isSame ? [] : await chunksOf(checked);
+      return tables.run((rows) => {
         requireTenant(rows, tenant);
-        const { id, title, url, metadata, hash, lines } = checked;
-        const there = rows.get(OBJECTS, tenant, objectKey(base, id));
-        if (there?.hash === hash) return "unchanged";
-        const chunks = chunksOf(checked);
-        const row = {
-          base,
-          id,
-          title,
-          url,
-          metadata,
-          hash,
-          lines: lines.length,
-          changedAt: env.now(),
-          chunks,
-        };
-        rows.put(OBJECTS, tenant, objectKey(base, id), row);
+        const there = rows.get(OBJECTS, tenant, key);
+        if (there?.hash === stored.hash) return "unchanged";
+        const row = { base, id, ...stored, lines: lines.length, changedAt: env.now(), chunks };
+        rows.put(OBJECTS, tenant, key, row);
         return there === undefined ? "created" : "replaced";
-      }),
+      });
+    },
     remove: (tenant, base, id) => tables.run((rows) => rows.remove(OBJECTS, tenant, objectKey(base, id))),
     removeBase: (tenant, base) =>
       tables.run((rows) => {

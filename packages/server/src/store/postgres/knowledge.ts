@@ -28,7 +28,7 @@ import type { Db } from "./database.ts";
 import { clock, inTransaction } from "./session-row.ts";
 
 const COLUMNS = ["base", "id", "title", "url", "metadata", "hash", "lines", "changed_at"] as const;
-const CHUNKS_AT_ONCE = 200;
+const CHUNKS_AT_ONCE = 50;
 
 export function postgresKnowledge(db: Db): Knowledge {
   const object = (tenant: string, base: string, id: string) =>
@@ -40,7 +40,12 @@ export function postgresKnowledge(db: Db): Knowledge {
       .where("id", "=", id)
       .executeTakeFirst();
   return {
-    put: (tenant, base, wanted) => inTransaction(db, (tx) => put(tx, tenant, base, checkObject(wanted))),
+    async put(tenant, base, wanted) {
+      const checked = await checkObject(wanted);
+      if ((await object(tenant, base, checked.id))?.hash === checked.hash) return "unchanged";
+      const chunks = await chunksOf(checked);
+      return inTransaction(db, (tx) => put(tx, tenant, base, checked, chunks));
+    },
     async remove(tenant, base, id) {
       const { numDeletedRows } = await db
         .deleteFrom("knowledge_objects")
@@ -104,7 +109,7 @@ export function postgresKnowledge(db: Db): Knowledge {
   };
 }
 
-async function put(tx: Db, tenant: string, base: string, checked: CheckedObject) {
+async function put(tx: Db, tenant: string, base: string, checked: CheckedObject, chunks: readonly Chunk[]) {
   const { id, title, url, metadata, hash } = checked;
   const values = { title, url, metadata, hash, lines: checked.lines.length };
   const row = await tx
@@ -128,7 +133,6 @@ async function put(tx: Db, tenant: string, base: string, checked: CheckedObject)
       .where("object_id", "=", id)
       .execute();
   }
-  const chunks = chunksOf(checked);
   for (let n = 0; n < chunks.length; n += CHUNKS_AT_ONCE)
     await insert(tx, { tenant, base, id }, chunks.slice(n, n + CHUNKS_AT_ONCE));
   return row.created ? "created" : "replaced";

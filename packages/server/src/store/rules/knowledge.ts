@@ -1,10 +1,10 @@
 /**
  * `checkObject` and `chunksOf` split objects of a knowledge base into lines and chunks, and `hitsOf` ranks found
- * chunks. Pure. Does not read files.
+ * chunks. Does not read files.
  *
  * Invariant: both stores use it, so that they store and return the same. Every line is in exactly one chunk, and
  * reading by lines relies on this. Increase `VERSION` when chunks or tokens change, so that an import computes them
- * again.
+ * again. A text of megabytes is processed in linear time and in short tasks, between which other requests are served.
  */
 import { createHash } from "node:crypto";
 import type { Json } from "@turnstream/protocol";
@@ -18,6 +18,8 @@ import {
   type NewKnowledgeObject,
 } from "../ports/knowledge.ts";
 import { checkCount, checkId, checkLimit, checkText } from "./arguments.ts";
+import { isJsonLongerThan } from "../../util/json.ts";
+import { createTimeSlicer } from "../../util/time-slicer.ts";
 import { canonicalJson } from "./canonical-json.ts";
 import { scoreOf, snippetOf, type Term, queryTerms, type WeightedTerm, tokenize } from "./search.ts";
 
@@ -52,29 +54,73 @@ const ENOUGH_CHARS = 500;
 /** Increase this when chunks or tokens are computed differently, so that an import computes them again. */
 const VERSION = 1;
 
-export function checkObject(object: NewKnowledgeObject): CheckedObject {
+/** All imports of the process share it, so that several of them block the event loop no longer than one. */
+const slices = createTimeSlicer();
+/** How much of a text one task processes at most, in characters or in lines. */
+const WINDOW_CHARS = 16_384;
+const WINDOW_LINES = 500;
+
+export async function checkObject(object: NewKnowledgeObject): Promise<CheckedObject> {
   const { id, text, url = null, metadata = null } = object;
   const title = checkText(object.title, "title");
   if (text.length > MAX_OBJECT_CHARS) throw new StoreError("TOO_LARGE", `knowledge object ${id}`);
   if (url !== null && (url.length > MAX_URL || url.includes("\0")))
     throw new StoreError("INVALID", `the url of knowledge object ${id}`);
-  const json = JSON.stringify(metadata) as string | undefined;
-  if (json === undefined) throw new StoreError("INVALID", `the metadata of knowledge object ${id}`);
-  if (Buffer.byteLength(json) > MAX_METADATA_BYTES)
+  // JSON can't represent functions, which the type can't exclude for callers in JavaScript.
+  if (!["object", "string", "number", "boolean"].includes(typeof metadata))
+    throw new StoreError("INVALID", `the metadata of knowledge object ${id}`);
+  if (isJsonLongerThan(metadata, MAX_METADATA_BYTES))
     throw new StoreError("TOO_LARGE", `the metadata of knowledge object ${id}`);
-  const lines = linesOf(text);
-  const stored = canonicalJson([VERSION, title, url, JSON.parse(json) as Json, ...lines]);
-  const hash = createHash("sha256").update(stored).digest("hex");
-  return { id: checkId(id, "object id"), title, url, metadata: json, hash, lines };
+  const json = JSON.stringify(metadata);
+  checkId(id, "object id");
+  const lines = await linesOf(text);
+  const hash = await hashOf(canonicalJson([VERSION, title, url, JSON.parse(json) as Json]), lines);
+  return { id, title, url, metadata: json, hash, lines };
+}
+
+/** Hashes the canonical JSON of one list: the given one and then the lines. */
+async function hashOf(list: string, lines: readonly string[]): Promise<string> {
+  const hash = createHash("sha256").update(list.slice(0, -1));
+  for (let from = 0; from < lines.length; from += WINDOW_LINES)
+    await slices.run(() => {
+      const window = lines.slice(from, from + WINDOW_LINES);
+      hash.update(window.map((line) => `,${JSON.stringify(line)}`).join(""));
+    });
+  return hash.update("]").digest("hex");
 }
 
 /** Splits a text into lines of at most MAX_LINE characters. A longer line continues in the next one. */
-export function linesOf(text: string): string[] {
-  // A column can't contain NUL, and UTF-8 can't encode half a character.
-  const clean = Buffer.from(text.replaceAll("\0", "\ufffd")).toString();
-  const lines = clean.split(/\r\n|[\r\n\f\u2028\u2029]/u).flatMap(wrap);
-  while (lines.at(-1)?.trim() === "") lines.pop();
+export async function linesOf(text: string): Promise<string[]> {
+  const lines: string[] = [];
+  let unfinished = "";
+  /** The number of lines up to the last one with text. */
+  let used = 0;
+  for (let from = 0; from < text.length;) {
+    const end = endOfWindow(text, from);
+    const part = text.slice(from, end);
+    await slices.run(() => {
+      // A column can't contain NUL, and UTF-8 can't encode half a character.
+      const clean = Buffer.from(part.replaceAll("\0", "\ufffd")).toString();
+      const [first = "", ...others] = clean.split(/\r\n|[\r\n\f\u2028\u2029]/u);
+      const parts = [unfinished + first, ...others].flatMap(wrap);
+      // The next window may continue the last line.
+      unfinished = parts.pop() ?? "";
+      const last = parts.findLastIndex((line) => line.trim() !== "");
+      if (last >= 0) used = lines.length + last + 1;
+      for (const line of parts) lines.push(line);
+    });
+    from = end;
+  }
+  lines.push(unfinished);
+  if (unfinished.trim() === "") lines.length = used;
   return lines;
+}
+
+/** Returns an end that divides neither a surrogate pair nor CR and LF. */
+function endOfWindow(text: string, from: number): number {
+  const end = from + WINDOW_CHARS;
+  const isDivided = /^(?:[\ud800-\udbff][\udc00-\udfff]|\r\n)$/.test(text.slice(end - 1, end + 1));
+  return isDivided ? end + 1 : end;
 }
 
 function wrap(line: string): string[] {
@@ -91,25 +137,38 @@ function wrap(line: string): string[] {
   return [...parts, rest];
 }
 
-export function chunksOf({ title, lines }: Pick<CheckedObject, "title" | "lines">): Chunk[] {
+/** Empty lines belong to the chunk of the text that follows them. */
+export async function chunksOf({ title, lines }: Pick<CheckedObject, "title" | "lines">): Promise<Chunk[]> {
   const titleTokens = tokenize(title);
   const chunks: Chunk[] = [];
-  let from = 0;
-  let chars = 0;
+  let [from, chars, hasText] = [0, 0, false];
   const close = (to: number): void => {
     const text = lines.slice(from, to).join("\n");
-    if (text.trim() !== "") {
-      const tokens = [...new Set([...titleTokens, ...tokenize(text)])];
-      chunks.push({ n: chunks.length, firstLine: from + 1, lastLine: to, text, tokens });
-      [from, chars] = [to, 0];
-    }
+    const tokens = [...new Set([...titleTokens, ...tokenize(text)])];
+    chunks.push({ n: chunks.length, firstLine: from + 1, lastLine: to, text, tokens });
+    [from, chars, hasText] = [to, 0, false];
   };
-  for (const [n, line] of lines.entries()) {
-    const isBreak = line.trim() === "" || line.startsWith("#");
-    if (n > from && (chars + line.length > CHUNK_CHARS || (isBreak && chars >= ENOUGH_CHARS))) close(n);
-    chars += line.length + 1;
+  /** Reads lines until a chunk is complete, and returns the number of the next line. */
+  const readLines = (start: number): number => {
+    const end = Math.min(start + WINDOW_LINES, lines.length);
+    for (let n = start; n < end; n++) {
+      const line = lines[n] ?? "";
+      const isEmpty = line.trim() === "";
+      const isBreak = isEmpty || line.startsWith("#");
+      const isFull = chars + line.length > CHUNK_CHARS || (isBreak && chars >= ENOUGH_CHARS);
+      const isComplete = hasText && isFull;
+      if (isComplete) close(n);
+      hasText ||= !isEmpty;
+      chars += line.length + 1;
+      if (isComplete) return n + 1;
+    }
+    return end;
+  };
+  for (let n = 0; n < lines.length;) {
+    const start = n;
+    n = await slices.run(() => readLines(start));
   }
-  if (from < lines.length) close(lines.length);
+  if (hasText) close(lines.length);
   return chunks;
 }
 

@@ -43,11 +43,12 @@ describe("search terms", () => {
 });
 
 describe("pieces of a text", () => {
-  test("contain every line once, in order, and none is long", () => {
-    fc.assert(
-      fc.property(fc.array(fc.string({ unit: "binary", maxLength: 3_000 }), { maxLength: 60 }), (parts) => {
-        const lines = linesOf(parts.join("\n"));
-        const chunks = chunksOf({ title: "t", lines });
+  test("contain every line once, in order, and none is long", async () => {
+    const someParts = fc.array(fc.string({ unit: "binary", maxLength: 3_000 }), { maxLength: 60 });
+    await fc.assert(
+      fc.asyncProperty(someParts, async (parts) => {
+        const lines = await linesOf(parts.join("\n"));
+        const chunks = await chunksOf({ title: "t", lines });
         expect(chunks.flatMap(({ text }) => text.split("\n"))).toEqual(lines);
         let next = 1;
         for (const { firstLine, lastLine } of chunks) {
