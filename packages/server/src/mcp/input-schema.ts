@@ -3,33 +3,31 @@
  * tools and for the MCP client. Pure.
  * Invariant: a schema is untrusted. It is interpreted and never compiled to code. Regular expressions are removed,
  * because a malicious one could block the worker; the server checks them itself. Recursive references could block it
- * too, so each validation has a limit of 500 ms. Tools whose input schema `isTooDeep` must be left out, because
- * validation recurses.
+ * too, so each validation has a time limit. Tools whose input schema `isTooDeep` must be left out, because validation
+ * recurses.
  */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { JsonSchemaValidator, jsonSchemaValidator } from "@modelcontextprotocol/client";
 import { CfWorkerJsonSchemaValidator } from "@modelcontextprotocol/client/validators/cf-worker";
 import type { Json } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";
+import { SCHEMA_LIMIT_MS, withoutPatterns } from "../util/json-schema.ts";
 import { runWithTimeLimit } from "../util/time-limit.ts";
 
 const MAX_DEPTH = 60;
-const TIME_LIMIT_MS = 500;
 /** Limit for the message. The server's schema determines how many errors there can be. */
 const MAX_MESSAGE_CHARS = 2_000;
-const NAMED: ReadonlySet<string> = new Set(["properties", "$defs", "definitions", "dependentSchemas"]);
-const DATA: ReadonlySet<string> = new Set(["enum", "const", "default", "examples"]);
 
 type Problem = string | null;
 type Check = (value: unknown) => Problem;
 
 /** @throws if the schema is unusable */
 export function createValidator(schema: Json): Check {
-  const plain = withoutPatterns(schema, false) as Record<string, unknown>;
+  const plain = withoutPatterns(schema) as Record<string, unknown>;
   const validate = validatorFor(plain);
   return (value) => {
     try {
-      const result = runWithTimeLimit(TIME_LIMIT_MS, () => validate(bare(value)));
+      const result = runWithTimeLimit(SCHEMA_LIMIT_MS, () => validate(bare(value)));
       return result.valid
         ? null
         : truncateText(result.errorMessage ?? "does not match its schema", MAX_MESSAGE_CHARS);
@@ -95,21 +93,4 @@ export const safeValidator: jsonSchemaValidator = {
 export function isTooDeep(value: Json, depth = 0): boolean {
   if (typeof value !== "object" || value === null) return false;
   return depth > MAX_DEPTH || Object.values(value).some((inner) => isTooDeep(inner, depth + 1));
-}
-
-/** @param isNamed true if the keys are property names and not keywords */
-function withoutPatterns(value: Json, isNamed: boolean): Json {
-  if (Array.isArray(value)) return value.map((item) => withoutPatterns(item as Json, false));
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value as Readonly<Record<string, Json>>);
-  // Without its patterns, a schema would refuse the properties that only a pattern allows.
-  const isOpen = !isNamed && Object.hasOwn(value, "patternProperties");
-  return Object.fromEntries(
-    entries.flatMap(([key, inner]) => {
-      if (isNamed) return [[key, withoutPatterns(inner, false)]];
-      if (key === "pattern" || key === "patternProperties") return [];
-      if (isOpen && (key === "additionalProperties" || key === "unevaluatedProperties")) return [];
-      return [[key, DATA.has(key) ? inner : withoutPatterns(inner, NAMED.has(key))]];
-    }),
-  );
 }

@@ -3,17 +3,18 @@
  * prototype keys, valid for the tool's schema.
  *
  * Invariant: the schema may come from an untrusted server, so an interpreter evaluates it without generating code and
- * with a time limit. The tool's own code is not called.
+ * with a time limit. Patterns that exceed the limit are not evaluated: the worker checks them when it runs the tool.
+ * The tool's own code is not called.
  */
 import { type OutputUnit, type Schema, Validator } from "@cfworker/json-schema";
 import type { Json } from "@turnstream/protocol";
+import { isJsonLongerThan } from "../../util/json.ts";
+import { SCHEMA_LIMIT_MS, withoutPatterns } from "../../util/json-schema.ts";
 import { runWithTimeLimit } from "../../util/time-limit.ts";
 
 /** The arguments and the other fields must fit into one event. */
 const MAX_BYTES = 32_768;
 const MAX_DEPTH = 100;
-/** A slow pattern or recursive references would block all other work of this process. */
-const TIMEOUT_MS = 500;
 const MAX_PROBLEM_CHARS = 300;
 const FORBIDDEN: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
@@ -23,14 +24,16 @@ export function validateEditedInput(input: Json, schema: Json): string | null {
     return "the arguments must be an object";
   const shape = problemOfShape(input, []);
   if (shape !== null) return shape;
-  if (Buffer.byteLength(JSON.stringify(input)) > MAX_BYTES)
-    return `the arguments must have at most ${MAX_BYTES} bytes`;
+  if (isJsonLongerThan(input, MAX_BYTES)) return `the arguments must have at most ${MAX_BYTES} bytes`;
   if (schema === null) return null;
-  try {
-    return runWithTimeLimit(TIMEOUT_MS, () => problemOfSchema(input, schema));
-  } catch {
-    return "the arguments can't be checked against the tool's schema; approve them as they are, or reject";
+  for (const usable of [schema, withoutPatterns(schema)]) {
+    try {
+      return runWithTimeLimit(SCHEMA_LIMIT_MS, () => problemOfSchema(input, usable));
+    } catch {
+      // A pattern is invalid or takes too long, or the whole schema does.
+    }
   }
+  return "the arguments can't be checked against the tool's schema; approve them as they are, or reject";
 }
 
 function problemOfShape(value: Json, path: readonly string[]): string | null {
