@@ -6,7 +6,7 @@
  */
 import { z } from "zod";
 import { CURSOR_PATTERN } from "../cursor.ts";
-import { count, id, json, milliseconds } from "../events/fields.ts";
+import { boundedList, count, id, json, milliseconds, parsedJson } from "../events/fields.ts";
 import type { Immutable } from "../json.ts";
 import {
   alwaysComesWithApprove,
@@ -65,18 +65,17 @@ export const restBodies = {
   save_draft: z.strictObject(valuesFields).describe("The values of a form that is not completed yet."),
   import_knowledge: z
     .strictObject({
-      objects: z
-        .array(
-          z.strictObject({
-            id: id.describe("unique in its knowledge base and stable across imports, such as a path"),
-            text: text.describe("text, Markdown, HTML, CSV or JSON"),
-            media_type: text.max(200).exactOptional(),
-            title: text.max(500).exactOptional(),
-            url: text.max(4096).exactOptional().describe("where users can read it"),
-            metadata: json.exactOptional(),
-          }),
-        )
-        .max(1_000),
+      objects: boundedList(
+        z.strictObject({
+          id: id.describe("unique in its knowledge base and stable across imports, such as a path"),
+          text: text.describe("text, Markdown, HTML, CSV or JSON"),
+          media_type: text.max(200).exactOptional(),
+          title: text.max(500).exactOptional(),
+          url: text.max(4096).exactOptional().describe("where users can read it"),
+          metadata: parsedJson.exactOptional(),
+        }),
+        { max: 1_000 },
+      ),
       prune: z.boolean().default(false).describe("removes all other objects from the knowledge base"),
     })
     .describe("Texts for a knowledge base."),

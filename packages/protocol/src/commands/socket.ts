@@ -7,7 +7,7 @@
 import { z } from "zod";
 import { CURSOR_PATTERN } from "../cursor.ts";
 import { ERROR_CODES } from "../errors.ts";
-import { id, json, locale } from "../events/fields.ts";
+import { boundedList, id, json, locale, parsedJson } from "../events/fields.ts";
 import { answer } from "../events/interactions.ts";
 import type { Immutable } from "../json.ts";
 
@@ -36,7 +36,7 @@ export const paymentStatus = z.enum(["pending", "processing", "succeeded", "fail
 /** Outcome of a stop: the turn will stop, a stop was already requested, or the turn has ended. */
 export const stopReceipt = z.enum(["stopping", "already", "over"]);
 const formValues = z
-  .record(z.string(), json)
+  .record(z.string(), parsedJson)
   .describe("the values of the form; without them, a pending form is declined with the text as the reason");
 const displayMode = z
   .enum(["agent", "chat"])
@@ -47,7 +47,7 @@ const reason = z.string().max(4096).exactOptional();
 /** Fields of commands other than their target: the same over sockets and in HTTP bodies. */
 export const decideFields = {
   decision: z.enum(["approve", "edit", "reject"]),
-  args: json.exactOptional().describe("with edit: the arguments to use instead"),
+  args: parsedJson.exactOptional().describe("with edit: the arguments to use instead"),
   reason,
   digest: z.string().max(256).exactOptional().describe("the digest of the request that the user saw"),
   always: z
@@ -55,20 +55,20 @@ export const decideFields = {
     .exactOptional()
     .describe("with approve: also approves every later call of the tool in this session"),
 };
-export const answerFields = { answers: z.array(answer).min(1).max(20) };
+export const answerFields = { answers: boundedList(answer, { min: 1, max: 20 }) };
 const goOn = {
   go_on: z
     .boolean()
     .exactOptional()
     .describe("false: the next turn does not start, because the client sends a message next"),
 };
-export const valuesFields = { values: z.record(z.string(), json) };
+export const valuesFields = { values: z.record(z.string(), parsedJson) };
 export const submitFields = { ...valuesFields, ...goOn };
 export const reasonFields = { reason };
 export const declineFields = { ...reasonFields, ...goOn };
 /** Fields of a message other than its text and its idempotency key. */
 export const messageFields = {
-  content_urls: z.array(z.string().max(4096)).max(100).exactOptional(),
+  content_urls: boundedList(z.string().max(4096), { max: 100 }).exactOptional(),
   agent_id: id.exactOptional(),
   display_mode: displayMode.exactOptional(),
   locale: locale.exactOptional().describe("the user's language; default: that of the previous turn"),

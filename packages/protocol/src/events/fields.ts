@@ -1,7 +1,8 @@
 /**
  * `envelope`, `onBlock` and the other field groups are shared by the schemas of events. Declares no events.
  * Invariant: a change here changes every event that uses the field, and its published JSON Schema. `whole.url` is set
- * on delivery and never stored in the log.
+ * on delivery and never stored in the log. Commands use `parsedJson` and `boundedList`, so that validating a command of
+ * a client takes little time, whatever its shape.
  */
 import { z } from "zod";
 import { CURSOR_PATTERN } from "../cursor.ts";
@@ -15,6 +16,23 @@ export const label = z.string().max(MAX_LABEL);
 export const count = z.int().nonnegative();
 export const milliseconds = z.int().nonnegative();
 export const json: z.ZodType<Json> = z.json();
+/**
+ * Any JSON value, accepted as it is. Only for input that `JSON.parse` has produced: `json` checks each nested value,
+ * which takes seconds for 2 MB.
+ */
+export const parsedJson = z
+  .unknown()
+  .refine((value) => value !== undefined, "a value is required") as unknown as z.ZodType<Json>;
+
+/** A list whose extra items are not validated. Otherwise thousands of invalid items would make thousands of errors. */
+export function boundedList<Item extends z.ZodType>(
+  item: Item,
+  { min, max }: { readonly min?: number; readonly max: number },
+): z.ZodArray<Item> {
+  const items = min === undefined ? z.array(item) : z.array(item).min(min);
+  const cut = (value: unknown): unknown => (Array.isArray(value) ? value.slice(0, max + 1) : value);
+  return z.preprocess(cut, items.max(max)) as unknown as z.ZodArray<Item>;
+}
 export const locale = z
   .string()
   .max(MAX_LOCALE)

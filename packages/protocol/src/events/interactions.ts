@@ -4,7 +4,7 @@
  * The statuses match `TRANSITIONS` of `fold/interaction.ts`, and `FIELD_TYPES` the cases of `form/check-field.ts`.
  */
 import { z } from "zod";
-import { count, envelope, id, json, label, milliseconds, onBlock } from "./fields.ts";
+import { boundedList, count, envelope, id, json, label, milliseconds, onBlock } from "./fields.ts";
 
 const key = id.describe("`<session>_<n>`, identifies the request in the answer");
 const deadline = {
@@ -34,7 +34,7 @@ const question = z.strictObject({
 
 export const answer = z.strictObject({
   question: id,
-  selected: z.array(id).max(50),
+  selected: boundedList(id, { max: 50 }),
   text: z.string().exactOptional(),
 });
 

@@ -8,6 +8,9 @@ import type { FormField, FormSchema } from "../state.ts";
 import { fieldProblem } from "./check-field.ts";
 import type { FormProblem } from "./problems.ts";
 
+/** How many unknown fields are reported. */
+const MAX_UNKNOWN = 100;
+
 /**
  * Returns all problems, in the order of the fields and then of the unknown fields. Empty if the form can be submitted.
  */
@@ -24,6 +27,7 @@ function problemsOf(schema: FormSchema, values: Json, isWhole: boolean): FormPro
   if (!isRecord(values)) return [{ field: "", problem: "not_an_object" }];
   const known = new Set(schema.fields.map(({ name }) => name));
   const unknown = Object.keys(values).filter((name) => !known.has(name));
+  if (unknown.length > MAX_UNKNOWN) unknown.length = MAX_UNKNOWN;
   return [
     ...schema.fields.flatMap((field) => problemOf(field, valueOf(values, field.name), isWhole)),
     ...unknown.map((field) => ({ field, problem: "unknown_field" as const })),

@@ -41,8 +41,19 @@ export interface GatewayLimits {
   readonly turnIdleTimeoutMs: number;
   /** Maximum sessions per socket. Further ones fail with `RATE_LIMITED`. @default 100 */
   readonly maxSubscriptionsPerSocket: number;
-  /** Maximum size of a socket command and of a JSON body. Larger ones are rejected. @default 2_097_152 */
+  /**
+   * Maximum size of a message and of a knowledge import, over a socket or as a JSON body. Larger ones are rejected.
+   * @default 2_097_152
+   */
   readonly maxBodyBytes: number;
+  /** Maximum size of every other command and JSON body. Larger ones fail with `TOO_LARGE`. @default 65_536 */
+  readonly maxCommandBytes: number;
+  /**
+   * How fast the gateway reads from one socket, after a burst of one message of `maxBodyBytes`. Above it, the gateway
+   * stops reading from the socket until the average is reached.
+   * @default 524_288
+   */
+  readonly socketBytesPerSecond: number;
   /** Maximum size of one uploaded file. @default 100_000_000 */
   readonly maxUploadBytes: number;
   /** Maximum size of all uploaded files of a session. @default 1_000_000_000 */
@@ -76,6 +87,8 @@ export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = {
   turnIdleTimeoutMs: 180_000,
   maxSubscriptionsPerSocket: 100,
   maxBodyBytes: 2 * 1024 * 1024,
+  maxCommandBytes: 64 * 1024,
+  socketBytesPerSecond: 512 * 1024,
   maxUploadBytes: DEFAULT_UPLOAD_LIMITS.bytes,
   maxSessionUploadBytes: DEFAULT_UPLOAD_LIMITS.sessionBytes,
   ticketTtlMs: 30_000,
@@ -156,6 +169,8 @@ const RANGES: Readonly<Record<keyof GatewayLimits, Range>> = {
   turnIdleTimeoutMs: MS,
   maxSubscriptionsPerSocket: COUNT,
   maxBodyBytes: BODY,
+  maxCommandBytes: BODY,
+  socketBytesPerSecond: COUNT,
   maxUploadBytes: COUNT,
   maxSessionUploadBytes: COUNT,
   ticketTtlMs: MS,

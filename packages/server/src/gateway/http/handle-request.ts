@@ -22,6 +22,7 @@ import { asClientAbort, readJsonBody } from "./read-body.ts";
 import { isStoreError } from "../../store/errors.ts";
 import { runAs } from "../../util/work-owner.ts";
 import type { RouteResult, GatewayContext } from "../context.ts";
+import type { GatewayLimits } from "../options.ts";
 import type { RouteContext, Route } from "./route.ts";
 import type { Router } from "./router.ts";
 
@@ -169,7 +170,7 @@ async function runRoute(
   const body =
     route.body === undefined
       ? undefined
-      : route.body.parse(await readJsonBody(request, context.limits.maxBodyBytes));
+      : route.body.parse(await readJsonBody(request, maxBodyBytesOf(route, context.limits)));
   const work = async (id?: string) => route.handle(createRouteContext(id));
   const createRouteContext = (id?: string): RouteContext<unknown, unknown> => ({
     context,
@@ -205,6 +206,12 @@ async function runRoute(
     ...session,
   };
   return toHttpResponse(caller, await runIdempotent(context, caller, idempotentRequest, work));
+}
+
+/** Only messages and knowledge imports are long. */
+function maxBodyBytesOf({ hasLargeBody = false }: Route, limits: GatewayLimits): number {
+  const { maxBodyBytes, maxCommandBytes } = limits;
+  return hasLargeBody ? maxBodyBytes : Math.min(maxBodyBytes, maxCommandBytes);
 }
 
 /** Describes a raw body by its size and type, because its bytes can be read only once. */

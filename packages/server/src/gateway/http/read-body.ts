@@ -1,7 +1,7 @@
 /**
  * `readJsonBody` and `readBytes` read the body of a request, and `asClientAbort` reports a broken connection as a
  * client error.
- * Invariant: reading stops as soon as the body exceeds `maxBytes`, whatever `content-length` claims. Only UTF-8 that
+ * Invariant: reading stops as soon as the body exceeds `maxBytes`, whatever `content-length` claims. Only JSON that
  * passes `parseUntrustedJson` is returned. An empty body is an empty object; a missing content type counts as JSON.
  */
 import { parseUntrustedJson } from "./untrusted-json.ts";
@@ -24,7 +24,7 @@ export async function readJsonBody(
   const type = headers.get("content-type");
   if (type !== undefined && !JSON_TYPE.test(type))
     throw new RequestError("BAD_REQUEST", "The body must be JSON: send content-type: application/json.");
-  return parseUntrustedJson(decodeUtf8(bytes));
+  return parseUntrustedJson(bytes);
 }
 
 /**
@@ -62,14 +62,6 @@ function growBuffer(bytes: Buffer<ArrayBuffer>, size: number, minBytes: number):
   const larger = Buffer.allocUnsafe(Math.max(minBytes, 2 * size));
   larger.set(bytes.subarray(0, size));
   return larger;
-}
-
-function decodeUtf8(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    throw new RequestError("BAD_REQUEST", "The body must be UTF-8.");
-  }
 }
 
 function tooLarge(maxBytes: number): RequestError {

@@ -47,6 +47,8 @@ export interface Route<Body = unknown, Query = unknown> {
   /** The scope that the caller needs; null if a token in the path or a signature of the body authorizes the request. */
   readonly scope: Scope | null;
   readonly body?: z.ZodType<Body>;
+  /** True accepts a body of `maxBodyBytes`. @default false (`maxCommandBytes`) */
+  readonly hasLargeBody?: boolean;
   readonly query?: z.ZodType<Query>;
   /** True accepts any query, for addresses to which browsers and other servers add parameters. */
   readonly ignoresQuery?: boolean;

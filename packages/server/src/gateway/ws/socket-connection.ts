@@ -1,9 +1,10 @@
 /**
  * `SocketConnection` is one WebSocket: it sends the frames of many sessions and receives commands. Its subscriptions
  * share its send queue. Does not encode frames of sessions: feeds do.
- * Invariant: each command is checked for scope and ownership when it is executed. Nothing is sent after a close frame.
- * Clients that flood it, send garbage or don't read are disconnected. A process has many of these, so each must stay
- * small: no timer, and collections only when needed.
+ * Invariant: each command is checked for scope and ownership when it is executed, before the rest of the command is
+ * validated. Nothing is sent after a close frame. Clients that flood it, send garbage or don't read are disconnected. A
+ * client that sends faster than `socketBytesPerSecond` is read more slowly. A process has many of these, so each must
+ * stay small: no timer, and collections only when needed.
  */
 import type { Socket } from "node:net";
 import type { SocketCommand, SocketReply } from "@turnstream/protocol/schema";
@@ -21,7 +22,15 @@ import { LimitExceededError } from "../../session/limit-exceeded.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import type { CloseReason } from "./close-codes.ts";
 import { CommandQueue } from "./command-queue.ts";
-import { isUrgent, requiredScope, parseCommand, parseRequestId } from "./parse-command.ts";
+import {
+  type CommandFrame,
+  isUrgent,
+  parseCommand,
+  parseRequestId,
+  readFrame,
+  requiredScope,
+} from "./parse-command.ts";
+import { type Allowance, MIN_FRAME_BYTES, type ReceiveLimits, refill, takeBytes } from "./receive-rate.ts";
 import { checkLiveness } from "./liveness.ts";
 import { SocketTransport } from "./socket-transport.ts";
 import { type SocketHandle, SocketSubscriber } from "./socket-subscriber.ts";
@@ -57,6 +66,9 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
   #bytesRead = 0;
   #malformed = 0;
   #rejected = 0;
+  /** What the client may still send. Below zero, the connection is not read. */
+  #allowance: Allowance = null;
+  #meteredBytes: number;
   /** The newest unanswered ping, while the client does not read. */
   #pendingPing: Buffer | null = null;
 
@@ -73,13 +85,17 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
     this.#format = format;
     this.#socket = socket;
     this.#stream = stream;
+    this.#meteredBytes = stream.bytesRead;
     this.#transport = new SocketTransport(socket, stream);
     this.queue = new SendQueue(this.#transport, this, context.limits.sendQueueBytes);
     socket.on("message", (data, isBinary) => this.#onMessage(data as Buffer, isBinary));
     socket.on("close", () => this.onClose());
     // A `close` event follows. Without a listener, the error would terminate the process.
     socket.on("error", ignore);
-    socket.on("ping", (data) => this.#pong(data));
+    socket.on("ping", (data) => {
+      this.#meter(performance.now(), MIN_FRAME_BYTES);
+      this.#pong(data);
+    });
     stream.on("drain", () => {
       if (this.#pendingPing !== null) this.#pong(this.#pendingPing);
       this.queue.transportDrained();
@@ -118,7 +134,9 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
       this.destroy();
       return;
     }
-    if (this.#stream.bytesRead !== this.#bytesRead) {
+    this.#meter(now, 0);
+    // A paused connection can't receive a pong.
+    if (this.#stream.bytesRead !== this.#bytesRead || this.#socket.isPaused) {
       this.#bytesRead = this.#stream.bytesRead;
       this.#receivedAt = now;
       this.#pingedAt = null;
@@ -178,19 +196,23 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
       this.#close("binary");
       return;
     }
-    const text = data.toString();
-    let command: SocketCommand;
+    this.#meter(performance.now(), MIN_FRAME_BYTES);
+    let frame: CommandFrame;
     try {
-      command = parseCommand(text);
+      frame = readFrame(data);
     } catch (error) {
-      this.#malformed += 1;
-      if (this.#malformed > MAX_MALFORMED) this.#close("malformed");
-      else this.#replyError(error, parseRequestId(text));
+      this.#refuse(error, parseRequestId(data));
       return;
     }
-    this.#commands ??= new CommandQueue(this.#context.limits.maxBodyBytes);
+    const { maxBodyBytes, maxCommandBytes } = this.#context.limits;
+    if (frame.type !== "send" && data.byteLength > maxCommandBytes) {
+      const problem = `A command other than \`send\` must have at most ${maxCommandBytes} bytes.`;
+      this.#refuse(new RequestError("TOO_LARGE", problem), frame.requestId);
+      return;
+    }
+    this.#commands ??= new CommandQueue(maxBodyBytes);
     const isAdded = runAs(this.caller, () =>
-      this.#commands?.add(this.#resolveSessionId(command), data.byteLength, () => this.#execute(command)),
+      this.#commands?.add(this.#resolveSessionId(frame), data.byteLength, () => this.#execute(frame)),
     );
     if (isAdded === true) return;
     this.#rejected += 1;
@@ -200,15 +222,36 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
         new RequestError("RATE_LIMITED", "Too many concurrent commands. Wait for replies."),
       );
       const retry = { retry_after_seconds: RETRY_AFTER_SECONDS };
-      this.reply({ type: "error", ...requestField(command), ...reply, ...retry });
+      this.reply({ type: "error", ...requestField(frame), ...reply, ...retry });
     }
   }
 
+  /** Refuses an invalid command. */
+  #refuse(error: unknown, requestId: string | undefined): void {
+    this.#malformed += 1;
+    if (this.#malformed > MAX_MALFORMED) this.#close("malformed");
+    else this.#replyError(error, requestId);
+  }
+
+  /**
+   * Counts what was received, and pauses reading while the client has sent too much. A heartbeat resumes it.
+   * @param leastBytes what a frame counts at least
+   */
+  #meter(now: number, leastBytes: number): void {
+    const { maxBodyBytes, socketBytesPerSecond: bytesPerSecond } = this.#context.limits;
+    const limits: ReceiveLimits = { bytesPerSecond, burstBytes: maxBodyBytes + bytesPerSecond };
+    const bytes = Math.max(this.#stream.bytesRead - this.#meteredBytes, leastBytes);
+    this.#meteredBytes = this.#stream.bytesRead;
+    this.#allowance =
+      bytes === 0 ? refill(this.#allowance, now, limits) : takeBytes(this.#allowance, bytes, now, limits);
+    const isOverdrawn = this.#allowance !== null && this.#allowance.bytes < 0;
+    if (isOverdrawn && !this.#socket.isPaused) this.#socket.pause();
+    else if (!isOverdrawn && this.#socket.isPaused) this.#socket.resume();
+  }
+
   /** Commands of one session run in order, whether they use its number or its id. A ping belongs to no session. */
-  #resolveSessionId(command: SocketCommand): string | (() => Promise<string>) | null {
-    if (command.type === "ping") return null;
-    const { session_id: name } = command;
-    if (!isSessionNumber(name)) return name;
+  #resolveSessionId({ session: name }: CommandFrame): string | (() => Promise<string>) | null {
+    if (name === null || !isSessionNumber(name)) return name;
     return (
       this.#idsByNumber?.get(name) ??
       (async () => {
@@ -225,41 +268,52 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
     );
   }
 
-  async #execute(command: SocketCommand): Promise<void> {
+  async #execute(frame: CommandFrame): Promise<void> {
     const context = this.#context;
     try {
-      if (command.type === "ping") {
-        this.reply({ type: "ack", ...requestField(command) });
-        return;
-      }
-      requireScope(this.caller, requiredScope(command.type));
-      if (command.type === "subscribe") await this.#subscribe(command);
+      requireScope(this.caller, requiredScope(frame.type));
+      if (frame.session === null) {
+        if (this.#parse(frame) !== null) this.reply({ type: "ack", ...requestField(frame) });
+      } else if (frame.type === "subscribe") await this.#subscribe(frame, frame.session);
       else {
-        await context.limiter.countRequest(this.caller, { isUrgent: isUrgent(command.type) });
-        const ref = await resolveSession(context, this.caller, command.session_id);
+        await context.limiter.countRequest(this.caller, { isUrgent: isUrgent(frame.type) });
+        const ref = await resolveSession(context, this.caller, frame.session);
+        const command = this.#parse(frame);
+        if (command === null || command.type === "ping" || command.type === "subscribe") return;
         const fields =
           command.type === "unsubscribe"
             ? this.#unsubscribe(ref.session)
             : await executeCommand(context, this.caller, ref, command);
-        this.reply({ type: "ack", ...requestField(command), ...fields });
+        this.reply({ type: "ack", ...requestField(frame), ...fields });
       }
     } catch (error) {
-      this.#replyError(error, command.request_id);
+      this.#replyError(error, frame.requestId);
     }
   }
 
-  async #subscribe(command: Extract<SocketCommand, { readonly type: "subscribe" }>): Promise<void> {
+  /** Returns null for an invalid command, which it has refused. */
+  #parse({ value, requestId }: CommandFrame): SocketCommand | null {
+    try {
+      return parseCommand(value);
+    } catch (error) {
+      this.#refuse(error, requestId);
+      return null;
+    }
+  }
+
+  async #subscribe(frame: CommandFrame, name: string): Promise<void> {
     const { limiter } = this.#context;
-    const id = this.#idsByNumber?.get(command.session_id) ?? command.session_id;
+    const id = this.#idsByNumber?.get(name) ?? name;
     // A second subscribe replaces the first one and takes over its place in the count.
     const earlier = this.#subscribers.get(id);
     const opens = earlier === undefined ? "subscriptions" : null;
     const counted = await limiter.countRequest(this.caller, { opens });
     const release = earlier?.release ?? counted;
     try {
-      const ref = await resolveSession(this.#context, this.caller, command.session_id);
-      if (this.#isClosed) release();
-      else this.#startSubscription(ref, command, release);
+      const ref = await resolveSession(this.#context, this.caller, name);
+      const command = this.#parse(frame);
+      if (command?.type === "subscribe" && !this.#isClosed) this.#startSubscription(ref, command, release);
+      else if (earlier === undefined || this.#isClosed) release();
     } catch (error) {
       if (earlier === undefined) release();
       throw error;
@@ -310,6 +364,6 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
 
 function ignore(): void {}
 
-function requestField({ request_id }: SocketCommand): { readonly request_id?: string } {
-  return request_id === undefined ? {} : { request_id };
+function requestField({ requestId }: CommandFrame): { readonly request_id?: string } {
+  return requestId === undefined ? {} : { request_id: requestId };
 }

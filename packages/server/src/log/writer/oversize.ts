@@ -8,6 +8,7 @@
 import type { Json, FullContent } from "@turnstream/protocol";
 import { truncateText, type EventDraft } from "@turnstream/protocol/writer";
 import type { SessionRef } from "../../store/refs.ts";
+import { isJsonLongerThan } from "../../util/json.ts";
 import { MAX_EVENT_BYTES } from "../entry.ts";
 import { LogError } from "../errors.ts";
 
@@ -100,8 +101,7 @@ function tooLarge(draft: EventDraft): never {
 }
 
 function fits(draft: EventDraft): boolean {
-  const text = JSON.stringify(draft);
-  return text.length * 3 <= MAX_DRAFT_BYTES || Buffer.byteLength(text) <= MAX_DRAFT_BYTES;
+  return !isJsonLongerThan(draft, MAX_DRAFT_BYTES);
 }
 
 function cut(text: string): string[] {

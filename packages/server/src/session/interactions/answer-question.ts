@@ -11,6 +11,7 @@ import type { TransitionResult, Interaction } from "../../store/ports/interactio
 import type { NewMessage } from "../../store/ports/running.ts";
 import type { SessionRef } from "../../store/refs.ts";
 import type { Store } from "../../store/store.ts";
+import { isJsonLongerThan } from "../../util/json.ts";
 import {
   transitionInteraction,
   type DecisionSource,
@@ -126,7 +127,7 @@ export function parseAnswer(questions: readonly Question[], text: string): Quest
   if (questions.length === 1 && named.length === 1)
     return named.map((option) => ({ question: only.id, selected: [option.id] }));
   const open = questions.find((question) => question.free_text);
-  if (open === undefined || Buffer.byteLength(JSON.stringify(text)) > MAX_ANSWER_BYTES) return null;
+  if (open === undefined || isJsonLongerThan(text, MAX_ANSWER_BYTES)) return null;
   return [{ question: open.id, selected: [], text }];
 }
 

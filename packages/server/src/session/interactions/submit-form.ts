@@ -15,6 +15,7 @@ import { canonicalJson } from "../../store/rules/canonical-json.ts";
 import type { Store } from "../../store/store.ts";
 import { publishOutbox } from "../archive/publish-outbox.ts";
 import type { CommandBackend } from "../backend.ts";
+import { isJsonLongerThan } from "../../util/json.ts";
 import { uploadUrl } from "../blobs/upload.ts";
 import { messageEvent, messageKey } from "../message-event.ts";
 import { DECISIONS_CHANNEL, encodeSessionRef, TURNS_CHANNEL } from "../signal-channels.ts";
@@ -57,7 +58,10 @@ export class FormError extends InputValidationError {
   constructor(form: string, problems: readonly FormProblem[]) {
     super(
       `form ${form}`,
-      problems.map(({ field, problem }) => `${field || "values"}: ${FORM_PROBLEMS[problem]}`).join("; "),
+      problems
+        .slice(0, MAX_PROBLEMS)
+        .map(({ field, problem }) => `${field || "values"}: ${FORM_PROBLEMS[problem]}`)
+        .join("; "),
     );
     this.name = "FormError";
     this.problems = problems;
@@ -77,6 +81,8 @@ export class FormClosedError extends StoreError {
 
 /** The values and the other fields must fit into one event. */
 const MAX_VALUES_BYTES = 60_000;
+/** How many problems an error lists. */
+const MAX_PROBLEMS = 20;
 /** Files per message. */
 const MAX_FILES = 100;
 const MAX_REASON = 4_096;
@@ -194,7 +200,7 @@ async function submit(
   if (problem.length > 0) throw new FormError(interaction.key, problem);
   const { values, problems } = await resolveFormFiles(tx, ref, schema, given);
   if (problems.length > 0) throw new FormError(interaction.key, problems);
-  if (Buffer.byteLength(JSON.stringify(values)) > MAX_VALUES_BYTES)
+  if (isJsonLongerThan(values, MAX_VALUES_BYTES))
     throw new StoreError("TOO_LARGE", `the values of form ${interaction.key}`);
   return transitionInteraction(tx, ref, interaction, {
     to: "submitted",

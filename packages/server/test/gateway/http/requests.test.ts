@@ -19,8 +19,8 @@ import { StoreError } from "../../../src/store/errors.ts";
 describe("parsing JSON input", () => {
   test("returns the parsed value", () => {
     for (const text of ["null", "5", '"x"', '{"a":[{"b":null}],"prototype":1,"constructor":2}'])
-      expect(parseUntrustedJson(text)).toEqual(JSON.parse(text));
-    expect(parseUntrustedJson(`${"[".repeat(64)}${"]".repeat(64)}`)).toBeDefined();
+      expect(parseUntrustedJson(Buffer.from(text))).toEqual(JSON.parse(text));
+    expect(parseUntrustedJson(Buffer.from(`${"[".repeat(64)}${"]".repeat(64)}`))).toBeDefined();
   });
 
   test.each([
@@ -32,7 +32,7 @@ describe("parsing JSON input", () => {
     `${"[".repeat(65)}${"]".repeat(65)}`,
     `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`,
   ])("refuses invalid input: %#", (text) => {
-    expect(() => parseUntrustedJson(text)).toThrow(RequestError);
+    expect(() => parseUntrustedJson(Buffer.from(text))).toThrow(RequestError);
   });
 });
 

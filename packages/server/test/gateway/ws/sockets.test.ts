@@ -263,11 +263,12 @@ describe("invalid command", () => {
   test("is refused with its request id, and the socket stays open", async () => {
     await open();
     const client = await connect();
+    const { session } = await stage.session();
     for (const [text, request_id] of [
       ["not json", undefined],
       ["[]", undefined],
       ['{"type":"fly","request_id":"x1"}', "x1"],
-      ['{"type":"stop","session_id":"s","more":1,"request_id":"x2"}', "x2"],
+      [`{"type":"stop","session_id":"${session}","more":1,"request_id":"x2"}`, "x2"],
       ['{"type":"stop","session_id":"s","__proto__":{},"request_id":"x3"}', "x3"],
       [`{"type":"submit","request_id":"x4","values":${"[".repeat(50_000)}${"]".repeat(50_000)}}`, undefined],
     ] as const) {

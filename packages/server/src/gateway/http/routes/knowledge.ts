@@ -68,6 +68,7 @@ const importObjects = defineRoute({
   scope: "knowledge",
   idempotent: true,
   body: restBodies.import_knowledge,
+  hasLargeBody: true,
   responseSchema: restReplies.imported,
   async handle({ context, caller, params, body }) {
     const files = body.objects.map(({ text, media_type, ...file }) => {

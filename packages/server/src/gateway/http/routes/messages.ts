@@ -23,7 +23,14 @@ const query = z.strictObject({ include_tool_tags: z.enum(["true", "false"]).exac
 type MessageQuery = z.infer<typeof query>;
 type MessageContext = RouteContext<z.infer<typeof restBodies.send>, MessageQuery>;
 
-const shared = { method: "POST", scope: "write", idempotent: "itself", opensStream: true, query } as const;
+const shared = {
+  method: "POST",
+  scope: "write",
+  idempotent: "itself",
+  opensStream: true,
+  hasLargeBody: true,
+  query,
+} as const;
 
 const send = defineRoute({
   ...shared,
