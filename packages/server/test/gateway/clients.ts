@@ -42,7 +42,11 @@ export class SocketClient {
     { dialect = "blocks", at = url }: { dialect?: string; at?: string } = {},
   ): Promise<SocketClient> {
     const address = `${at.replace("http", "ws")}/api/v1/socket?dialect=${dialect}`;
-    const client = new SocketClient(new WebSocket(address, { headers: { ...auth } }));
+    return SocketClient.of(new WebSocket(address, { headers: { ...auth } }));
+  }
+
+  static async of(socket: WebSocket): Promise<SocketClient> {
+    const client = new SocketClient(socket);
     await poll("open", () => (client.socket.readyState === WebSocket.CONNECTING ? undefined : true));
     return client;
   }

@@ -1,13 +1,15 @@
 /**
  * `collectResponse` returns the answer of the `responses` dialect as one JSON object, for requests without `stream`.
  * Invariant: it reads the same event stream that other clients get, so the two never differ. It does not wait for
- * users: an interaction that blocks the turn ends the response, after the store confirms that it is still pending. It
- * settles once, and then closes its subscription and timer. The turn itself continues.
+ * users: an interaction that blocks the turn ends the response, after the store confirms that it is still pending. A
+ * request is in the stream before it is in the store, so the store is read until it has the request. It settles once,
+ * and then closes its subscription and timer. The turn itself continues.
  */
 import { createSseParser, errorCodeFromNumber, type Json } from "@turnstream/protocol";
 import { type ResponsesFrame, responsesFromSse, type ResponsesFrameOf } from "@turnstream/protocol/responses";
 import type { PostMessageReply } from "@turnstream/protocol/schema";
 import type { SessionRef } from "../../store/refs.ts";
+import { waitForInteraction } from "../../session/interactions/find.ts";
 import { isPendingStatus } from "../../store/rules/interactions.ts";
 import type { StreamFormat } from "../encoding/stream-format.ts";
 import { toErrorResponse, HTTP_STATUS, RequestError } from "../errors.ts";
@@ -55,7 +57,8 @@ export function collectResponse(
       complete();
     };
     const abort = (): void => settle(() => reject(signal.reason as Error));
-    const checkIdle = (): void => {
+    const check = (): void => {
+      void checkInteractions();
       const { turnIdleTimeoutMs } = context.limits;
       const idle = { idleSince: context.feeds.idleSince(ref, turnIdleTimeoutMs), openedAt };
       if (hasTimedOut(idle, performance.now(), turnIdleTimeoutMs))
@@ -68,15 +71,25 @@ export function collectResponse(
           ),
         );
     };
-    const timer = setInterval(checkIdle, CHECK_INTERVAL_MS).unref();
+    const timer = setInterval(check, CHECK_INTERVAL_MS).unref();
 
     /** The stream may be behind, so read the current status of an interaction from the store. */
+    const isAnyPending = async (keys: readonly string[]): Promise<boolean> => {
+      const found = await Promise.all(keys.map((key) => waitForInteraction(context.store, ref, key)));
+      return found.some((one) => one !== null && isPendingStatus(one.kind, one.status));
+    };
+    let isChecking = false;
+    /** The timer repeats the check, because a commit can take longer than one lookup waits. */
     const checkInteractions = async (): Promise<void> => {
-      const interactions = await Promise.all(
-        response.pendingKeys().map((key) => context.store.interactions.byKey(ref, key)),
-      );
-      if (interactions.some((found) => found !== null && isPendingStatus(found.kind, found.status)))
-        settle(() => resolve({ status: 200, json: response.toReply() }));
+      const keys = response.pendingKeys();
+      if (isChecking || isSettled || keys.length === 0) return;
+      isChecking = true;
+      try {
+        if (await isAnyPending(keys)) settle(() => resolve({ status: 200, json: response.toReply() }));
+      } catch (error) {
+        settle(() => reject(error));
+      }
+      isChecking = false;
     };
 
     const subscriber: Subscriber = {
@@ -84,8 +97,7 @@ export function collectResponse(
         send(bytes: Uint8Array): SendResult {
           parser.push(decoder.decode(bytes, { stream: true }));
           if (response.isDone) settle(() => resolve(response.toResult()));
-          else if (response.pendingKeys().length > 0)
-            checkInteractions().catch((error: unknown) => settle(() => reject(error)));
+          else void checkInteractions();
           return "written";
         },
         end: () => undefined,

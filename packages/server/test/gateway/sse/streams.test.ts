@@ -4,7 +4,7 @@
  */
 import { once } from "node:events";
 import { connect } from "node:net";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { postMessageReply, responsesFrameSchema } from "@turnstream/protocol/schema";
 import { createGateway } from "../../../src/gateway/gateway.ts";
 import { script } from "../../../src/models/script-parts.ts";
@@ -120,6 +120,27 @@ describe("posted message", () => {
     expect(postMessageReply.safeParse(json).error).toBeUndefined();
     expect(json).toMatchObject({ status: "completed", final_text, chat_id, interactions: [] });
   });
+
+  test.for([1, 1_500])(
+    "S01: returns when an approval waits, also if its request is committed %i ms after its event",
+    async (delayMs) => {
+      const ref = await open();
+      const { interactions } = stage.backend.store;
+      const byKey = interactions.byKey.bind(interactions);
+      let firstRead: number | null = null;
+      const lookup = vi.spyOn(interactions, "byKey").mockImplementation(async (...args) => {
+        firstRead ??= performance.now();
+        return performance.now() - firstRead < delayMs ? null : byKey(...args);
+      });
+      const { json } = await whole(ref, { text: "book" });
+      expect(json).toMatchObject({
+        status: "requires_interaction",
+        interactions: [{ approval_key: expect.any(String) }],
+      });
+      lookup.mockRestore();
+      await stage.stop(ref);
+    },
+  );
 
   test("S01: waits behind another turn and returns its own", async () => {
     const ref = await open({ limits: { sseKeepAliveMs: 60, heartbeatMs: 20 } });
