@@ -207,6 +207,8 @@ export function transportsContract(
       expect(preflight.status).toBe(204);
       expect(preflight.headers.get("access-control-allow-origin")).toBe(PAGE);
       expect(preflight.headers.get("access-control-allow-headers")).toContain("authorization");
+      // A page must never have an API key.
+      expect(preflight.headers.get("access-control-allow-headers")).not.toMatch(/x-api-key|x-user-id/);
       expect(preflight.headers.get("access-control-allow-methods")).toContain("PATCH");
       expect(preflight.headers.get("access-control-allow-credentials")).toBeNull();
     });
@@ -269,6 +271,7 @@ export function transportsContract(
       const forked = await server.request("POST", `/shares/${token}/fork`, { headers, body: {} });
       expect(forked).toMatchObject({ status: 201, json: { title: "Shared", forked_from_share: true } });
       expect((await server.request("GET", `/chats/${forked.json.chat_id}`, { headers })).status).toBe(200);
+      expectError(await server.request("GET", `/%73hares/${token}`, { headers: {} }), 404, "NOT_FOUND");
       for (const bad of [`${token}x`, token.slice(0, -1), share])
         expectError(await server.request("GET", `/shares/${bad}`, { headers: {} }), 404, "NOT_FOUND");
       expectError(await server.request("DELETE", `/sessions/${id}/shares/none`), 404, "NOT_FOUND");

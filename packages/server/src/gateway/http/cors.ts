@@ -2,13 +2,12 @@
  * `corsHeaders` and `isAllowedOrigin` decide which pages may read responses and open sockets: those of the same
  * origin, and those in the options. Pure.
  * Invariant: origins are compared exactly; there is no wildcard, and cookies are never allowed. With configured
- * origins, every response varies by origin. `HEADERS` lists each request header that a route reads. These functions do
- * not authorize callers: a page must also send a token.
+ * origins, every response varies by origin. `HEADERS` lists each request header that a page may send: not those of API
+ * keys, which a page must never have. These functions do not authorize callers: a page must also send a token.
  */
 
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE";
-const HEADERS =
-  "authorization, content-type, idempotency-key, if-none-match, last-event-id, x-api-key, x-user-id";
+const HEADERS = "authorization, content-type, idempotency-key, if-none-match, last-event-id";
 const EXPOSED = "etag, idempotency-replayed, retry-after";
 
 /** Returns the headers for every response. */

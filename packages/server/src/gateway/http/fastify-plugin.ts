@@ -2,7 +2,7 @@
  * `gatewayPlugin` is the gateway as a Fastify plugin for all paths under `/api/v1`. It only converts: `handleHttp`
  * handles the requests.
  * Invariant: it uses its own Fastify context, so that the host's other routes are not affected. Fastify does not parse
- * or validate bodies here. It rejects an upgrade for another path only if the server has no other listener for
+ * or validate bodies here. Only the plain spelling of the prefix is served. It rejects an upgrade for another path only if the server has no other listener for
  * upgrades.
  */
 import fp from "fastify-plugin";
@@ -52,7 +52,14 @@ async function handle(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const url = request.url.slice(app.prefix.length + API_PREFIX.length);
+  const base = `${app.prefix}${API_PREFIX}`;
+  // Fastify also routes other spellings, such as /%61pi, which the rules of a proxy may not recognize.
+  if (!request.url.startsWith(`${base}/`))
+    return sendResponse(
+      reply,
+      errorResponse(http.context, new RequestError("NOT_FOUND", "No route matches this path.")),
+    );
+  const url = request.url.slice(base.length);
   const response = await handleHttp(
     http,
     fromNodeRequest(request.raw, reply.raw, { url, from: http.resolveClientAddress(request.raw) }),

@@ -1,8 +1,9 @@
 /**
  * `createRouter` finds the route for a method and a path. Pure.
- * Invariant: literal segments take precedence over parameters, whatever the order of the routes. Segments are decoded
- * once and after the split, so an encoded slash stays in its segment. Parameters are never empty. Two routes with the
- * same method and path are an error at startup. `/chats` is served like `/sessions` unless a route names it, and HEAD like GET.
+ * Invariant: literal segments take precedence over parameters, whatever the order of the routes. Literal segments are
+ * compared without decoding, so each route has one spelling, for proxies and logs too. Parameters are decoded once and
+ * after the split, so an encoded slash stays in its segment. Parameters are never empty. Two routes with the same method
+ * and path are an error at startup. `/chats` is served like `/sessions` unless a route names it, and HEAD like GET.
  */
 import type { Route } from "./route.ts";
 
@@ -39,11 +40,11 @@ export function createRouter(routes: readonly Route[]): Router {
   }
   return {
     find(method, path) {
-      const segments = decodePath(path);
-      if (segments === null) return { kind: "bad" };
-      const params: Record<string, string> = {};
-      const node = walk(root, segments, 0, params);
+      const encoded: Record<string, string> = {};
+      const node = walk(root, path.split("/").slice(1), 0, encoded);
       if (node === null) return { kind: "none" };
+      const params = decodeParams(encoded);
+      if (params === null) return { kind: "bad" };
       const route = node.methods.get(method === "HEAD" ? "GET" : method);
       return route === undefined
         ? { kind: "method", allowed: listAllowedMethods(node) }
@@ -93,9 +94,11 @@ function walk(
   return inner;
 }
 
-function decodePath(path: string): string[] | null {
+function decodeParams(encoded: Readonly<Record<string, string>>): Record<string, string> | null {
   try {
-    return path.split("/").slice(1).map(decodeURIComponent);
+    return Object.fromEntries(
+      Object.entries(encoded).map(([name, segment]) => [name, decodeURIComponent(segment)]),
+    );
   } catch {
     return null;
   }

@@ -57,6 +57,26 @@ describe("gateway in a Fastify app", () => {
     expect(await (await fetch(`${url}/api/v1/none`)).json()).toMatchObject({ error: "NOT_FOUND" });
   });
 
+  test("serves each path in one spelling, so that the rules of a proxy apply (N01, L01)", async () => {
+    for (const prefix of [undefined, "/agents"]) {
+      const { url, auth } = await host(prefix);
+      const base = `${url}${prefix ?? ""}`;
+      const status = async (path: string) => (await fetch(`${base}${path}`, { headers: auth })).status;
+      expect(await status("/api/v1/sessions")).toBe(200);
+      for (const path of [
+        "/%61pi/v1/sessions",
+        "/a%70i/v1/sessions",
+        "/api/%761/sessions",
+        "/api/v1/%73essions",
+        "/api/v1/%63hats",
+        "/api/v1/sessions%2f",
+        "//api/v1/sessions",
+        "/API/v1/sessions",
+      ])
+        expect(await status(path), path).toBe(404);
+    }
+  });
+
   test("can be mounted under a prefix", async () => {
     const { url, auth } = await host("/agents");
     expect((await fetch(`${url}/agents/api/v1/sessions?limit=1`, { headers: auth })).status).toBe(200);

@@ -144,4 +144,10 @@ test("removes credentials from a logged URL", () => {
   for (const page of ["checkout", "return", "status"])
     expect(redactPath(`/api/v1/payments/${page}/secret?a=b`)).toBe(`/api/v1/payments/${page}/*`);
   expect(redactPath("/api/v1/payments/notify/newebpay")).toBe("/api/v1/payments/notify/newebpay");
+  // Other spellings are not served, but the token in them is (L01).
+  for (const name of ["%73hares", "share%73", "%53hares", "s%68ares", "%2573hares", "blob%73", "SHARES"])
+    expect(redactPath(`/api/v1/${name}/secret`), name).not.toContain("secret");
+  expect(redactPath("/api/v1/sessions/an%40example.com/history")).toBe(
+    "/api/v1/sessions/an%40example.com/history",
+  );
 });
