@@ -1,8 +1,9 @@
 /**
  * `executeCommand` executes a command from a socket or an HTTP request, so that both behave alike.
- * Invariant: the caller is already authenticated and authorized, and owns the session. When it returns, the change is
- * committed and will appear in the log. `toMessageId` always gives the same id for the same client id, so a repeated
- * command is idempotent. Only one of several concurrent decisions is applied; the others throw.
+ * Invariant: the caller is already authenticated, has the scope of the command and owns the session. A `send` decides
+ * a form or a question only with the scope `decide`. When it returns, the change is committed and will appear in the
+ * log. `toMessageId` always gives the same id for the same client id, so a repeated command is idempotent. Only one of
+ * several concurrent decisions is applied; the others throw.
  */
 import { createHash } from "node:crypto";
 import type { FileRef } from "@turnstream/protocol";
@@ -21,6 +22,7 @@ import { uploadIdOf } from "../session/blobs/upload.ts";
 import type { TransitionResult } from "../store/ports/interactions.ts";
 import type { SessionRef } from "../store/refs.ts";
 import { isId } from "../util/names.ts";
+import { hasScope, requireScope } from "./auth/access.ts";
 import { type Caller, clientField } from "./caller.ts";
 import { RequestError } from "./errors.ts";
 import type { CallerLimiter } from "./limits/caller-limiter.ts";
@@ -117,6 +119,8 @@ async function send(
     resume_form_request_id,
     form_values,
   } = command;
+  // The message submits or declines the form, whatever its text is.
+  if (resume_form_request_id !== undefined) requireScope(caller, "decide");
   const id = toMessageId(client_message_id);
   const options = {
     ...(agent_id === undefined ? {} : { agent: agent_id }),
@@ -128,6 +132,7 @@ async function send(
     text,
     userId: caller.user,
     ...clientField(caller),
+    decidesQuestion: hasScope(caller, "decide"),
     files: await Promise.all(content_urls.map((url) => toFileRef(backend, ref, url))),
     ...(Object.keys(options).length === 0 ? {} : { options }),
     ...(resume_form_request_id === undefined ? {} : { resumes: resume_form_request_id }),

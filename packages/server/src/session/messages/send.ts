@@ -25,14 +25,20 @@ export interface SendMessageInput extends Omit<NewMessage, "by">, DecisionSource
   readonly formValues?: Json;
   /** Refuses the message beyond these limits, unless it decides a form or a question. @default no limits */
   readonly limits?: OwnerLimits;
+  /**
+   * False leaves a pending question as it is, for a sender who may not decide. The message then waits for the next turn.
+   * @default true
+   */
+  readonly decidesQuestion?: boolean;
 }
 
 /**
  * Sends a message. Returns "already" if the session has or had a message with this id; the first one stays.
  *
  * A pending question is answered by the message, which then starts no turn, or is dismissed if the message can't be an
- * answer. With `resumes` the message continues from a form. A pending form is submitted with `formValues`, or else
- * declined with the text as the reason. A text that is too long for an event is stored as a blob.
+ * answer. With `decidesQuestion: false` the question stays pending. With `resumes` the message continues from a form. A
+ * pending form is submitted with `formValues`, or else declined with the text as the reason. A text that is too long for
+ * an event is stored as a blob.
  * @throws StoreError NOT_FOUND if the session or form doesn't exist, INVALID for invalid values and for an agent that
  * is not registered, or CONFLICT (`FormClosedError`) if the form is already decided. LimitExceededError beyond `limits`.
  * It throws nothing after the commit
@@ -40,7 +46,7 @@ export interface SendMessageInput extends Omit<NewMessage, "by">, DecisionSource
 export async function sendMessage(
   backend: CommandBackend,
   ref: SessionRef,
-  { formValues, userId, clientId, limits, ...input }: SendMessageInput,
+  { formValues, userId, clientId, limits, decidesQuestion = true, ...input }: SendMessageInput,
 ): Promise<"sent" | "already"> {
   const { store, signals } = backend;
   const sent: NewMessage = { ...input, by: userId ?? null };
@@ -63,7 +69,7 @@ export async function sendMessage(
       if (resumes !== null)
         isDecided = await resumeForm(tx, ref, { ...message, ...source, text, resumes, formValues });
       await tx.outbox.add(ref, { key: messageKey("m", message.id), draft });
-      const became = await answerByMessage(tx, ref, { ...message, ...source });
+      const became = decidesQuestion ? await answerByMessage(tx, ref, { ...message, ...source }) : null;
       isDecided ||= became !== null;
       isAnswer = became === "answered";
       // A decision adds no work that was not allowed before, and must always be possible.

@@ -1,0 +1,4 @@
+/** Runs the contract of the scope `decide` in memory. */
+import { decideScopeContract } from "./decide-scope.contract.ts";
+
+decideScopeContract("memory");
