@@ -96,7 +96,7 @@ export function filesContract(name: string, makeStore: MakeStore): void {
     test("stores an upload in chunks, and reads it once it is complete", async () => {
       const { ref } = await newSession(store());
       const { uploads } = store();
-      expect(await uploads.begin(ref, upload("u", "an"))).toEqual({ attempt: 1, others: 0 });
+      expect(await uploads.begin(ref, upload("u", "an"))).toEqual({ attempt: 1 });
       for (const part of ["one", "two"]) await uploads.add(ref, "u", { attempt: 1, bytes: bytes(part) });
       expect(await uploads.chunk(ref, "u", 0)).toBeNull();
       expect(await uploads.get(ref, "u")).toMatchObject({ size: 6, chunks: 2, isComplete: false });
@@ -111,7 +111,7 @@ export function filesContract(name: string, makeStore: MakeStore): void {
       expect(await uploads.chunk(ref, "u", 1)).toEqual(bytes("two"));
       expect(await uploads.chunk(ref, "u", 2)).toBeNull();
       expect(await uploads.begin(ref, upload("u"))).toBe("already");
-      expect(await uploads.begin(ref, upload("v"))).toEqual({ attempt: 1, others: 6 });
+      expect(await uploads.begin(ref, upload("v"))).toEqual({ attempt: 1 });
       const late = uploads.add(ref, "u", { attempt: 1, bytes: bytes("x") });
       await expect(late).rejects.toMatchObject({ code: "CONFLICT" });
     });
@@ -121,7 +121,7 @@ export function filesContract(name: string, makeStore: MakeStore): void {
       const { uploads } = store();
       await uploads.begin(ref, upload("u"));
       await uploads.add(ref, "u", { attempt: 1, bytes: bytes("old") });
-      expect(await uploads.begin(ref, upload("u"))).toEqual({ attempt: 2, others: 0 });
+      expect(await uploads.begin(ref, upload("u"))).toEqual({ attempt: 2 });
       const late = [
         () => uploads.add(ref, "u", { attempt: 1, bytes: bytes("late") }),
         () => uploads.complete(ref, "u", 1),
@@ -147,6 +147,23 @@ export function filesContract(name: string, makeStore: MakeStore): void {
       expect(whole).toHaveLength(1);
       const parts = await Promise.all([0, 1, 2, 3, 4].map((n) => uploads.chunk(ref, "u", n)));
       expect(new Set(parts.map(String)).size).toBe(1);
+    });
+
+    test("concurrent uploads of a session don't exceed its limit together", async () => {
+      const { ref } = await newSession(store());
+      const { uploads } = store();
+      const add = async (id: string) => {
+        await uploads.begin(ref, upload(id));
+        await uploads.add(ref, id, { attempt: 1, bytes: bytes("1234"), maxSessionBytes: 10 });
+      };
+      const ends = await Promise.allSettled(Array.from({ length: 8 }, (_, n) => add(`u${n}`)));
+      const refused = ends.filter((end) => end.status === "rejected");
+      expect(refused).toHaveLength(6);
+      for (const { reason } of refused) expect(reason).toMatchObject({ code: "TOO_LARGE" });
+      const sizes = await Promise.all(ends.map(async (_, n) => (await uploads.get(ref, `u${n}`))?.size ?? 0));
+      expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(8);
+      // A limit that is reached exactly is not exceeded.
+      await uploads.add(ref, `u${sizes.indexOf(0)}`, { attempt: 1, bytes: bytes("12"), maxSessionBytes: 10 });
     });
 
     test("limits chunks and ids", async () => {

@@ -197,12 +197,7 @@ async function runRoute(
   const idempotentRequest = {
     route: `${route.method} ${route.path}`,
     key: parseIdempotencyKey(key),
-    digest: requestDigest(
-      { ...params, ...session },
-      search,
-      body,
-      route.rawBody === true && describeBytes(request),
-    ),
+    digest: requestDigest({ ...params, ...session }, search, body),
     ...session,
   };
   return toHttpResponse(caller, await runIdempotent(context, caller, idempotentRequest, work));
@@ -212,11 +207,6 @@ async function runRoute(
 function maxBodyBytesOf({ hasLargeBody = false }: Route, limits: GatewayLimits): number {
   const { maxBodyBytes, maxCommandBytes } = limits;
   return hasLargeBody ? maxBodyBytes : Math.min(maxBodyBytes, maxCommandBytes);
-}
-
-/** Describes a raw body by its size and type, because its bytes can be read only once. */
-function describeBytes({ headers }: HttpRequest): unknown {
-  return [headers.get("content-length"), headers.get("content-type")];
 }
 
 async function authenticateCaller(

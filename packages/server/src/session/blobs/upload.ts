@@ -1,8 +1,8 @@
 /**
  * `uploadFile` and `readUpload` store and read the uploads of a session. They do not inspect the content.
  *
- * Invariants: data is streamed in chunks, so a large upload is never in memory as a whole. The URL of an upload is only
- * valid in its own session.
+ * Invariants: data is streamed in chunks, so a large upload is never in memory as a whole. An id stands for one content:
+ * other bytes under the id of a complete upload are refused. The URL of an upload is only valid in its own session.
  */
 import { isStoreError, StoreError } from "../../store/errors.ts";
 import { MAX_CHUNK_BYTES, type Upload } from "../../store/ports/files.ts";
@@ -48,9 +48,10 @@ export interface UploadResult {
 }
 
 /**
- * Returns an upload that is already complete without reading the body.
- * @throws LimitExceededError, or StoreError TOO_LARGE beyond the limits of file and session, NOT_FOUND if the session doesn't exist, or CONFLICT if a newer upload
- * of the same id started
+ * Stores an upload, or returns the one that is already complete and has the same name, type and bytes.
+ * @throws LimitExceededError beyond the limits of the owner, or StoreError: TOO_LARGE beyond the limits of file and
+ * session, NOT_FOUND if the session doesn't exist, or CONFLICT if a newer upload of the same id started, or if the
+ * upload of this id has other content
  */
 export async function uploadFile(
   { store }: Pick<Backend, "store">,
@@ -64,17 +65,18 @@ export async function uploadFile(
   if (started === "already") {
     const there = await store.uploads.get(ref, id);
     if (there === null) throw new StoreError("NOT_FOUND", `upload ${id}`);
+    if (there.name !== name || there.mediaType !== mediaType || !(await hasBytes(store, ref, there, body)))
+      throw new StoreError("CONFLICT", `upload ${id} has other content`);
     return uploadedOf(there);
   }
-  const { attempt, others } = started;
-  const most = Math.min(bytes, sessionBytes - others);
+  const { attempt } = started;
   try {
     let size = 0;
     for await (const chunk of chunked(body)) {
       size += chunk.byteLength;
-      if (size > most) throw new StoreError("TOO_LARGE", `upload ${id}`);
+      if (size > bytes) throw new StoreError("TOO_LARGE", `upload ${id}`);
       await store.transaction(async (tx) => {
-        await tx.uploads.add(ref, id, { attempt, bytes: chunk });
+        await tx.uploads.add(ref, id, { attempt, bytes: chunk, maxSessionBytes: sessionBytes });
         if (owner !== null) await requireByteLimits(tx, owner);
       });
     }
@@ -85,6 +87,22 @@ export async function uploadFile(
       await store.uploads.remove(ref, id).catch(() => false);
     throw error;
   }
+}
+
+/** Stops at the first chunk that differs. The body is cut into the same chunks as when it was stored. */
+async function hasBytes(
+  store: Backend["store"],
+  ref: SessionRef,
+  { id, size }: Upload,
+  body: AsyncIterable<Uint8Array>,
+): Promise<boolean> {
+  let [n, read] = [0, 0];
+  for await (const chunk of chunked(body)) {
+    const stored = await store.uploads.chunk(ref, id, n++);
+    read += chunk.byteLength;
+    if (stored === null || Buffer.compare(stored, chunk) !== 0) return false;
+  }
+  return read === size;
 }
 
 /** Returns null if the session has no such upload or it is not complete. */

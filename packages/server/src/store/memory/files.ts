@@ -14,6 +14,7 @@ import {
   checkAttachment,
   checkBlob,
   checkChunk,
+  checkSessionBytes,
   checkTextPosition,
   checkUpload,
   isBeforeRange,
@@ -58,13 +59,14 @@ export function memoryUploads(tables: MemoryTables, env: Env): Uploads {
         const createdAt = env.now();
         const upload = { ...wanted, size: 0, chunks: 0, isComplete: false, createdAt };
         put(rows, ref, upload, attempt);
-        const others = rows.of(UPLOADS, ref).reduce((sum, row) => sum + row.upload.size, 0);
-        return { attempt, others };
+        return { attempt };
       }),
     add: (ref, id, chunk) =>
       tables.run((rows) => {
         checkChunk(chunk);
         const { upload } = open(rows, ref, id, chunk.attempt);
+        const total = rows.of(UPLOADS, ref).reduce((sum, row) => sum + row.upload.size, 0);
+        checkSessionBytes(id, total + chunk.bytes.byteLength, chunk);
         rows.put(CHUNKS, ref, key(id, upload.chunks), new Uint8Array(chunk.bytes));
         const size = upload.size + chunk.bytes.byteLength;
         put(rows, ref, { ...upload, size, chunks: upload.chunks + 1 }, chunk.attempt);

@@ -3,7 +3,8 @@
  * large content of events. The file also has the checks that both stores use. None of them interprets the content.
  *
  * Invariant: chunks and pieces are bounded, so no process needs a whole upload or text in memory. Stored attachments,
- * blobs and complete uploads never change. Only the newest attempt at an upload can add chunks.
+ * blobs and complete uploads never change. Only the newest attempt at an upload can add chunks. The bytes of a session's
+ * uploads are counted in the transaction that adds a chunk, so that concurrent uploads can't exceed a limit together.
  */
 import { StoreError } from "../errors.ts";
 import type { SessionRef } from "../refs.ts";
@@ -27,6 +28,13 @@ export interface Upload {
 
 export type NewUpload = Pick<Upload, "id" | "name" | "mediaType" | "by">;
 
+export interface NewChunk {
+  readonly attempt: number;
+  readonly bytes: Uint8Array;
+  /** The most bytes that all uploads of the session may have with this chunk. @default unlimited */
+  readonly maxSessionBytes?: number;
+}
+
 /**
  * The sub-port of uploads to a session. Bytes come in chunks, so that no process needs all of them in memory. An
  * interrupted upload restarts from its first chunk, and further chunks of the earlier attempt are refused.
@@ -34,21 +42,15 @@ export type NewUpload = Pick<Upload, "id" | "name" | "mediaType" | "by">;
 export interface Uploads {
   /**
    * Starts an upload, or restarts one that is not complete. Returns "already" if it is complete.
-   * @returns the number of this attempt, and how many bytes the other uploads of the session have
+   * @returns the number of this attempt
    */
-  begin(
-    ref: SessionRef,
-    upload: NewUpload,
-  ): Promise<{ readonly attempt: number; readonly others: number } | "already">;
+  begin(ref: SessionRef, upload: NewUpload): Promise<{ readonly attempt: number } | "already">;
   /**
    * Adds the next chunk.
-   * @throws StoreError with CONFLICT if a newer attempt exists, or the upload is complete.
+   * @throws StoreError with CONFLICT if a newer attempt exists, or the upload is complete, and with TOO_LARGE if the
+   * uploads of the session would have more than `maxSessionBytes`.
    */
-  add(
-    ref: SessionRef,
-    id: string,
-    chunk: { readonly attempt: number; readonly bytes: Uint8Array },
-  ): Promise<void>;
+  add(ref: SessionRef, id: string, chunk: NewChunk): Promise<void>;
   /** @throws StoreError with CONFLICT if a newer attempt exists. */
   complete(ref: SessionRef, id: string, attempt: number): Promise<Upload>;
   get(ref: SessionRef, id: string): Promise<Upload | null>;
@@ -75,16 +77,15 @@ export function checkUpload({ id, name, mediaType, by }: NewUpload): NewUpload {
   };
 }
 
-export function checkChunk({
-  attempt,
-  bytes,
-}: {
-  readonly attempt: number;
-  readonly bytes: Uint8Array;
-}): void {
+export function checkChunk({ attempt, bytes }: NewChunk): void {
   checkCount(attempt, "attempt");
   if (bytes.byteLength === 0 || bytes.byteLength > MAX_CHUNK_BYTES)
     throw new StoreError("TOO_LARGE", `a chunk of ${bytes.byteLength} bytes`);
+}
+
+export function checkSessionBytes(id: string, bytes: number, { maxSessionBytes = Infinity }: NewChunk): void {
+  if (bytes > maxSessionBytes)
+    throw new StoreError("TOO_LARGE", `upload ${id} with the other uploads of its session`);
 }
 
 export function uploadSuperseded(id: string): StoreError {

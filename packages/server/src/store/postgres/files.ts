@@ -2,7 +2,8 @@
  * `postgresUploads`, `postgresAttachments` and `postgresBlobs` implement the sub-ports for files on PostgreSQL.
  *
  * Invariant: upload chunks, text pieces and blobs are rows of their own, so reading a part never loads the rest. Only
- * the newest attempt changes an upload, until it is complete. Every statement names the tenant and the session.
+ * the newest attempt changes an upload, until it is complete. The session is locked while the bytes of its uploads are
+ * counted. Every statement names the tenant and the session.
  */
 import { type Selectable, sql } from "kysely";
 import { StoreError } from "../errors.ts";
@@ -13,6 +14,7 @@ import {
   checkAttachment,
   checkBlob,
   checkChunk,
+  checkSessionBytes,
   checkTextPosition,
   checkUpload,
   MAX_LISTED,
@@ -30,8 +32,9 @@ import type { FileTables } from "./schema.ts";
 import {
   ago,
   clock,
-  lockSessionRow,
   inTransaction,
+  lockSession,
+  lockSessionRow,
   ofSession,
   ownerColumn,
   requireSession,
@@ -70,10 +73,7 @@ export function postgresUploads(db: Db): Uploads {
             .deleteFrom("upload_chunks")
             .where((eb) => eb.and(of))
             .execute();
-        const { others } = await ofSession(tx.selectFrom("uploads"), ref)
-          .select(sql<number>`coalesce(sum(size), 0)::bigint`.as("others"))
-          .executeTakeFirstOrThrow();
-        return { attempt: row.attempt, others };
+        return { attempt: row.attempt };
       }),
     add: (ref, id, chunk) =>
       inTransaction(db, async (tx) => {
@@ -90,6 +90,12 @@ export function postgresUploads(db: Db): Uploads {
           .insertInto("upload_chunks")
           .values({ ...rowOf(ref), upload_id: id, n, bytes: chunk.bytes })
           .execute();
+        // After the bytes are written, so that other changes of the session wait only for the count.
+        await lockSession(tx, ref);
+        const { total } = await ofSession(tx.selectFrom("uploads"), ref)
+          .select(sql<number>`sum(size)::bigint`.as("total"))
+          .executeTakeFirstOrThrow();
+        checkSessionBytes(id, total, chunk);
       }),
     complete: (ref, id, attempt) =>
       inTransaction(db, async (tx) => {

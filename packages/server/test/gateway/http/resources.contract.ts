@@ -1,5 +1,7 @@
 /** The contract of interactions, allowances, blobs, files, knowledge and memories over HTTP. */
 import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { type IncomingMessage, request as httpRequest } from "node:http";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
@@ -230,6 +232,44 @@ export function resourcesContract(name: string, makeParts: () => Promise<Harness
       expect((await put(Buffer.from("small"))).status).toBe(201);
       expect(await harness.requestError("POST", `${path}/files`)).toBe("400 BAD_REQUEST");
       expect(await harness.requestError("GET", `${path}/files/nothing`)).toBe("404 NOT_FOUND");
+    });
+
+    it("stores no more bytes than a session may have, however many uploads run at once (Q01)", async () => {
+      const url = `${harness.server.url}/api/v1${path}/files?name=x`;
+      const body = Buffer.alloc(900_000);
+      const send = () => fetch(url, { method: "POST", headers: { ...harness.server.auth }, body });
+      const statuses = (await Promise.all(Array.from({ length: 12 }, send))).map(({ status }) => status);
+      // Four files of 900 kB fit into 4 MB.
+      const count = (status: number) => statuses.filter((one) => one === status).length;
+      expect([count(201), count(413)]).toEqual([4, 8]);
+    });
+
+    it("refuses a declared size over the limit before the bytes arrive (U04)", async () => {
+      const { server } = harness;
+      const headers = { ...server.auth, "content-length": "3000001" };
+      const request = httpRequest(`${server.url}/api/v1${path}/files?name=x`, { method: "POST", headers });
+      request.on("error", () => undefined);
+      request.write("only a few bytes");
+      const [response] = (await once(request, "response")) as [IncomingMessage];
+      request.destroy();
+      expect(response.statusCode).toBe(413);
+    });
+
+    it("refuses other bytes under the key of a stored file, also of the same length (D07)", async () => {
+      const { url, auth } = harness.server;
+      const put = (body: string, file = "a.txt") =>
+        fetch(`${url}/api/v1${path}/files?name=${file}`, {
+          method: "POST",
+          headers: { ...auth, "idempotency-key": "once" },
+          body,
+        });
+      const first = await put("first bytes");
+      expect(first.status).toBe(201);
+      const repeat = await put("first bytes");
+      expect([repeat.status, repeat.headers.get("idempotency-replayed")]).toEqual([201, "true"]);
+      expect(await repeat.json()).toEqual(await first.json());
+      for (const refused of [await put("other bytes"), await put("first bytes", "b.txt")])
+        expect([refused.status, await refused.json()]).toMatchObject([409, { error: "CONFLICT" }]);
     });
 
     it("adds, lists and removes knowledge", async () => {

@@ -91,8 +91,17 @@ test("an interrupted upload leaves nothing to read, and can be repeated under th
   expect(await readUpload(harness, ref, "u")).toBeNull();
   const done = await uploadFile(harness, ref, { ...again, body: body(10) });
   expect(done.size).toBe(10);
-  // A repeated call returns the same result and reads no bytes.
-  expect(await uploadFile(harness, ref, { ...again, body: broken() })).toEqual(done);
+  // A repeated call with the same bytes returns the same result.
+  expect(await uploadFile(harness, ref, { ...again, body: body(10) })).toEqual(done);
+  for (const other of [
+    { body: body(9) },
+    { body: body(11) },
+    { body: broken() },
+    { body: body(10), name: "b.txt" },
+  ])
+    await expect(uploadFile(harness, ref, { ...again, ...other })).rejects.toMatchObject({
+      code: "CONFLICT",
+    });
 });
 
 test("refuses and drops an upload that exceeds a limit", async () => {

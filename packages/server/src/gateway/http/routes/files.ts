@@ -1,8 +1,9 @@
 /**
  * `fileRoutes` upload and download files as streams.
- * Invariant: a file is accessible in its own session only. Uploads are limited per file and per session. Downloads
- * have `safeDownloadHeaders` and are not cached, because files are untrusted content. The file's id is derived from
- * the idempotency key, so that a repeated upload creates no second file.
+ * Invariant: a file is accessible in its own session only. Uploads are limited per file and per session, and one that
+ * declares too many bytes is refused before they arrive. Downloads have `safeDownloadHeaders` and are not cached,
+ * because files are untrusted content. The file's id is derived from the idempotency key, so that a repeated upload
+ * creates no second file. A repeat with other bytes is a conflict.
  */
 import { createHash } from "node:crypto";
 import { restReplies } from "@turnstream/protocol/schema";
@@ -10,42 +11,78 @@ import { z } from "zod";
 import { safeDownloadHeaders } from "../../../session/blobs/safe-headers.ts";
 import { readUpload, uploadFile } from "../../../session/blobs/upload.ts";
 import { RequestError } from "../../errors.ts";
-import { type Route, defineRoute } from "../route.ts";
+import type { RouteResult } from "../../context.ts";
+import { parseIdempotencyKey, requestDigest, runIdempotent } from "../idempotency.ts";
+import { type Route, type RouteContext, defineRoute } from "../route.ts";
 
 const MAX_TYPE_LENGTH = 200;
+const UPLOAD_PATH = "/sessions/{session}/files";
+const uploadQuery = z.strictObject({ name: z.string().min(1).max(300) });
+type UploadContext = RouteContext<unknown, z.infer<typeof uploadQuery>>;
 
 const upload = defineRoute({
   method: "POST",
-  path: "/sessions/{session}/files",
+  path: UPLOAD_PATH,
   summary: "Uploads a file. Repeat an interrupted upload with the same `idempotency-key`.",
   scope: "write",
   rawBody: true,
-  idempotent: true,
-  query: z.strictObject({ name: z.string().min(1).max(300) }),
+  idempotent: "itself",
+  query: uploadQuery,
   responseSchema: restReplies.file,
-  async handle({ context, caller, ref, query, headers, bytes }) {
+  async handle(routeContext) {
+    const { context, caller, ref, query, headers } = routeContext;
+    const length = headers.get("content-length");
+    requireWithinLimits(routeContext, Number(length ?? 0));
     const key = headers.get("idempotency-key");
-    const { maxUploadBytes, maxSessionUploadBytes } = context.limits;
-    const uploaded = await uploadFile(
-      context,
-      ref,
-      {
-        id: key === undefined ? context.env.id() : toFileId(key),
-        name: query.name,
-        mediaType: (headers.get("content-type") ?? "").slice(0, MAX_TYPE_LENGTH),
-        body: bytes,
-        userId: caller.user,
-      },
-      {
-        bytes: maxUploadBytes,
-        sessionBytes: maxSessionUploadBytes,
-        owner: await context.limiter.ownerLimits(caller),
-      },
-    );
-    const { id, url, name, mediaType, size } = uploaded;
-    return { status: 201, json: { id, url, name, media_type: mediaType, size } };
+    if (key === undefined) return storeFile(routeContext, context.env.id());
+    const id = toFileId(parseIdempotencyKey(key));
+    const request = {
+      route: `POST ${UPLOAD_PATH}`,
+      key,
+      // The bytes can be read only once, so they are compared with the stored ones below.
+      digest: requestDigest(ref.session, query, length, headers.get("content-type")),
+      session: ref.session,
+    };
+    let isStored = false;
+    const result = await runIdempotent(context, caller, request, async () => {
+      const stored = await storeFile(routeContext, id);
+      isStored = true;
+      return stored;
+    });
+    if (!isStored) await storeFile(routeContext, id);
+    return result;
   },
 });
+
+function requireWithinLimits({ context: { limits } }: UploadContext, length: number): void {
+  const maxBytes = Math.min(limits.maxUploadBytes, limits.maxSessionUploadBytes);
+  if (length > maxBytes) throw new RequestError("TOO_LARGE", `A file must have at most ${maxBytes} bytes.`);
+}
+
+async function storeFile(
+  { context, caller, ref, query, headers, bytes }: UploadContext,
+  fileId: string,
+): Promise<RouteResult> {
+  const { maxUploadBytes, maxSessionUploadBytes } = context.limits;
+  const uploaded = await uploadFile(
+    context,
+    ref,
+    {
+      id: fileId,
+      name: query.name,
+      mediaType: (headers.get("content-type") ?? "").slice(0, MAX_TYPE_LENGTH),
+      body: bytes,
+      userId: caller.user,
+    },
+    {
+      bytes: maxUploadBytes,
+      sessionBytes: maxSessionUploadBytes,
+      owner: await context.limiter.ownerLimits(caller),
+    },
+  );
+  const { id, url, name, mediaType, size } = uploaded;
+  return { status: 201, json: { id, url, name, media_type: mediaType, size } };
+}
 
 function toFileId(key: string): string {
   return `k.${createHash("sha256").update(key).digest("hex")}`;
