@@ -1,11 +1,10 @@
 /**
  * `createBlobUrls` signs temporary URLs of blobs, which the gateway puts into the events that it sends. Pure.
  *
- * Invariant: a URL gives access to one blob of one session, for at least `lifeMs`. The same blob has the same URL for
- * up to half of `lifeMs`, so that browsers can cache it.
+ * Invariant: a URL gives access to one blob of one session, for at least `lifeMs`, or until its share closes. The same
+ * blob has the same URL for up to half of `lifeMs`, so that browsers can cache it.
  */
-import { signBlob } from "../../store/rules/blob-token.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import { type BlobOwner, signBlob } from "../../store/rules/blob-token.ts";
 
 export interface BlobUrlOptions {
   /** The URL before the token, such as `https://api.example.com/blobs/`. */
@@ -25,11 +24,14 @@ export function blobUrlExpiry(now: number, lifeMs: number = LIFE_MS): number {
   return (Math.floor(now / step) + 1) * step + lifeMs;
 }
 
-/** @returns a function that returns the URL of a blob of this session */
+/**
+ * @param owner the session of the blobs, or a share of it for readers without credentials
+ * @returns a function that returns the URL of a blob of this session
+ */
 export function createBlobUrls(
-  { tenant, session }: SessionRef,
+  owner: BlobOwner,
   { base, secret, now, lifeMs = LIFE_MS }: BlobUrlOptions,
 ): (blob: string) => string {
   const expires = blobUrlExpiry(now, lifeMs);
-  return (blob) => `${base}${signBlob({ tenant, session, blob, expires }, secret)}`;
+  return (blob) => `${base}${signBlob({ ...owner, blob, expires }, secret)}`;
 }

@@ -1,8 +1,9 @@
 /**
  * `openBlob` loads the blob of a signed URL and returns the headers to serve it with.
  *
- * Invariant: only a signed token that has not expired gives access, and caches must not keep the blob longer. A blob
- * contains untrusted content, so a browser must never treat it as a page of ours.
+ * Invariant: only a signed token that has not expired gives access, and caches must not keep the blob longer. A token of
+ * a share gives access only while the share is open, so a cache must ask each time. A blob contains untrusted content,
+ * so a browser must never treat it as a page of ours.
  */
 import { readBlobToken } from "../../store/rules/blob-token.ts";
 import type { Store } from "../../store/store.ts";
@@ -44,14 +45,16 @@ export async function openBlob(
   const grant = readBlobToken(token, secrets);
   if (grant === null) throw new BlobError("BAD_ADDRESS");
   if (now >= grant.expires) throw new BlobError("EXPIRED");
-  const blob = await store.blobs.get(grant, grant.blob);
+  const isShared = "share" in grant;
+  const owner = isShared ? await store.shares.find(grant.share) : grant;
+  const blob = owner === null ? null : await store.blobs.get(owner, grant.blob);
   if (blob === null) throw new BlobError("NOT_FOUND");
   const maxAge = Math.floor((grant.expires - now) / 1_000);
   const headers = {
     ...safeDownloadHeaders(blob.mediaType, blob.body.byteLength, blob.name),
     "cross-origin-resource-policy": "cross-origin",
     // The cache must not keep a blob longer than its URL is valid.
-    "cache-control": `private, max-age=${maxAge}, immutable`,
+    "cache-control": isShared ? "private, no-cache" : `private, max-age=${maxAge}, immutable`,
   };
   return { body: blob.body, headers };
 }

@@ -12,6 +12,8 @@ import { StreamClient } from "../clients.ts";
 import { GatewayHarness } from "../gateway-harness.ts";
 
 const SECRET = "for-the-model-only";
+/** Too large for an event, so it is stored as a blob. */
+const PNG = Buffer.alloc(20_000, 7);
 
 const guide = defineAgent({
   name: "guide",
@@ -24,10 +26,15 @@ const guide = defineAgent({
       run: () => ({ content: SECRET, blocks: [{ type: "text", text: SECRET }] }),
     }),
     book: tool({ label: "Booking", approval: true, run: () => "booked" }),
+    draw: tool({
+      label: "Drawing",
+      run: () => ({ content: "drawn", blocks: [{ type: "image", data: PNG, mediaType: "image/png" }] }),
+    }),
   },
   model: scriptedModel(({ text, step }) => {
     if (text === "hang") return [script.text("One moment"), script.hang()];
     if (text === "book") return [script.toolCall("book")];
+    if (text === "draw" && step === 0) return [script.toolCall("draw")];
     if (step > 0) return [script.text(`All about ${text}.`)];
     if (text === "peek") return [script.toolCall("secret_lookup", { note: SECRET })];
     return [script.reasoning("hm"), script.toolCall("look")];
@@ -167,6 +174,43 @@ export function sharesContract(name: string, makeParts: () => Promise<HarnessBac
         expect(text).not.toContain("secret_lookup");
         expect(text).not.toContain(harness.stage.actor.user);
       }
+    });
+
+    it("H07 a link reveals neither tenant nor session, and its files load only while it is open", async () => {
+      const ref = await open();
+      const { stage, server } = harness;
+      await stage.send(ref, "book");
+      await stage.until(ref, 60_000, (state) =>
+        (state.turns.last()?.items.toArray() ?? []).some((item) => item?.kind === "approval") ? true : null,
+      );
+      await stage.stop(ref);
+      await stage.ask(ref, "draw");
+      const [made, other] = [await share(ref), await share(ref)];
+      expect((await read(made.token)).snapshot).toMatchObject({ session: "shared", number: 0 });
+      const blobs: string[] = [];
+      for (const { token } of [made, other])
+        for (const query of ["", "?dialect=blocks"]) {
+          const { text } = await harness.request("GET", `/shares/${token}${query}`, { headers: {} });
+          const found = [...text.matchAll(/[/]api[/]v1([/]blobs[/]([\w-]+)[.][\w-]+)/g)];
+          // The history of `blocks` has no images of tools.
+          expect(found.length > 0).toBe(query === "");
+          const decoded = found.map(([, , signed = ""]) => Buffer.from(signed, "base64url").toString());
+          for (const shown of [text, ...decoded]) {
+            expect(shown).not.toContain(ref.session);
+            expect(shown).not.toContain(ref.tenant);
+          }
+          blobs.push(...found.map(([, path = ""]) => path).slice(0, 1));
+        }
+      const load = async (path: string, headers = {}) =>
+        fetch(`${server.url}/api/v1${path}`, { headers: { ...headers } });
+      const opened = await load(blobs[0] ?? "");
+      expect([opened.status, opened.headers.get("cache-control")]).toEqual([200, "private, no-cache"]);
+      const etag = { "if-none-match": opened.headers.get("etag") ?? "" };
+      expect((await load(blobs[0] ?? "", etag)).status).toBe(304);
+      await harness.request("DELETE", `/sessions/${ref.session}/shares/${made.share_id}`);
+      // At once, and only for the link that was closed.
+      const statuses = await Promise.all(blobs.map(async (path) => (await load(path, etag)).status));
+      expect(statuses).toEqual([404, 304]);
     });
 
     it("H07 a turn that runs and an approval that waits are closed for readers", async () => {

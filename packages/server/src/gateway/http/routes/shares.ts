@@ -3,7 +3,7 @@
  * created.
  * Invariant: the link allows its bearer only to read and to fork, never later events. Each read checks that the share
  * is open, before it uses a result shared with other reads. So a link that was revoked or has expired stops working at
- * once. Forking needs a caller of the same tenant. Only the session's owner creates, lists and revokes shares.
+ * once, and so do the URLs of blobs that it showed. A reader learns neither tenant nor session. Forking needs a caller of the same tenant. Only the session's owner creates, lists and revokes shares.
  */
 import { toHistory } from "@turnstream/protocol/blocks";
 import { restBodies, restReplies } from "@turnstream/protocol/schema";
@@ -189,7 +189,8 @@ async function readSharedJson(
   const shared = await readSharedSession(store, token, { ...page, run: slices.run });
   if (shared === null) return null;
   const { share, state } = shared;
-  const resolveBlobUrl = createBlobUrls(share, { base: blobBase, secret: secrets[0], now: env.now() });
+  const options = { base: blobBase, secret: secrets[0], now: env.now() };
+  const resolveBlobUrl = createBlobUrls({ share: share.id }, options);
   const stringify = (json: object) => slices.run(() => toJsonWithBlobUrls({ resolveBlobUrl }, json));
   if (dialect === "blocks") return stringify(toBlocksPage(shared, before === undefined));
   const head = {
