@@ -11,7 +11,7 @@ export type { MigrateEngineOptions } from "./engine/dbos-migrate.ts";
 export type { DbosEngineOptions } from "./engine/dbos.ts";
 export type { Engine, Job, JobHandler } from "./engine/engine.ts";
 export { ENGINE_ERRORS, type EngineErrorCode, isEngineError } from "./engine/errors.ts";
-export { TOKEN_SCOPES, type TokenClaims } from "./gateway/auth/tokens.ts";
+export { TOKEN_SCOPES, type TokenClaims, type TokenOptions } from "./gateway/auth/tokens.ts";
 export type { HandleContext } from "./gateway/http/fetch-handler.ts";
 export type { TrustProxy } from "./gateway/options.ts";
 export type { Imported, ImportOptions, ImportOutcome } from "./knowledge/import.ts";

@@ -3,7 +3,7 @@
  * Invariant: it creates nothing. Only the token is written to stdout, so that a script can capture it. The secret is
  * never printed.
  */
-import { signToken } from "@turnstream/server";
+import { DEFAULT_GATEWAY_LIMITS, signToken } from "@turnstream/server";
 import { DEFAULT_TENANT, requireSecret } from "@turnstream/server/operator";
 import { TOKEN_SCOPES } from "@turnstream/server/ports";
 import type { Command } from "commander";
@@ -53,6 +53,8 @@ async function printToken(
   const token = await signToken({ tenant, user, key: null, scopes, expiresAt }, secret, now);
   const tenantExists = await findTenant(call, tenant);
   call.print({ token, tenant, user, scopes, expires_at: expiresAt, tenant_exists: tenantExists }, [token]);
+  if (ttlMs > DEFAULT_GATEWAY_LIMITS.maxTokenTtlMs)
+    call.notice("By default a gateway refuses tokens of more than 7 days. Raise its limits.maxTokenTtlMs.");
   if (tenantExists === null) call.notice("DATABASE_URL is not set, so the tenant was not checked.");
   if (tenantExists === false)
     call.notice(`There is no tenant ${tenant}. Requests with this token fail until it exists.`);

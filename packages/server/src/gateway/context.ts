@@ -9,6 +9,7 @@ import type { Json } from "@turnstream/protocol";
 import type { PaymentBackend } from "../session/payments/apply-payment.ts";
 import type { TimeSlicer } from "../util/time-slicer.ts";
 import type { SignIn } from "./auth/sign-in.ts";
+import type { TokenRules } from "./auth/tokens.ts";
 import type { FrameSink, StreamEvents } from "./connection/frame-sink.ts";
 import type { GatewayAudit } from "./gateway-audit.ts";
 import type { SessionFeeds } from "./feed/session-feeds.ts";
@@ -30,6 +31,7 @@ export interface GatewayContext extends PaymentBackend {
   readonly reportSecurityEvent: ReportSecurityEvent;
   readonly audit: GatewayAudit;
   readonly secrets: readonly [string, ...string[]];
+  readonly tokenRules: TokenRules;
   /** Null if the app creates the tokens of its users itself. */
   readonly signIn: SignIn | null;
   /** URL prefix of blobs; the blob's token follows it. */

@@ -13,6 +13,7 @@ import { MAX_BATCH } from "../store/ports/sessions.ts";
 import type { SessionRef } from "../store/refs.ts";
 import { validateOptions, DEFAULT_GATEWAY_LIMITS, type GatewayOptions } from "./options.ts";
 import { createAddressResolver } from "./auth/authenticate.ts";
+import { DEFAULT_TOKEN_SCOPES } from "./auth/tokens.ts";
 import { GatewayAudit } from "./gateway-audit.ts";
 import { ConnectionRegistry } from "./connection/connection-registry.ts";
 import { API_PREFIX } from "./http/http-messages.ts";
@@ -140,6 +141,7 @@ function createHttpContext(options: GatewayOptions, connections: ConnectionRegis
     trustProxy = false,
     payments = null,
     signIn = null,
+    tokens = {},
     env = systemEnv,
     onError = ignore,
     onSecurityEvent,
@@ -181,6 +183,7 @@ function createHttpContext(options: GatewayOptions, connections: ConnectionRegis
     blobBase,
     payments,
     signIn,
+    tokenRules: { defaultScopes: DEFAULT_TOKEN_SCOPES, ...tokens },
   };
   return {
     context,

@@ -14,6 +14,7 @@ import { MAX_PAGE } from "../store/ports/sessions.ts";
 import type { Env } from "../util/env.ts";
 import type { SecurityEventHandler } from "../util/security-event.ts";
 import type { SignIn } from "./auth/sign-in.ts";
+import { TOKEN_SCOPES, type TokenOptions } from "./auth/tokens.ts";
 import { type CallerLimitOptions, validateCallerLimits } from "./limits/resolve-limits.ts";
 
 export interface GatewayLimits {
@@ -62,6 +63,8 @@ export interface GatewayLimits {
   readonly ticketTtlMs: number;
   /** How long a token is valid if the request names no duration. @default 900_000 */
   readonly tokenTtlMs: number;
+  /** Refuses tokens whose whole or remaining life is longer. @default 604_800_000 (7 days) */
+  readonly maxTokenTtlMs: number;
   /** Number of turns in the snapshot of a new subscription. @default 20 */
   readonly snapshotTurns: number;
   /**
@@ -93,6 +96,7 @@ export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = {
   maxSessionUploadBytes: DEFAULT_UPLOAD_LIMITS.sessionBytes,
   ticketTtlMs: 30_000,
   tokenTtlMs: 15 * 60_000,
+  maxTokenTtlMs: 7 * 24 * 60 * 60_000,
   snapshotTurns: 20,
   revocationCheckMs: 4_000,
   connectionLeaseMs: 30_000,
@@ -127,6 +131,8 @@ export interface GatewayOptions extends CommandBackend {
    * @default none: the app creates tokens with `POST /api/v1/tokens` or `signToken`
    */
   readonly signIn?: SignIn;
+  /** Which tokens the gateway issues and accepts. @default any issuer and audience, and all scopes of users */
+  readonly tokens?: TokenOptions;
   readonly limits?: Partial<GatewayLimits>;
   /**
    * Limits on what each address, API key, user and tenant may use: requests, connections, turns, files, tokens, cost.
@@ -176,6 +182,7 @@ const RANGES: Readonly<Record<keyof GatewayLimits, Range>> = {
   ticketTtlMs: MS,
   // Tokens have a resolution of one second.
   tokenTtlMs: [1_000, MS[1]],
+  maxTokenTtlMs: [1_000, Number.MAX_SAFE_INTEGER],
   // The archive returns at most this many turns per query.
   snapshotTurns: [1, MAX_PAGE],
   revocationCheckMs: MS,
@@ -195,6 +202,11 @@ function validateLimits(limits: Partial<GatewayLimits>): void {
     if (!Number.isSafeInteger(value) || value < min || value > max)
       throw new RangeError(`limits.${name} must be a whole number from ${min} to ${max}`);
   }
+  const { tokenTtlMs, maxTokenTtlMs } = { ...DEFAULT_GATEWAY_LIMITS, ...limits };
+  if (tokenTtlMs > maxTokenTtlMs)
+    throw new RangeError(
+      `limits.tokenTtlMs must be at most limits.maxTokenTtlMs (${maxTokenTtlMs}), got ${tokenTtlMs}`,
+    );
 }
 
 const MIN_SECRET_BYTES = 32;
@@ -225,8 +237,22 @@ export function validateOptions(options: GatewayOptions): void {
   if (problem !== null) throw new RangeError(`${problem}.`);
   if (options.signIn !== undefined && typeof options.signIn.user !== "function")
     throw new TypeError("`signIn.user` must be a function that returns the id of a user, or null.");
+  validateTokenOptions(options.tokens ?? {});
   validateLimits(options.limits ?? {});
   validateCallerLimits(options.callerLimits ?? {});
+}
+
+/** An empty list of scopes would allow everything: see `hasScope`. */
+function validateTokenOptions({ issuer, audience, defaultScopes }: TokenOptions): void {
+  for (const [name, value] of Object.entries({ issuer, audience }))
+    if (value !== undefined && (typeof value !== "string" || value === ""))
+      throw new TypeError(`\`tokens.${name}\` must be a text that is not empty.`);
+  if (defaultScopes === undefined) return;
+  const isList = Array.isArray(defaultScopes) && defaultScopes.length > 0;
+  if (!isList || !defaultScopes.every((scope) => TOKEN_SCOPES.includes(scope)))
+    throw new RangeError(
+      `\`tokens.defaultScopes\` must be a list of at least one of ${TOKEN_SCOPES.join(", ")}.`,
+    );
 }
 
 function validateSecrets(secrets: unknown): void {

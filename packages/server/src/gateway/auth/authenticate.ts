@@ -15,11 +15,10 @@ import type { Caller } from "../caller.ts";
 import { RequestError } from "../errors.ts";
 import type { TrustProxy } from "../options.ts";
 import { SignInError } from "../security-events.ts";
-import { verifyToken } from "./tokens.ts";
+import { type TokenVerifier, verifyToken } from "./tokens.ts";
 
-export interface AuthContext {
+export interface AuthContext extends TokenVerifier {
   readonly store: Store;
-  readonly secrets: readonly string[];
   readonly env: { now(): number; id(): string };
 }
 
@@ -79,12 +78,9 @@ async function authenticateByKey(
   };
 }
 
-async function authenticateByToken(
-  { store, secrets, env }: AuthContext,
-  token: string,
-  from: string,
-): Promise<Caller> {
-  const claims = await verifyToken(token, secrets, env.now());
+async function authenticateByToken(context: AuthContext, token: string, from: string): Promise<Caller> {
+  const { store, env } = context;
+  const claims = await verifyToken(token, context);
   await runAs(claims, () => requireActiveKey(store, claims));
   return { ...claims, from, clientId: env.id() };
 }

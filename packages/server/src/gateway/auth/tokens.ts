@@ -1,9 +1,9 @@
 /**
  * `signToken`, `issueToken` and `verifyToken` handle short-lived user tokens for browsers and apps, which must not have an API key.
  * Tokens are JWTs (HS256), signed with a secret of the gateway, so developers can also sign them themselves.
- * Invariant: a verified token has an expiry, at least one known scope, and never a scope of `KEY_SCOPES`. Unknown
- * scopes are dropped. All secrets verify, so that secrets can be rotated. Does not check the key behind a token:
- * authenticate.ts does.
+ * Invariant: a verified token has an expiry that is not too far away, at least one known scope, and never a scope of
+ * `KEY_SCOPES`. Unknown scopes are dropped. A JWT of another type, issuer or audience is refused. All secrets verify, so
+ * that secrets can be rotated. Does not check the key behind a token: authenticate.ts does.
  */
 import { createSecretKey, type KeyObject } from "node:crypto";
 import { errors, jwtVerify, SignJWT } from "jose";
@@ -13,7 +13,6 @@ import { type Scope, SCOPES } from "./access.ts";
 import type { Caller } from "../caller.ts";
 import { SignInError } from "../security-events.ts";
 
-/** Scopes of a token that lists none, and of a token whose request names none. */
 export const DEFAULT_TOKEN_SCOPES: readonly Scope[] = ["read", "write", "decide", "share"];
 /**
  * Scopes of API keys only: a user must not create tokens for other users, receive events of other users, see and
@@ -22,12 +21,14 @@ export const DEFAULT_TOKEN_SCOPES: readonly Scope[] = ["read", "write", "decide"
 const KEY_SCOPES: readonly Scope[] = ["tokens", "webhooks", "payments", "debug", "admin"];
 export const TOKEN_SCOPES: readonly Scope[] = SCOPES.filter((scope) => !KEY_SCOPES.includes(scope));
 const ALGORITHM = "HS256";
+const TYPE = "JWT";
 
 const id = z.string().refine(isId);
 const claimsSchema = z.object({
   sub: id,
   tenant: id,
   exp: z.number(),
+  iat: z.number().optional(),
   scopes: z.array(z.string()).optional(),
   key: id.optional(),
 });
@@ -38,10 +39,31 @@ export interface TokenClaims extends Pick<Caller, "tenant" | "user" | "key"> {
   readonly expiresAt: number;
 }
 
-export function signToken(claims: TokenClaims, secret: string, now: number): Promise<string> {
-  const { tenant, user, key, scopes, expiresAt } = claims;
-  return new SignJWT({ tenant, scopes: [...scopes], ...(key === null ? {} : { key }) })
-    .setProtectedHeader({ alg: ALGORITHM, typ: "JWT" })
+/** The gateway's options for the tokens that it accepts and issues. */
+export interface TokenOptions {
+  /** The claim `iss` of issued tokens. Tokens with another value are refused. @default none: not checked */
+  readonly issuer?: string;
+  /** The claim `aud` of issued tokens. Tokens with another value are refused. @default none: not checked */
+  readonly audience?: string;
+  /**
+   * Scopes of a token that lists none, and of a token whose request names none. Leave out `share` to switch sharing off
+   * for users.
+   * @default ["read", "write", "decide", "share"]
+   */
+  readonly defaultScopes?: readonly Scope[];
+}
+
+type TokenParties = Pick<TokenOptions, "issuer" | "audience">;
+export type TokenRules = TokenParties & Required<Pick<TokenOptions, "defaultScopes">>;
+
+export function signToken(claims: TokenClaims & TokenParties, secret: string, now: number): Promise<string> {
+  const { tenant, user, key, scopes, expiresAt, issuer, audience } = claims;
+  const parties = {
+    ...(issuer === undefined ? {} : { iss: issuer }),
+    ...(audience === undefined ? {} : { aud: audience }),
+  };
+  return new SignJWT({ tenant, scopes: [...scopes], ...(key === null ? {} : { key }), ...parties })
+    .setProtectedHeader({ alg: ALGORITHM, typ: TYPE })
     .setSubject(user)
     .setIssuedAt(Math.floor(now / 1_000))
     .setExpirationTime(Math.floor(expiresAt / 1_000))
@@ -52,27 +74,39 @@ interface TokenIssuer {
   readonly secrets: readonly [string, ...string[]];
   readonly env: { now(): number };
   readonly limits: { readonly tokenTtlMs: number };
+  readonly tokenRules: TokenRules;
+}
+
+export interface TokenVerifier {
+  readonly secrets: readonly string[];
+  readonly env: { now(): number };
+  readonly limits: { readonly maxTokenTtlMs: number };
+  readonly tokenRules: TokenRules;
 }
 
 /** Signs a token of the gateway. Tokens have a resolution of one second. @param ttlMs the gateway's limit by default */
 export async function issueToken(
-  { env, limits, secrets }: TokenIssuer,
+  { env, limits, secrets, tokenRules: { issuer, audience } }: TokenIssuer,
   claims: Omit<TokenClaims, "expiresAt">,
   ttlMs = limits.tokenTtlMs,
 ): Promise<{ readonly token: string; readonly expires_at: number }> {
   const now = env.now();
   const expiresAt = Math.floor((now + ttlMs) / 1_000) * 1_000;
-  return { token: await signToken({ ...claims, expiresAt }, secrets[0], now), expires_at: expiresAt };
+  const signed = {
+    ...claims,
+    expiresAt,
+    ...(issuer === undefined ? {} : { issuer }),
+    ...(audience === undefined ? {} : { audience }),
+  };
+  return { token: await signToken(signed, secrets[0], now), expires_at: expiresAt };
 }
 
 /** @throws RequestError with code `UNAUTHENTICATED`. The message states whether to request a new token. */
-export async function verifyToken(
-  token: string,
-  secrets: readonly string[],
-  now: number,
-): Promise<TokenClaims> {
+export async function verifyToken(token: string, verifier: TokenVerifier): Promise<TokenClaims> {
+  const { secrets, env, limits, tokenRules } = verifier;
+  const now = env.now();
   for (const secret of secrets) {
-    const payload = await verifySignature(token, secret, now);
+    const payload = await verifySignature(token, secret, now, tokenRules);
     if (payload === null) continue;
     const parsed = claimsSchema.safeParse(payload);
     if (!parsed.success)
@@ -80,7 +114,12 @@ export async function verifyToken(
         { type: "sign_in_refused", reason: "token_malformed" },
         "The token must contain sub, tenant and exp, and its scopes must be a list.",
       );
-    const { sub, tenant, exp, scopes = DEFAULT_TOKEN_SCOPES, key = null } = parsed.data;
+    const { sub, tenant, exp, iat = Infinity, scopes = tokenRules.defaultScopes, key = null } = parsed.data;
+    if (exp * 1_000 - Math.min(iat * 1_000, now) > limits.maxTokenTtlMs)
+      throw new SignInError(
+        { type: "sign_in_refused", reason: "token_malformed", tenant, user: sub },
+        `The token is valid for too long: this gateway accepts at most ${limits.maxTokenTtlMs / 1_000} seconds.`,
+      );
     const allowed = scopes.filter((scope) => TOKEN_SCOPES.some((known) => known === scope));
     // An empty list would allow everything: see `hasScope`.
     if (allowed.length === 0)
@@ -96,10 +135,24 @@ export async function verifyToken(
   );
 }
 
-async function verifySignature(token: string, secret: string, now: number): Promise<unknown> {
+/** Returns null if another secret signed the token. */
+async function verifySignature(
+  token: string,
+  secret: string,
+  now: number,
+  { issuer, audience }: TokenParties,
+): Promise<unknown> {
   try {
-    const options = { algorithms: [ALGORITHM], currentDate: new Date(now), requiredClaims: ["exp"] };
-    const { payload } = await jwtVerify(token, toKeyObject(secret), options);
+    const options = {
+      algorithms: [ALGORITHM],
+      currentDate: new Date(now),
+      requiredClaims: ["exp"],
+      ...(issuer === undefined ? {} : { issuer }),
+      ...(audience === undefined ? {} : { audience }),
+    };
+    const { payload, protectedHeader } = await jwtVerify(token, toKeyObject(secret), options);
+    // A JWT of another type was signed for something else, such as a logout.
+    if ((protectedHeader.typ ?? TYPE).toUpperCase() !== TYPE) throw claimRefused("typ");
     return payload;
   } catch (error) {
     if (error instanceof errors.JWTExpired)
@@ -107,6 +160,7 @@ async function verifySignature(token: string, secret: string, now: number): Prom
         { type: "sign_in_refused", reason: "token_expired", ...expiredSource(error.payload) },
         "The token has expired. Request a new token.",
       );
+    if (error instanceof errors.JWTClaimValidationFailed) throw claimRefused(error.claim);
     if (error instanceof errors.JOSEError) return null;
     throw error;
   }
@@ -118,6 +172,13 @@ function expiredSource(payload: unknown): { tenant?: string; user?: string; key?
   if (!parsed.success) return {};
   const { tenant, sub: user, key } = parsed.data;
   return { tenant, user, ...(key === undefined ? {} : { key }) };
+}
+
+function claimRefused(claim: string): SignInError {
+  return new SignInError(
+    { type: "sign_in_refused", reason: "token_malformed" },
+    `The token has no "${claim}" that this gateway accepts. Compare it with the options of the gateway.`,
+  );
 }
 
 /** Cached, because otherwise thousands of reconnecting clients would import the same secret again. */

@@ -1,7 +1,10 @@
 /** Tests event streams of pages that authenticate with a ticket, as a plain `EventSource` does. */
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
 import { errorReply } from "@turnstream/protocol/schema";
 import type { FastifyBaseLogger } from "fastify";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { WebSocket } from "ws";
 import { StreamClient } from "../clients.ts";
 import { openServer, type TestServer } from "../test-server.ts";
 
@@ -54,6 +57,15 @@ async function refusal(url: string, headers: Record<string, string> = {}) {
   return { status: response.status, error, message };
 }
 
+/** Opens a socket that must be refused. */
+async function openUpgrade(url: string, headers: Record<string, string>): Promise<{ status: number }> {
+  const socket = new WebSocket(url.replace("http", "ws"), { headers });
+  socket.on("error", () => undefined);
+  const [, response] = (await once(socket, "unexpected-response")) as [unknown, IncomingMessage];
+  socket.terminate();
+  return { status: response.statusCode ?? 0 };
+}
+
 describe("an event stream with a ticket (promise 20)", () => {
   test("streams the session, once, without headers and for allowed origins", async () => {
     for (const headers of [{}, { origin: PAGE }, { origin: server.url }]) {
@@ -104,6 +116,22 @@ describe("an event stream with a ticket (promise 20)", () => {
     const late = await refusal(address(text));
     expect([late.status, late.message]).toEqual([401, expect.stringContaining("has expired")]);
     expect(late.message).toContain("POST /api/v1/tickets");
+  });
+
+  test("is refused if the token of the ticket has expired since (P06)", async () => {
+    const body = { user_id: server.actor.user, seconds: 5 };
+    const { token, expires_at } = (await server.request("POST", "/tokens", { body })).json;
+    const headers = { authorization: `Bearer ${token}` };
+    const issued = (await server.request("POST", "/tickets", { headers, body: {} })).json;
+    expect(issued.expires_at).toBe(expires_at);
+    const stream = await StreamClient.open(address(await ticket(headers)), {});
+    await stream.frame("subscribed");
+    stream.disconnect();
+    now += 5_000;
+    expect(await refusal(address(issued.ticket))).toMatchObject({ status: 401 });
+    const socket = `${server.url}/api/v1/socket?ticket=${encodeURIComponent(issued.ticket)}`;
+    const { status } = await openUpgrade(socket, { origin: PAGE });
+    expect(status).toBe(401);
   });
 
   test("is refused for pages of other origins, and the ticket stays valid", async () => {

@@ -4,7 +4,7 @@
  * the answer, because the browser sends no cookies to it or hides the response.
  */
 import { findUser } from "../../auth/sign-in.ts";
-import { DEFAULT_TOKEN_SCOPES, issueToken } from "../../auth/tokens.ts";
+import { issueToken } from "../../auth/tokens.ts";
 import { RequestError } from "../../errors.ts";
 import { API_PREFIX } from "../http-messages.ts";
 import { type Route, defineRoute } from "../route.ts";
@@ -22,7 +22,8 @@ const signIn = defineRoute({
       throw new RequestError("NOT_FOUND", "This server has no sign-in. Create tokens with POST /tokens.");
     const user = await findUser(context.signIn, `${API_PREFIX}${PATH}`, headers);
     const { tenant } = context.signIn;
-    const issued = await issueToken(context, { tenant, user, key: null, scopes: DEFAULT_TOKEN_SCOPES });
+    const { defaultScopes: scopes } = context.tokenRules;
+    const issued = await issueToken(context, { tenant, user, key: null, scopes });
     return { status: 200, json: { ...issued, user_id: user } };
   },
 });

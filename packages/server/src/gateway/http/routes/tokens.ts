@@ -3,14 +3,14 @@
  * tokens for its users.
  * Invariant: a token never has a scope that its API key lacks, nor the scope `tokens`. Its tenant and key are those of
  * the caller. It is valid for at most one day if `seconds` is given, otherwise for `tokenTtlMs`. A ticket has the
- * permissions of its caller and no others.
+ * permissions of its caller and no others, and expires with the caller's token.
  */
 import { z } from "zod";
 import { ID_RULE, isId } from "../../../util/names.ts";
 import { hasScope } from "../../auth/access.ts";
 import { RequestError } from "../../errors.ts";
 import { issueTicket } from "../../auth/tickets.ts";
-import { DEFAULT_TOKEN_SCOPES, issueToken, TOKEN_SCOPES } from "../../auth/tokens.ts";
+import { issueToken, TOKEN_SCOPES } from "../../auth/tokens.ts";
 import { type Route, defineRoute } from "../route.ts";
 
 const MAX_TOKEN_SECONDS = 24 * 60 * 60;
@@ -31,12 +31,15 @@ const createToken = defineRoute({
     seconds: z.int().min(1).max(MAX_TOKEN_SECONDS).exactOptional(),
   }),
   async handle({ context, caller, body }) {
-    const scopes = body.scopes ?? DEFAULT_TOKEN_SCOPES;
+    const scopes = body.scopes ?? context.tokenRules.defaultScopes;
     const grantedScopes = scopes.filter((scope) => hasScope(caller, scope));
     if (grantedScopes.length === 0 || (body.scopes !== undefined && grantedScopes.length < scopes.length))
       throw new RequestError("FORBIDDEN", "A token can't have scopes that its API key does not have.");
     const { tenant, key } = caller;
     const ttlMs = body.seconds === undefined ? undefined : body.seconds * 1_000;
+    const { maxTokenTtlMs } = context.limits;
+    if (ttlMs !== undefined && ttlMs > maxTokenTtlMs)
+      throw new RequestError("BAD_REQUEST", `seconds must be at most ${maxTokenTtlMs / 1_000}.`);
     const claims = { tenant, user: body.user_id, key, scopes: grantedScopes };
     // Without the user: pages renew their tokens several times in an hour.
     const subject = key === null ? {} : { key };
@@ -56,7 +59,8 @@ const createTicket = defineRoute({
   async handle({ context, caller, hasSockets }) {
     const { env, limits, secrets } = context;
     const now = env.now();
-    const goodUntil = now + limits.ticketTtlMs;
+    // A ticket must not open a connection for a token that has expired since.
+    const goodUntil = Math.min(now + limits.ticketTtlMs, caller.expiresAt ?? Infinity);
     const ticket = issueTicket(caller, { id: env.id(), goodUntil }, secrets[0]);
     // Otherwise a page would try two sockets before its first event stream.
     const channels = hasSockets ? {} : { channels: ["sse"] };

@@ -1,0 +1,94 @@
+/** Tests which JWTs the gateway accepts as tokens: life, type, issuer, audience and scopes. */
+import { SignJWT } from "jose";
+import { describe, expect, test } from "vitest";
+import {
+  issueToken,
+  type TokenRules,
+  type TokenVerifier,
+  verifyToken,
+} from "../../../src/gateway/auth/tokens.ts";
+import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/options.ts";
+
+const NOW = 1_800_000_000_000;
+const SECONDS = NOW / 1_000;
+const DAY = 24 * 60 * 60;
+const SECRET = "s".repeat(32);
+
+function gateway(
+  rules: Partial<TokenRules> = {},
+  now = NOW,
+): TokenVerifier & Parameters<typeof issueToken>[0] {
+  return {
+    secrets: [SECRET],
+    env: { now: () => now },
+    limits: DEFAULT_GATEWAY_LIMITS,
+    tokenRules: { defaultScopes: ["read", "write"], ...rules },
+  };
+}
+
+/** A token that the app signs itself. */
+function sign(claims: Record<string, unknown>, header: Record<string, unknown> = {}): Promise<string> {
+  return new SignJWT({ sub: "an", tenant: "acme", exp: SECONDS + 60, ...claims })
+    .setProtectedHeader({ alg: "HS256", ...header })
+    .sign(new TextEncoder().encode(SECRET));
+}
+
+const refusal = (token: string, verifier = gateway()) =>
+  verifyToken(token, verifier).then(
+    () => null,
+    (error: unknown) => error,
+  );
+
+describe("token (promise 20)", () => {
+  test("is refused if its life is longer than seven days (J03)", async () => {
+    expect(await refusal(await sign({ exp: SECONDS + 7 * DAY }))).toBeNull();
+    for (const claims of [
+      { exp: SECONDS + 7 * DAY + 1 },
+      { exp: SECONDS + 3_650 * DAY },
+      // A long life is refused in its last days too.
+      { exp: SECONDS + 60, iat: SECONDS - 30 * DAY },
+      // A start in the future doesn't shorten it.
+      { exp: SECONDS + 8 * DAY, iat: SECONDS + 7 * DAY },
+    ])
+      expect(await refusal(await sign(claims))).toMatchObject({
+        code: "UNAUTHENTICATED",
+        message: expect.stringContaining("604800 seconds") as string,
+      });
+    const longer = { ...gateway(), limits: { ...DEFAULT_GATEWAY_LIMITS, maxTokenTtlMs: 30 * DAY * 1_000 } };
+    expect(await refusal(await sign({ exp: SECONDS + 30 * DAY }), longer)).toBeNull();
+  });
+
+  test("is refused for another issuer or audience, if the gateway has one", async () => {
+    const verifier = gateway({ issuer: "https://app.example", audience: "chat" });
+    const { token } = await issueToken(verifier, { tenant: "acme", user: "an", key: null, scopes: ["read"] });
+    expect(await refusal(token, verifier)).toBeNull();
+    expect(
+      await refusal(await sign({ iss: "https://app.example", aud: ["x", "chat"] }), verifier),
+    ).toBeNull();
+    for (const [claims, name] of [
+      [{}, "iss"],
+      [{ iss: "https://app.example" }, "aud"],
+      [{ iss: "https://other.example", aud: "chat" }, "iss"],
+      [{ iss: "https://app.example", aud: "mail" }, "aud"],
+    ] as const)
+      expect(await refusal(await sign(claims), verifier)).toMatchObject({
+        code: "UNAUTHENTICATED",
+        message: expect.stringContaining(`"${name}"`) as string,
+      });
+    // A gateway without these options accepts any.
+    expect(await refusal(token)).toBeNull();
+  });
+
+  test("is refused if the JWT has another type, and may have an id", async () => {
+    for (const typ of ["logout+jwt", "at+jwt", ""])
+      expect(await refusal(await sign({}, { typ })), typ).toMatchObject({ code: "UNAUTHENTICATED" });
+    for (const typ of ["JWT", "jwt"]) expect(await refusal(await sign({}, { typ }))).toBeNull();
+    expect(await refusal(await sign({ jti: "t-1" }))).toBeNull();
+  });
+
+  test("has the default scopes of the gateway if it lists none", async () => {
+    expect((await verifyToken(await sign({}), gateway())).scopes).toEqual(["read", "write"]);
+    const verified = await verifyToken(await sign({ scopes: ["read", "share", "tokens"] }), gateway());
+    expect(verified.scopes).toEqual(["read", "share"]);
+  });
+});
