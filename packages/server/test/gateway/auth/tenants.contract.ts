@@ -1,16 +1,26 @@
 /**
- * The contract of tenant isolation (promise 19): every route refuses every caller that must not have access. The
- * requests are derived from the route table, so that a new route can't be missed.
+ * The contract of tenant isolation (promise 19): every route and every command refuses every caller that must not have
+ * access, over HTTP, event streams and sockets. access-matrix.ts lists them all with the expected access.
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { socketCommands } from "@turnstream/protocol/schema";
 import { WebSocket } from "ws";
-import { SCOPES } from "../../../src/gateway/auth/access.ts";
+import { type Scope, SCOPES } from "../../../src/gateway/auth/access.ts";
+import type { Route } from "../../../src/gateway/http/route.ts";
 import { ROUTES } from "../../../src/gateway/http/routes/index.ts";
-import { signToken, type TokenClaims } from "../../../src/gateway/auth/tokens.ts";
+import { signToken, TOKEN_SCOPES, type TokenClaims } from "../../../src/gateway/auth/tokens.ts";
 import type { HarnessBackend } from "../../runtime/turn-harness.ts";
 import { openServer, type TestServer, type TestResponse } from "../test-server.ts";
+import {
+  type Access,
+  COMMAND_ACCESS,
+  type Credentials,
+  expectedOutcome,
+  type Outcome,
+  ROUTE_ACCESS,
+  sampleCommands,
+} from "./access-matrix.ts";
 
 const CANARY = "canary-7d1f";
 
@@ -21,6 +31,9 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
     let session: { id: string; number: number };
     let foreign: Record<string, string>;
     const strangers: Record<string, Record<string, string>> = {};
+    /** Credentials of the owner that lack one scope. */
+    const limited: (readonly [name: string, scopes: readonly Scope[], headers: Record<string, string>])[] =
+      [];
 
     beforeAll(async () => {
       parts = await makeParts?.();
@@ -34,7 +47,7 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
       await store.memories.save(server.actor, { id: "m", text: CANARY });
       await store.knowledge.put(tenant, "base", { id: "o", title: CANARY, text: CANARY });
       await store.blobs.put(ref, { id: "b", mediaType: "text/plain", body: Buffer.from(CANARY) });
-      await server.request("POST", `/sessions/${session.id}/shares`, { body: {} });
+      const link = await server.request("POST", `/sessions/${session.id}/shares`, { body: {} });
 
       const other = `tenant-${randomUUID()}`;
       await store.tenants.create({ id: other, name: "Other" });
@@ -67,8 +80,18 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
         "an unsigned token": { authorization: `Bearer ${unsigned({ sub: user, tenant, exp: now })}` },
         "a token without scopes": await bearer({ scopes: [] }),
         "a token that may only make tokens": await bearer({ scopes: ["tokens"] }),
+        "a share link as a token": { authorization: `Bearer ${link.json.token}` },
+        "a share link as a key": { "x-api-key": link.json.token, "x-user-id": user },
         "basic credentials": { authorization: `Basic ${Buffer.from(`${user}:x`).toString("base64")}` },
       });
+      for (const missing of SCOPES) {
+        const ofKey = SCOPES.filter((scope) => scope !== missing);
+        const { secret: few } = await keyOf(tenant, ofKey);
+        limited.push([`a key without ${missing}`, ofKey, { "x-api-key": few, "x-user-id": user }]);
+        if (!TOKEN_SCOPES.includes(missing)) continue;
+        const ofToken = TOKEN_SCOPES.filter((scope) => scope !== missing);
+        limited.push([`a token without ${missing}`, ofToken, await bearer({ scopes: ofToken })]);
+      }
     });
     afterAll(async () => {
       await server.close();
@@ -80,24 +103,84 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
     const withCaller = ROUTES.filter(({ scope }) => scope !== null);
     const ofSessions = withCaller.filter(({ path }) => path.includes("{session}"));
 
-    test("covers the route table, and the owner has access", async () => {
-      expect(withCaller.length).toBeGreaterThan(25);
-      expect(ofSessions.length).toBeGreaterThan(15);
-      expect(
-        ROUTES.filter(({ scope }) => scope === null)
-          .map(({ path }) => path)
-          .toSorted(),
-      ).toEqual([
-        "/blobs/{token}",
-        "/payments/checkout/{token}",
-        "/payments/checkout/{token}",
-        "/payments/notify/{provider}",
-        "/payments/return/{token}",
-        "/payments/return/{token}",
-        "/payments/status/{token}",
-        "/shares/{token}",
-        "/sign-in",
-      ]);
+    /** All actors, with what they present. */
+    const actors = (): (readonly [string, Credentials, Record<string, string>, (readonly Scope[])?])[] => [
+      ["the owner", "of the owner", { ...server.auth }],
+      ["another user", "of another user", { ...server.auth, "x-user-id": "guest" }],
+      ["a user of another tenant", "of another tenant", foreign],
+      ...limited.map(([who, scopes, headers]) => [who, "of the owner", headers, scopes] as const),
+      ...Object.entries(strangers).map(([who, headers]) => [who, "invalid", headers] as const),
+    ];
+
+    test("every route and every command is in the matrix, with its scope", () => {
+      expect(Object.keys(ROUTE_ACCESS).toSorted()).toEqual(ROUTES.map(nameOf).toSorted());
+      for (const route of ROUTES) expect(accessTo(route).scope, nameOf(route)).toBe(route.scope);
+      for (const { method, path } of ofSessions)
+        expect(ROUTE_ACCESS[`${method} ${path}`]?.resource, path).toBe("session");
+      expect(Object.keys(COMMAND_ACCESS).toSorted()).toEqual(Object.keys(socketCommands).toSorted());
+    });
+
+    test("shows no data of others on routes without a session", async () => {
+      for (const { method, path } of withCaller.filter((route) => !route.path.includes("{session}")))
+        for (const one of pathsOf(path.replace("{base}", "base").replace("{object}", "o"), ""))
+          expect((await server.request(method, one, { headers: foreign })).text, one).not.toContain(CANARY);
+      expect((await server.request("GET", "/sessions")).text).toContain(CANARY);
+      expect((await server.request("GET", "/memories")).text).toContain(CANARY);
+    });
+
+    test("every actor gets on every route the outcome of the matrix", { timeout: 300_000 }, async () => {
+      const missed: string[] = [];
+      for (const [who, credentials, headers, scopes] of actors()) {
+        const check = async (route: Route) => {
+          // The owner's requests may erase the session, so each has its own.
+          const isOwner = credentials === "of the owner" && route.path.includes("{session}");
+          const own = isOwner ? await server.request("POST", "/sessions", { body: {} }) : null;
+          const path = pathsOf(route.path, own?.json.session_id ?? session.id)[0] ?? "";
+          const outcome = await outcomeOf(server, route.method, path, headers);
+          const expected = expectedOutcome(accessTo(route), credentials, scopes);
+          if (outcome !== expected) missed.push(`${who}: ${nameOf(route)}: ${outcome}, not ${expected}`);
+        };
+        await Promise.all(ROUTES.map(check));
+      }
+      expect(missed).toEqual([]);
+      expect((await server.request("GET", `/sessions/${session.id}`)).json.title).toBe(CANARY);
+    });
+
+    test("every actor gets for every command on a socket the outcome of the matrix", async () => {
+      const missed: string[] = [];
+      for (const [who, credentials, headers, scopes] of actors()) {
+        const status = await statusOf(server.url, headers);
+        const opening = expectedOutcome({ scope: "read", resource: "user" }, credentials, scopes);
+        if (toOutcome(status, "") !== opening) missed.push(`${who}: socket: ${status}`);
+        if (status !== 101) continue;
+        const dialects = scopes === undefined ? ["native", "blocks", "tasks"] : ["native"];
+        for (const dialect of dialects)
+          for (const [access, command, reply] of await repliesOf(server.url, headers, session.id, dialect)) {
+            const outcome = toOutcome(
+              reply.error === undefined ? 200 : ERROR_STATUS[reply.error],
+              reply.message,
+            );
+            const expected = expectedOutcome(access, credentials, scopes);
+            if (outcome !== expected)
+              missed.push(`${who}: ${JSON.stringify(command)}: ${outcome}, not ${expected}`);
+          }
+      }
+      expect(missed).toEqual([]);
+    });
+
+    test("a ticket opens an event stream for its own user only", async () => {
+      for (const [who, credentials, headers, scopes] of actors()) {
+        const made = await server.request("POST", "/tickets", { headers, body: {} });
+        const expected = expectedOutcome({ scope: "read", resource: "session" }, credentials, scopes);
+        const isIssued = made.status === 201;
+        expect(isIssued, who).toBe(expected === "allowed" || expected === "not found");
+        if (!isIssued) continue;
+        const path = `/sessions/${session.id}/events?ticket=${encodeURIComponent(made.json.ticket)}`;
+        expect(await outcomeOf(server, "GET", path, {}), who).toBe(expected);
+      }
+    });
+
+    test("the owner reads every resource of the session, by id and by number", async () => {
       const simple = ofSessions.filter(
         ({ method, path }) => method === "GET" && !/\{(?!session)/.test(path) && !path.endsWith("/events"),
       );
@@ -105,18 +188,6 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
       for (const { path } of simple)
         for (const one of [...pathsOf(path, session.id), ...pathsOf(path, session.number)])
           expect((await server.request("GET", one)).status, one).toBe(200);
-    });
-
-    test("refuses unauthenticated callers on every route", async () => {
-      const missed: string[] = [];
-      for (const [who, headers] of Object.entries(strangers))
-        for (const { method, path } of withCaller) {
-          const response = await server.request(method, pathsOf(path, session.id)[0] ?? "", { headers });
-          if (response.status !== 401 || response.json?.error !== "UNAUTHENTICATED")
-            missed.push(`${who}: ${method} ${path}: ${response.status}`);
-        }
-      expect(Object.keys(strangers).length).toBeGreaterThan(10);
-      expect(missed).toEqual([]);
     });
 
     test("responds to a session of another user as to a missing one", async () => {
@@ -133,33 +204,6 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
         }
       expect(missed).toEqual([]);
       expect((await server.request("GET", `/sessions/${session.id}`)).json.title).toBe(CANARY);
-    });
-
-    test("shows no data of others on routes without a session", async () => {
-      for (const { method, path } of withCaller.filter((route) => !route.path.includes("{session}")))
-        for (const one of pathsOf(path.replace("{base}", "base").replace("{object}", "o"), ""))
-          expect((await server.request(method, one, { headers: foreign })).text, one).not.toContain(CANARY);
-      expect((await server.request("GET", "/sessions")).text).toContain(CANARY);
-      expect((await server.request("GET", "/memories")).text).toContain(CANARY);
-    });
-
-    test("enforces the scopes of a key on every route", async () => {
-      const { store } = server.backend;
-      const missed: string[] = [];
-      for (const action of SCOPES) {
-        const scopes = SCOPES.filter((one) => one !== action);
-        const { secret } = await store.keys.create(server.actor.tenant, { name: "few", scopes });
-        const headers = { "x-api-key": secret, "x-user-id": server.actor.user };
-        for (const route of withCaller) {
-          const { method, path } = route;
-          // Routes with side effects are requested only if they must refuse.
-          if (route.scope !== action && (method !== "GET" || path.endsWith("/events"))) continue;
-          const response = await server.request(method, pathsOf(path, session.id)[0] ?? "", { headers });
-          if ((response.status === 403) !== (route.scope === action))
-            missed.push(`${action}: ${method} ${path}`);
-        }
-      }
-      expect(missed).toEqual([]);
     });
 
     test("accepts only links that the gateway signed for this purpose", async () => {
@@ -216,56 +260,69 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
       ])
         expect((await server.request("POST", "/tokens", { body })).status).toBe(400);
     });
-
-    test("refuses every command of every other caller over a socket", async () => {
-      const guest = { ...server.auth, "x-user-id": "guest" };
-      for (const headers of [foreign, guest]) {
-        const answers = await commandsOf(server.url, headers, session.id);
-        expect(answers).toHaveLength(Object.keys(socketCommands).length - 2);
-        for (const one of answers) expect(one).toMatchObject({ type: "error", error: "NOT_FOUND" });
-        expect(JSON.stringify(answers)).not.toContain(CANARY);
-      }
-      for (const headers of Object.values(strangers)) expect(await statusOf(server.url, headers)).toBe(401);
-    });
   });
 }
 
-/** Returns the replies to one valid command of each kind, except for `unsubscribe` and `ping`, which show no data. */
-async function commandsOf(
-  url: string,
+function nameOf({ method, path }: Route): string {
+  return `${method} ${path}`;
+}
+
+function accessTo(route: Route): Access {
+  return ROUTE_ACCESS[nameOf(route)] ?? { scope: null, resource: "link" };
+}
+
+const SESSION_MISSING = "The session does not exist, or belongs to another user.";
+const ERROR_STATUS: Readonly<Record<string, number>> = {
+  UNAUTHENTICATED: 401,
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+};
+
+/** A resource that is missing in a session of the caller is an answer, so the caller was allowed to ask. */
+function toOutcome(status: number | undefined, message: string | undefined): Outcome {
+  if (status === 401) return "unauthenticated";
+  if (status === 403) return "forbidden";
+  return status === 404 && message === SESSION_MISSING ? "not found" : "allowed";
+}
+
+/** Reads errors as a whole, and of anything else only the head: an event stream never ends. */
+async function outcomeOf(
+  { url }: TestServer,
+  method: string,
+  path: string,
   headers: Record<string, string>,
-  session_id: string,
-): Promise<object[]> {
-  const socket = new WebSocket(`${url.replace("http", "ws")}/api/v1/socket`, { headers });
+): Promise<Outcome> {
+  const left = new AbortController();
+  const response = await fetch(`${url}/api/v1${path}`, { method, headers, signal: left.signal });
+  const text = response.status >= 400 ? await response.text() : "";
+  left.abort();
+  const { message } = text.startsWith("{") ? (JSON.parse(text) as { message?: string }) : {};
+  return toOutcome(response.status, message);
+}
+
+interface Reply {
+  readonly request_id?: string;
+  readonly error?: string;
+  readonly message?: string;
+}
+
+/** Returns the replies to one valid command of each kind. */
+async function repliesOf(url: string, headers: Record<string, string>, session: string, dialect: string) {
+  const socket = new WebSocket(`${url.replace("http", "ws")}/api/v1/socket?dialect=${dialect}`, { headers });
   await new Promise((resolve, reject) => socket.once("open", resolve).once("error", reject));
-  const answers: object[] = [];
-  const all = commands(session_id);
+  const replies = new Map<string, Reply>();
+  const samples = sampleCommands(session);
   await new Promise<void>((resolve) => {
     socket.on("message", (data: Buffer) => {
-      answers.push(JSON.parse(data.toString()) as object);
-      if (answers.length === all.length) resolve();
+      const reply = JSON.parse(data.toString()) as Reply;
+      if (reply.request_id !== undefined) replies.set(reply.request_id, reply);
+      if (replies.size === samples.length) resolve();
     });
-    for (const command of all) socket.send(JSON.stringify(command));
+    samples.forEach(([, command], n) => socket.send(JSON.stringify({ ...command, request_id: `r${n}` })));
     setTimeout(resolve, 30_000);
   });
   socket.terminate();
-  return answers;
-}
-
-function commands(session_id: string): object[] {
-  const [approval_key, form_request_id, payment_request_id] = ["k", "f", "p"];
-  return [
-    { type: "subscribe", session_id },
-    { type: "send", session_id, client_message_id: "m", text: "hi" },
-    { type: "stop", session_id },
-    { type: "decide", session_id, approval_key, decision: "approve" },
-    { type: "answer", session_id, approval_key, answers: [{ question: "q", selected: [] }] },
-    { type: "dismiss", session_id, approval_key },
-    { type: "submit", session_id, form_request_id, values: {} },
-    { type: "decline", session_id, form_request_id },
-    { type: "cancel_payment", session_id, payment_request_id },
-    { type: "refresh_payment", session_id, payment_request_id },
-  ];
+  return samples.map(([access, command], n) => [access, command, replies.get(`r${n}`) ?? {}] as const);
 }
 
 /** Returns the HTTP status of an upgrade. */
