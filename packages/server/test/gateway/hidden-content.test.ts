@@ -35,7 +35,7 @@ import { readSharedSession } from "../../src/session/history/shared-history.ts";
 import { forkShare } from "../../src/store/fork/fork-share.ts";
 import { createMemoryStore } from "../../src/store/memory/store.ts";
 import { omitHiddenEvent, omitHiddenTurn } from "../../src/store/rules/omit-hidden.ts";
-import { signShare } from "../../src/store/rules/share-token.ts";
+import { formatShareToken } from "../../src/store/rules/share-token.ts";
 import { createTimeSlicer } from "../../src/util/time-slicer.ts";
 import { SessionHarness } from "../session/session-harness.ts";
 import { visibleEvents } from "./exact-subscriber.ts";
@@ -209,11 +209,8 @@ describe("W18 hidden content in generated logs", () => {
           expect(findCanary(await frame(world.folded(), false))).toBeNull();
           expect(findCanary(whole) === null).toBe(findCanary(snapshot(world.folded(), 20)) === null);
           await archiveSession(backend, ref);
-          const secret = "s".repeat(32);
           const share = await backend.store.shares.create(actor, ref.session, { id: "share" });
-          const shared = await readSharedSession(backend.store, signShare(share.id, secret), [secret], {
-            turns: 50,
-          });
+          const shared = await readSharedSession(backend.store, formatShareToken(share), { turns: 50 });
           expect(findCanary(snapshot(shared?.state ?? emptyState))).toBeNull();
           const forked = await forkShare(backend.store, { ...actor, user: "reader" }, share.id, {
             id: "fork",
