@@ -322,7 +322,7 @@ describe("the composer", () => {
         outbox: [{ id: "m1", text: "Hello", files: [], at: 0, status: "failed", error, isOwn: true }],
       });
     });
-    await page.getByText("Too many requests. Wait a moment and try again.", { exact: true }).waitFor();
+    await page.getByText("A limit was reached. Try again later.", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Send again" }).click();
     await page.getByRole("button", { name: "Discard" }).click();
     await expect

@@ -12,14 +12,15 @@ const CODES_WITH_DETAILS: ReadonlySet<string> = new Set<ClientErrorCode>([
   "LIMIT_REACHED",
 ]);
 
-/** A minute: a shorter wait is no limit of a day or month. */
-const SOON_HOURS = 1 / 60;
+/** A limit that lasts longer than a minute shows the hours until it ends. */
+const LONG_WAIT_SECONDS = 60;
 
 export function errorText({ errors }: Strings, error: unknown): string {
   const { code = "", message = String(error), retryAfterSeconds } = error as Partial<ClientError>;
-  const hours = (retryAfterSeconds ?? 0) / 3_600;
-  if (code === "RATE_LIMITED" && hours > SOON_HOURS) return errors.limited(Math.ceil(hours));
   if (!Object.hasOwn(errors.byCode, code)) return errors.other(message);
+  const seconds = retryAfterSeconds ?? 0;
+  const wait = seconds > LONG_WAIT_SECONDS ? `${Math.ceil(seconds / 3_600)} h` : "";
+  const detail = CODES_WITH_DETAILS.has(code) ? message : wait;
   const text = errors.byCode[code as ClientErrorCode];
-  return CODES_WITH_DETAILS.has(code) && message !== "" ? `${text} (${message})` : text;
+  return detail === "" ? text : `${text} (${detail})`;
 }

@@ -33,8 +33,8 @@ test("U07 an error's own message follows the translated text if it adds details,
 test("a limit of the day names the hours to wait, a limit of the minute does not", () => {
   const limited = (retryAfterSeconds: number) =>
     new ClientError("RATE_LIMITED", "no", { canRetry: true, retryAfterSeconds });
-  expect(errorText(en, limited(7_000))).toBe("You have reached your limit. Try again in about 2 hours.");
-  expect(errorText(en, limited(3_600))).toBe("You have reached your limit. Try again in about 1 hour.");
-  expect(errorText(vi, limited(7_000))).toBe("Bạn đã dùng hết giới hạn. Hãy thử lại sau khoảng 2 giờ.");
-  expect(errorText(en, limited(60))).toBe("Too many requests. Wait a moment and try again.");
+  expect(errorText(en, limited(7_000))).toBe("A limit was reached. Try again later. (2 h)");
+  expect(errorText(en, limited(3_600))).toBe("A limit was reached. Try again later. (1 h)");
+  expect(errorText(vi, limited(7_000))).toBe("Bạn đã dùng hết giới hạn. Hãy thử lại sau. (2 h)");
+  expect(errorText(en, limited(60))).toBe("A limit was reached. Try again later.");
 });

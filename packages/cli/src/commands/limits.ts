@@ -90,7 +90,7 @@ function parseAssignments(options: TargetOptions, assignments: readonly string[]
       throw new UsageError(`${assignment} must be limit=value with a limit of a ${scope}: ${known}.`);
     return [name, value === "none" ? null : Number(value)] as const;
   });
-  return Object.fromEntries(entries) as LimitValues;
+  return Object.fromEntries(entries);
 }
 
 async function showLimits(call: CommandCall, options: TargetOptions): Promise<void> {

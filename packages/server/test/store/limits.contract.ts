@@ -131,12 +131,12 @@ export function limitsContract(name: string, makeStore: MakeStore): void {
     test("counts the bytes of uploads, also after a restart, a removal and an erasure", async () => {
       const { actor, ref } = await newSession(store());
       const other = await addSession(store(), { ...actor, user: unique("other") });
+      const exceededBytes = (user: number) => store().limits.findExceededBytes(actor, { user, tenant: null });
       const bytes = async () => {
-        const of = (most: number) => store().limits.findExceededBytes(actor, { user: most, tenant: null });
         let [low, high] = [0, 1_000];
         while (low < high) {
           const middle = Math.floor((low + high) / 2);
-          if ((await of(middle)) === null) high = middle;
+          if ((await exceededBytes(middle)) === null) high = middle;
           else low = middle + 1;
         }
         return low;

@@ -100,16 +100,16 @@ export const errors = {
   byCode: {
     OFFLINE: "There is no connection. Nothing was sent.",
     UNSURE: "The connection was lost before a response arrived. The request may have succeeded.",
-    ABORTED: "This was cancelled before it finished.",
+    ABORTED: "This was cancelled.",
     SERVER_ERROR: "The server had an error. Try again in a moment.",
     BAD_REQUEST: "The server rejected this. Correct it or reload the page.",
     UNAUTHENTICATED: "Sign in again to continue.",
     FORBIDDEN: "You are not allowed to do this.",
     NOT_FOUND: "This no longer exists, or you have no access to it.",
-    CONFLICT: "Another user was faster. Check the current state.",
-    RATE_LIMITED: "Too many requests. Wait a moment and try again.",
+    CONFLICT: "Another user was faster. Check the state.",
+    RATE_LIMITED: "A limit was reached. Try again later.",
     TOO_LARGE: "This is too large. Send less.",
-    STREAM_TIMEOUT: "The server did not respond for too long. Try again.",
+    STREAM_TIMEOUT: "The server did not respond. Try again.",
     CURSOR_INVALID: "This page is out of sync. Reload it.",
     CURSOR_EXPIRED: "This page was disconnected for too long. Reload it.",
     STREAM_CLOSED: "The server is restarting. The answer continues in a moment.",
@@ -123,11 +123,6 @@ export const errors = {
     INTERACTION_CLOSED: "This was already decided, or its deadline has passed.",
     INTERACTION_MISMATCH: "This has changed. Check it again before you decide.",
   },
-  /** For a limit of the day or month. */
-  limited: countText("en", {
-    one: "You have reached your limit. Try again in about # hour.",
-    other: "You have reached your limit. Try again in about # hours.",
-  }),
   /** For codes of a newer server, and for errors of the page's own code. */
   other: (message: string): string => `This didn't work: ${message}`,
 };

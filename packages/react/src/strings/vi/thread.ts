@@ -132,7 +132,7 @@ export const errors: ErrorStrings = {
     FORBIDDEN: "Bạn không có quyền làm việc này.",
     NOT_FOUND: "Nội dung này không còn tồn tại, hoặc bạn không có quyền truy cập.",
     CONFLICT: "Người dùng khác đã nhanh hơn. Hãy kiểm tra trạng thái hiện tại.",
-    RATE_LIMITED: "Quá nhiều yêu cầu. Hãy đợi một lát rồi thử lại.",
+    RATE_LIMITED: "Bạn đã dùng hết giới hạn. Hãy thử lại sau.",
     TOO_LARGE: "Nội dung quá lớn. Hãy gửi ít hơn.",
     STREAM_TIMEOUT: "Máy chủ quá lâu không phản hồi. Hãy thử lại.",
     CURSOR_INVALID: "Trang này không còn đồng bộ. Hãy tải lại trang.",
@@ -148,7 +148,5 @@ export const errors: ErrorStrings = {
     INTERACTION_CLOSED: "Yêu cầu này đã được quyết định hoặc đã hết hạn.",
     INTERACTION_MISMATCH: "Nội dung đã thay đổi. Hãy kiểm tra lại trước khi quyết định.",
   },
-  /** For a limit of the day or month. */
-  limited: countText("vi", { other: "Bạn đã dùng hết giới hạn. Hãy thử lại sau khoảng # giờ." }),
   other: (message) => `Chưa thực hiện được: ${message}`,
 };

@@ -132,7 +132,7 @@ export const errors: ErrorStrings = {
     FORBIDDEN: "你没有执行此操作的权限。",
     NOT_FOUND: "内容已不存在，或你无权访问。",
     CONFLICT: "其他用户已先行操作，请查看当前状态。",
-    RATE_LIMITED: "请求过于频繁，请稍后再试。",
+    RATE_LIMITED: "您已达到使用上限，请稍后再试。",
     TOO_LARGE: "内容过大，请减少后再发送。",
     STREAM_TIMEOUT: "服务器长时间没有响应，请重试。",
     CURSOR_INVALID: "此页面已不同步，请刷新页面。",
@@ -148,7 +148,5 @@ export const errors: ErrorStrings = {
     INTERACTION_CLOSED: "此请求已有决定，或已超过时限。",
     INTERACTION_MISMATCH: "内容已有变化，请检查后再决定。",
   },
-  /** For a limit of the day or month. */
-  limited: countText("zh-CN", { other: "您已达到使用上限，请在约 # 小时后再试。" }),
   other: (message) => `操作未成功：${message}`,
 };

@@ -132,7 +132,7 @@ export const errors: ErrorStrings = {
     FORBIDDEN: "您沒有執行此操作的權限。",
     NOT_FOUND: "內容已不存在，或您無權存取。",
     CONFLICT: "其他使用者已先行操作，請查看目前狀態。",
-    RATE_LIMITED: "要求過於頻繁，請稍後再試。",
+    RATE_LIMITED: "您已達到使用上限，請稍後再試。",
     TOO_LARGE: "內容過大，請減少後再傳送。",
     STREAM_TIMEOUT: "伺服器太久沒有回應，請再試一次。",
     CURSOR_INVALID: "此頁面已不同步，請重新載入。",
@@ -148,7 +148,5 @@ export const errors: ErrorStrings = {
     INTERACTION_CLOSED: "此要求已有決定，或已超過時限。",
     INTERACTION_MISMATCH: "內容已有變更，請檢查後再決定。",
   },
-  /** For a limit of the day or month. */
-  limited: countText("zh-TW", { other: "您已達到使用上限，請在約 # 小時後再試。" }),
   other: (message) => `操作未成功：${message}`,
 };

@@ -29,8 +29,7 @@ export function addressKey(group: string): string {
 }
 
 /** The scopes after sign-in. A token that no key has issued has no key. */
-export const CALLER_SCOPES = ["user", "key", "tenant"] as const satisfies readonly LimitScope[];
-export type CallerScope = (typeof CALLER_SCOPES)[number];
+type CallerScope = "user" | "key" | "tenant";
 
 export interface CallerKeys {
   /** The prefix of the tenant's counters. */

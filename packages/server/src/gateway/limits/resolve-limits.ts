@@ -116,9 +116,7 @@ function collect(stored: readonly StoredLimit[], isOf: (target: StoredLimit["tar
 /** The lower one applies if both are set. */
 function merge({ operator, admin }: BySource): Values {
   const names = new Set([...Object.keys(operator), ...Object.keys(admin)]) as Set<LimitName>;
-  return Object.fromEntries(
-    [...names].map((name) => [name, lowerLimit(operator[name], admin[name])]),
-  ) as Values;
+  return Object.fromEntries([...names].map((name) => [name, lowerLimit(operator[name], admin[name])]));
 }
 
 /** Ids come from outside and can be the name of something that every object has. */

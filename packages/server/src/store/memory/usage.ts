@@ -95,12 +95,14 @@ function listDays(rows: Rows, tenant: string, user: string | null, from: string,
     .map(({ user: _, ...day }) => ({ ...day, cost: day.cost / COST_UNIT }));
 }
 
+function total(days: readonly UsageDay[], name: "total_tokens" | "cost"): number {
+  return days.reduce((all, day) => all + day[name], 0);
+}
+
 /** Sums the tokens and the cost of today and of this month. @param user null for the whole tenant */
 export function sumUsage(rows: Rows, tenant: string, user: string | null, now: number) {
   const today = dayOf(now);
   const days = listDays(rows, tenant, user, `${today.slice(0, 8)}01`, today);
-  const total = (of: readonly UsageDay[], name: "total_tokens" | "cost") =>
-    of.reduce((sofar, day) => sofar + day[name], 0);
   const ofToday = days.filter(({ day }) => day === today);
   return {
     tokensPerDay: total(ofToday, "total_tokens"),

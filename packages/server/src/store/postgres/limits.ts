@@ -128,7 +128,6 @@ async function countUse(
   { tenant, user }: Actor,
   limits: { readonly user: TurnLimits; readonly tenant: TurnLimits },
 ): Promise<{ readonly now: number; readonly user: UseCounts; readonly tenant: UseCounts }> {
-  const most = (limit: number | null) => (limit === null ? 0 : Math.min(limit, MAX_COUNT) + 1);
   const ofUser = sql`tenant_id = ${tenant} and owner = ${user}`;
   const ofTenant = sql`tenant_id = ${tenant}`;
   const queued = (of: typeof ofUser, limit: number | null) => sql`
@@ -162,6 +161,11 @@ async function countUse(
     user: useCounts(row.user_queued, row.user_turns, row.user_used),
     tenant: useCounts(row.tenant_queued, row.tenant_turns, row.tenant_used),
   };
+}
+
+/** How many rows to count. */
+function most(limit: number | null): number {
+  return limit === null ? 0 : Math.min(limit, MAX_COUNT) + 1;
 }
 
 /** A larger limit of the database's `limit` would not be a bigint. */

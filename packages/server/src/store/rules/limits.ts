@@ -200,7 +200,7 @@ export interface UseCounts {
 
 /** The limits that a new message or a retry has to respect. */
 export type TurnLimits = Readonly<Record<keyof UseCounts, number | null>>;
-export const TURN_LIMITS = [
+const TURN_LIMITS = [
   "queuedMessages",
   "runningTurns",
   "tokensPerDay",

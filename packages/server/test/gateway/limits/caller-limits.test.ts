@@ -1,6 +1,7 @@
 /** Limits of callers on a gateway in memory: what is refused, how the refusal reads, and who may change limits. */
 import { afterEach, describe, expect, test } from "vitest";
 import { errorReply } from "@turnstream/protocol/schema";
+import { WebSocket } from "ws";
 import { signToken } from "../../../src/gateway/auth/tokens.ts";
 import type { ServerOptions } from "../../../src/gateway/create-server.ts";
 import type { SecurityEvent } from "../../../src/util/security-event.ts";
@@ -51,6 +52,51 @@ async function token(user: string): Promise<Record<string, string>> {
   return { authorization: `Bearer ${await signToken(claims, server.secrets[0], Date.now())}` };
 }
 
+const requestAs = (user: string) =>
+  server.request("GET", "/limits", { headers: { ...server.auth, "x-user-id": user } });
+
+const signInFrom = async (from: string) =>
+  (await server.request("POST", "/sign-in", { headers: { "x-forwarded-for": from } })).status;
+
+/** Opens a socket and closes it. @returns the status of the response */
+const tryUpgrade = () =>
+  new Promise<{ status: number; retryAfter: string | undefined }>((resolve) => {
+    const socket = new WebSocket(`${server.url.replace("http", "ws")}/api/v1/socket`, {
+      headers: { ...server.auth },
+    });
+    socket.on("unexpected-response", (_request, response) => {
+      resolve({ status: response.statusCode ?? 0, retryAfter: response.headers["retry-after"] });
+      response.destroy();
+    });
+    socket.on("open", () => {
+      socket.terminate();
+      resolve({ status: 101, retryAfter: undefined });
+    });
+    socket.on("error", () => undefined);
+  });
+
+const subscribe = (client: SocketClient, session_id: string) =>
+  client.request({ type: "subscribe", session_id });
+
+const readStatus = async (response: Promise<Response>) => {
+  const { status: code, body } = await response;
+  await body?.cancel();
+  return code;
+};
+
+const upload = async (session: string, size: number) => {
+  const response = await fetch(`${server.url}/api/v1/sessions/${session}/files?name=f`, {
+    method: "POST",
+    headers: { ...server.auth, "content-type": "text/plain" },
+    body: "x".repeat(size),
+  });
+  // oxlint-disable-next-line typescript/no-explicit-any -- an arbitrary response
+  return { status: response.status, headers: response.headers, json: (await response.json()) as any };
+};
+
+const putLimits = (path: string, limits: object, headers?: Record<string, string>) =>
+  server.request("PUT", path, { body: { limits }, ...(headers === undefined ? {} : { headers }) });
+
 function expectLimited({ status, headers, json }: TestResponse, limit: string, scope: string): void {
   expect(status).toBe(429);
   errorReply.parse(json);
@@ -70,10 +116,8 @@ describe("requests", () => {
 
   test.for(["key", "tenant"] as const)("of a %s count for all its users together", async (scope) => {
     await open({ callerLimits: { [scope]: { requestsPerMinute: 2 } } });
-    const ask = (user: string) =>
-      server.request("GET", "/limits", { headers: { ...server.auth, "x-user-id": user } });
-    expect([(await ask("a")).status, (await ask("b")).status]).toEqual([200, 200]);
-    expectLimited(await ask("c"), "requests_per_minute", scope);
+    expect([(await requestAs("a")).status, (await requestAs("b")).status]).toEqual([200, 200]);
+    expectLimited(await requestAs("c"), "requests_per_minute", scope);
   });
 
   test("that stop a turn are possible at the limit, and have a limit of their own", async () => {
@@ -141,9 +185,11 @@ describe("sign-ins", () => {
 
   test("behind a trusted proxy, the forwarded address counts", async () => {
     await open({ trustProxy: true, callerLimits: { address: { requestsPerMinute: 1 } } });
-    const ask = async (from: string) =>
-      (await server.request("POST", "/sign-in", { headers: { "x-forwarded-for": from } })).status;
-    expect([await ask("192.0.2.1"), await ask("192.0.2.1"), await ask("192.0.2.2")]).toEqual([404, 429, 404]);
+    expect([
+      await signInFrom("192.0.2.1"),
+      await signInFrom("192.0.2.1"),
+      await signInFrom("192.0.2.2"),
+    ]).toEqual([404, 429, 404]);
   });
 });
 
@@ -152,26 +198,9 @@ describe("connections", () => {
     await open({ callerLimits: { user: { sockets: 2 } } });
     const first = await connect();
     await connect();
-    const upgrade = () =>
-      new Promise<{ status: number; retryAfter: string | undefined }>((resolve) => {
-        void import("ws").then(({ WebSocket }) => {
-          const socket = new WebSocket(`${server.url.replace("http", "ws")}/api/v1/socket`, {
-            headers: { ...server.auth },
-          });
-          socket.on("unexpected-response", (_request, response) => {
-            resolve({ status: response.statusCode ?? 0, retryAfter: response.headers["retry-after"] });
-            response.destroy();
-          });
-          socket.on("open", () => {
-            socket.terminate();
-            resolve({ status: 101, retryAfter: undefined });
-          });
-          socket.on("error", () => undefined);
-        });
-      });
-    expect(await upgrade()).toEqual({ status: 429, retryAfter: "5" });
+    expect(await tryUpgrade()).toEqual({ status: 429, retryAfter: "5" });
     first.close();
-    await expect.poll(async () => (await upgrade()).status).toBe(101);
+    await expect.poll(async () => (await tryUpgrade()).status).toBe(101);
   });
 
   test("streams beyond the limit are refused, and a closed one can be replaced", async () => {
@@ -206,8 +235,6 @@ describe("connections", () => {
     await open({ callerLimits: { user: { subscriptions: 2 } } });
     const [first, second] = [await connect(), await connect()];
     const [a, b, c] = [await newSession(), await newSession(), await newSession()];
-    const subscribe = (client: SocketClient, session_id: string) =>
-      client.request({ type: "subscribe", session_id });
     for (const session of [a, b, b])
       expect(await subscribe(first, session)).toMatchObject({ type: "subscribed" });
     expect(await subscribe(second, c)).toMatchObject({
@@ -250,25 +277,20 @@ describe("what a user adds", () => {
   test("queued messages and turns are limited, and a withdrawn message no longer counts", async () => {
     await open({ callerLimits: { user: { queuedMessages: 3, runningTurns: 2 } } });
     const [a, b, c] = [await newSession(), await newSession(), await newSession()];
-    const status = async (response: Promise<Response>) => {
-      const { status: code, body } = await response;
-      await body?.cancel();
-      return code;
-    };
-    expect(await status(send(a, "1"))).toBe(200);
-    expect(await status(send(b, "2"))).toBe(200);
+    expect(await readStatus(send(a, "1"))).toBe(200);
+    expect(await readStatus(send(b, "2"))).toBe(200);
     const refused = await send(c, "3");
     expect(await refused.json()).toMatchObject({
       error: "RATE_LIMITED",
       details: { limit: "running_turns", scope: "user" },
     });
     expect(refused.headers.get("retry-after")).toBe("5");
-    expect(await status(send(b, "4"))).toBe(200);
+    expect(await readStatus(send(b, "4"))).toBe(200);
     expect(await (await send(b, "5")).json()).toMatchObject({ details: { limit: "queued_messages" } });
     // A repeat of an accepted message is answered as before.
-    expect(await status(send(b, "4"))).toBe(200);
+    expect(await readStatus(send(b, "4"))).toBe(200);
     await server.request("DELETE", `/sessions/${b}/messages/c.4`);
-    expect(await status(send(b, "5"))).toBe(200);
+    expect(await readStatus(send(b, "5"))).toBe(200);
     // What was refused left nothing behind.
     const ref = { tenant: server.actor.tenant, session: c };
     expect(await server.backend.store.queuedMessages.list(ref)).toEqual([]);
@@ -277,15 +299,6 @@ describe("what a user adds", () => {
   test("files beyond the limit get 413 with retry-after, and leave no bytes behind", async () => {
     await open({ callerLimits: { user: { storedBytes: 1_000 } } });
     const [a, b] = [await newSession(), await newSession()];
-    const upload = async (session: string, size: number) => {
-      const response = await fetch(`${server.url}/api/v1/sessions/${session}/files?name=f`, {
-        method: "POST",
-        headers: { ...server.auth, "content-type": "text/plain" },
-        body: "x".repeat(size),
-      });
-      // oxlint-disable-next-line typescript/no-explicit-any -- an arbitrary response
-      return { status: response.status, headers: response.headers, json: (await response.json()) as any };
-    };
     expect((await upload(a, 600)).status).toBe(201);
     const { status, headers, json } = await upload(b, 401);
     expect(status).toBe(413);
@@ -319,13 +332,10 @@ describe("what a user adds", () => {
 });
 
 describe("limits over HTTP", () => {
-  const put = (path: string, limits: object, headers?: Record<string, string>) =>
-    server.request("PUT", path, { body: { limits }, ...(headers === undefined ? {} : { headers }) });
-
   test("a key with the scope admin sets limits of a user, which apply at once", async () => {
     await open();
     const ann = await token("ann");
-    expect((await put("/limits/users/ann", { requests_per_minute: 2 })).json).toMatchObject({
+    expect((await putLimits("/limits/users/ann", { requests_per_minute: 2 })).json).toMatchObject({
       limits: { requests_per_minute: 2 },
       set: { requests_per_minute: 2 },
     });
@@ -333,11 +343,11 @@ describe("limits over HTTP", () => {
     expect((await read()).json).toMatchObject({ limits: { requests_per_minute: 2 } });
     await read();
     expectLimited(await read(), "requests_per_minute", "user");
-    expect((await put("/limits/users/ann", {})).json).toMatchObject({
+    expect((await putLimits("/limits/users/ann", {})).json).toMatchObject({
       limits: { requests_per_minute: 3_000 },
       set: {},
     });
-    expect((await put("/limits/users", { sockets: 7 })).json).toMatchObject({ set: { sockets: 7 } });
+    expect((await putLimits("/limits/users", { sockets: 7 })).json).toMatchObject({ set: { sockets: 7 } });
     expect((await server.request("GET", "/limits/users/bob")).json).toMatchObject({
       limits: { sockets: 7 },
       set: {},
@@ -346,9 +356,15 @@ describe("limits over HTTP", () => {
 
   test("a tenant's key lowers the tenant's limits and can't raise them", async () => {
     await open({ callerLimits: { tenant: { sockets: 10 } } });
-    expect((await put("/limits/tenant", { sockets: 5 })).json).toMatchObject({ limits: { sockets: 5 } });
-    expect((await put("/limits/tenant", { sockets: 500 })).json).toMatchObject({ limits: { sockets: 10 } });
-    expect((await put("/limits/tenant", { sockets: null })).json).toMatchObject({ limits: { sockets: 10 } });
+    expect((await putLimits("/limits/tenant", { sockets: 5 })).json).toMatchObject({
+      limits: { sockets: 5 },
+    });
+    expect((await putLimits("/limits/tenant", { sockets: 500 })).json).toMatchObject({
+      limits: { sockets: 10 },
+    });
+    expect((await putLimits("/limits/tenant", { sockets: null })).json).toMatchObject({
+      limits: { sockets: 10 },
+    });
   });
 
   test("a token of a user reads its own limits and changes none", async () => {
@@ -357,15 +373,15 @@ describe("limits over HTTP", () => {
     expect((await server.request("GET", "/limits", { headers })).status).toBe(200);
     for (const path of ["/limits/tenant", "/limits/users", "/limits/users/ann"]) {
       expect((await server.request("GET", path, { headers })).status).toBe(403);
-      expect((await put(path, {}, headers)).status).toBe(403);
+      expect((await putLimits(path, {}, headers)).status).toBe(403);
     }
-    expect((await put("/limits/users/ann", { nothing: 1 })).status).toBe(400);
-    expect((await put("/limits/users/ann", { sockets: -1 })).status).toBe(400);
+    expect((await putLimits("/limits/users/ann", { nothing: 1 })).status).toBe(400);
+    expect((await putLimits("/limits/users/ann", { sockets: -1 })).status).toBe(400);
   });
 
   test("a change of limits is in the audit, with the number of the user and without the id", async () => {
     await open();
-    await put("/limits/users/ann", { sockets: 3 });
+    await putLimits("/limits/users/ann", { sockets: 3 });
     const { store } = server.backend;
     const [row] = await store.audit.list(server.actor.tenant, { after: 0, limit: 10 });
     const number = await store.userNumbers.numberOf(server.actor.tenant, "ann");

@@ -20,7 +20,7 @@ import {
 
 const ANN = { tenant: "acme", user: "ann" };
 
-function stored(of: "tenant" | "each" | string, source: LimitSource, value: number | null): StoredLimit {
+function stored(of: string, source: LimitSource, value: number | null): StoredLimit {
   const target =
     of === "tenant"
       ? ({ scope: "tenant" } as const)
@@ -28,12 +28,12 @@ function stored(of: "tenant" | "each" | string, source: LimitSource, value: numb
   return { target, source, name: "sockets", value };
 }
 
-describe("resolveLimits", () => {
-  const userSockets = (options: CallerLimitOptions, rows: readonly StoredLimit[] = []) =>
-    resolveLimits(options, rows, ANN).user.sockets;
-  const tenantSockets = (options: CallerLimitOptions, rows: readonly StoredLimit[] = []) =>
-    resolveLimits(options, rows, ANN).tenant.sockets;
+const userSockets = (options: CallerLimitOptions, rows: readonly StoredLimit[] = []) =>
+  resolveLimits(options, rows, ANN).user.sockets;
+const tenantSockets = (options: CallerLimitOptions, rows: readonly StoredLimit[] = []) =>
+  resolveLimits(options, rows, ANN).tenant.sockets;
 
+describe("resolveLimits", () => {
   test("the most specific value of a user applies, then code, then the default", () => {
     expect(userSockets({})).toBe(LIMITS.sockets.defaults.user);
     const code = { user: { sockets: 7 } };

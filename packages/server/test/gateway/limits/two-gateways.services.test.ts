@@ -123,6 +123,14 @@ async function isAccepted(response: Response, refusal = 429): Promise<boolean> {
   return response.status !== refusal;
 }
 
+const send = async (one: Caller, session: string, n: number) =>
+  isAccepted(
+    await one.request(`/sessions/${session}/messages`, {
+      method: "POST",
+      body: JSON.stringify({ text: "hi", stream: true, client_message_id: `m${n}` }),
+    }),
+  );
+
 describe("two gateways", () => {
   let setup: Setup;
   beforeAll(async () => {
@@ -205,14 +213,6 @@ describe("two gateways", () => {
       if (type === "error") expect(details?.limit).toBe("subscriptions");
     for (const socket of sockets) socket?.terminate();
   });
-
-  const send = async (one: Caller, session: string, n: number) =>
-    isAccepted(
-      await one.request(`/sessions/${session}/messages`, {
-        method: "POST",
-        body: JSON.stringify({ text: "hi", stream: true, client_message_id: `m${n}` }),
-      }),
-    );
 
   test.for(["user", "tenant"] as const)("count the turns of a %s together", async (scope) => {
     const one = await caller(scope, { runningTurns: 7 });
