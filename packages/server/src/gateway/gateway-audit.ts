@@ -11,6 +11,7 @@ import { needsAudit } from "../store/rules/audit-actions.ts";
 import { canonicalJson } from "../store/rules/canonical-json.ts";
 import type { Store } from "../store/store.ts";
 import type { ErrorHandler } from "../util/error-handler.ts";
+import { SingleFlight } from "../util/single-flight.ts";
 import type { SecurityEvent } from "../util/security-event.ts";
 
 const HOUR_MS = 60 * 60 * 1_000;
@@ -34,6 +35,8 @@ export class GatewayAudit {
   readonly #context: GatewayAuditContext;
   /** Entries of this hour, so that most repeats need no query. */
   readonly #noted = new Set<string>();
+  /** Concurrent requests wait for one query. */
+  readonly #noting = new SingleFlight<unknown>();
   #hour = 0;
   readonly #refusals = new Map<string, Refusals>();
 
@@ -57,7 +60,7 @@ export class GatewayAudit {
     const mark = `${action}/${hour}/${digest}`;
     if (this.#noted.has(mark)) return;
     try {
-      await store.audit.addOnce(tenant, mark, entry);
+      await this.#noting.run(mark, () => store.audit.addOnce(tenant, mark, entry));
       if (this.#noted.size < MAX_MARKS) this.#noted.add(mark);
     } catch (error) {
       if (needsAudit(action)) throw error;

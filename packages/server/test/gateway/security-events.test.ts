@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
+import { PaymentError, type PaymentProvider } from "../../src/payments/provider.ts";
 import { signToken } from "../../src/gateway/auth/tokens.ts";
 import { hashAddress, type SecurityEvent } from "../../src/util/security-event.ts";
 import { openServer, type TestServer } from "./test-server.ts";
@@ -137,6 +138,30 @@ test("a share link and a file link with a wrong signature are reported", async (
     { type: "signature_invalid", reason: "share_link" },
     { type: "signature_invalid", reason: "share_link" },
     { type: "signature_invalid", reason: "file_link" },
+  ]);
+});
+
+const unused = () => Promise.reject(new Error("not part of this test"));
+
+test("a notification that the payment provider has not signed is reported, with its name", async () => {
+  const provider: PaymentProvider = {
+    name: "bank",
+    formOrigin: null,
+    checkMoney: () => null,
+    checkout: unused,
+    query: unused,
+    readNotification({ body }) {
+      const code = body.length > 3 ? "NOT_AUTHENTIC" : "MALFORMED";
+      throw new PaymentError(code, "refused");
+    },
+  };
+  const payments = { providers: [provider] as const, publicUrl: "http://127.0.0.1:9" };
+  events = [];
+  server = await openServer(undefined, { payments, onSecurityEvent: (event) => events.push(event) });
+  for (const body of ["forged", ""])
+    expect((await server.request("POST", "/payments/notify/bank", { body, headers: {} })).status).toBe(400);
+  expect(newEvents()).toEqual([
+    { type: "signature_invalid", reason: "payment_notification", subject: "bank" },
   ]);
 });
 

@@ -25,7 +25,7 @@ export interface AuditKey {
 }
 
 const KEY_ID_LENGTH = 16;
-export const MIN_AUDIT_KEY_BYTES = 32;
+const MIN_AUDIT_KEY_BYTES = 32;
 
 /**
  * Reads a list of keys, separated by commas. The first signs, all of them verify, so that keys can be replaced.
