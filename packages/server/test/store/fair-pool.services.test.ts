@@ -45,7 +45,7 @@ it.each([
     // A statement waits until one of the flood ends. On a busy machine, further ones end before its answer arrives.
     expect(ended() - before).toBeLessThanOrEqual(2 * WIDTH);
   }
-    await all;
+  await all;
 });
 
 it("a statement that waits too long for a connection fails, and the connections stay usable", async () => {

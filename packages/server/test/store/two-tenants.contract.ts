@@ -195,8 +195,13 @@ const steps: Readonly<Record<string, Step>> = {
     store.usage.add(tenant, { key: ID, day: "2026-01-01", turns: 1, ...USAGE }),
   "usage.list": ({ store, tenant }) => store.usage.list(tenant, "2026-01-01", "2026-01-02"),
   "audit.add": async ({ store, tenant, ref }) =>
-    (await store.audit.add(tenant, { actor: null, action: "approval.rejected", subject: { session: ref.session } }))
-      ?.n,
+    (
+      await store.audit.add(tenant, {
+        actor: null,
+        action: "approval.rejected",
+        subject: { session: ref.session },
+      })
+    )?.n,
   "audit.list": async ({ store, tenant }) => (await store.audit.list(tenant, { after: 0, limit: 9 })).length,
   "audit.head": async ({ store, tenant }) => (await store.audit.head(tenant))?.n,
   "memories.save": ({ store, actor, mark }) => store.memories.save(actor, { id: ID, text: mark }),

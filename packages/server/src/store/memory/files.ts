@@ -41,9 +41,7 @@ const UPLOADS = sessionTable<UploadRow>("uploads");
 const CHUNKS = sessionTable<Uint8Array>("upload_chunks");
 
 export function countUploadedBytes(rows: Rows, sessions: readonly SessionRef[]): number {
-  return sessions
-    .flatMap((ref) => rows.of(UPLOADS, ref))
-    .reduce((sum, { upload }) => sum + upload.size, 0);
+  return sessions.flatMap((ref) => rows.of(UPLOADS, ref)).reduce((sum, { upload }) => sum + upload.size, 0);
 }
 
 export function memoryUploads(tables: MemoryTables, env: Env): Uploads {
