@@ -1,5 +1,6 @@
 /** Runs the contract of the entrances on PostgreSQL and Redis. */
+import { isFull } from "@turnstream/conformance/support/cases.ts";
 import { openRealBackend } from "../runtime/real-backend.ts";
 import { entrancesContract } from "./entrances.contract.ts";
 
-entrancesContract("PostgreSQL and Redis", openRealBackend);
+entrancesContract("PostgreSQL and Redis", openRealBackend, isFull);

@@ -60,7 +60,7 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
       const revoked = await keyOf(tenant);
       await store.keys.revoke(tenant, revoked.id);
       const now = Date.now();
-      const grant: TokenClaims = { tenant, user, key: null, scopes: ["read"], expiresAt: now + 60_000 };
+      const grant: TokenClaims = { tenant, user, key: null, scopes: ["read"], expiresAt: now + 3_600_000 };
       const [secret] = server.secrets;
       const bearer = async (change: Partial<TokenClaims>, by = secret, at = now) => ({
         authorization: `Bearer ${await signToken({ ...grant, ...change }, by, at)}`,
