@@ -263,23 +263,21 @@ describe("two gateways", () => {
     },
   );
 
+  // The last test, because it ends one of the gateways.
   test("forget the connections of a killed gateway after its lease", async () => {
-    const one = await caller("user", { sockets: 4 });
-    const extra = await GatewayProgram.launch(setup.settings);
-    try {
-      const address = `${extra.url.replace("http", "ws")}/api/v1/socket`;
-      for (let n = 0; n < 4; n++) {
-        const socket = new WebSocket(address, { headers: one.headers });
-        socket.on("error", () => undefined);
-        await new Promise((resolve) => socket.once("open", resolve));
-      }
-      expect(await one.connect()).toBeNull();
-      // Renewed leases stay.
-      await new Promise((resolve) => setTimeout(resolve, 2 * LEASE_MS));
-      expect(await one.connect()).toBeNull();
-    } finally {
-      await extra.kill();
+    const [first, second] = setup.gateways as [GatewayProgram, GatewayProgram];
+    const one = await new Caller({ ...setup, gateways: [first] }).open("user", { sockets: 4 });
+    const address = `${second.url.replace("http", "ws")}/api/v1/socket`;
+    for (let n = 0; n < 4; n++) {
+      const socket = new WebSocket(address, { headers: one.headers });
+      socket.on("error", () => undefined);
+      await new Promise((resolve) => socket.once("open", resolve));
     }
+    expect(await one.connect()).toBeNull();
+    // Renewed leases stay.
+    await new Promise((resolve) => setTimeout(resolve, 2 * LEASE_MS));
+    expect(await one.connect()).toBeNull();
+    await second.kill();
     await expect.poll(async () => (await one.connect()) !== null, { timeout: 20_000 }).toBe(true);
   });
 });
