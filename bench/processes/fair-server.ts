@@ -29,7 +29,7 @@ export interface FairServerUsage {
 export type FairServerRequest = { readonly measure: true } | { readonly exit: true };
 export type FairServerMessage = { readonly url: string } | { readonly usage: FairServerUsage };
 
-const WORDS = 20;
+const DELTAS = 20;
 
 const { secret, slowFiles, ...urls } = readSettings() as FairServerSettings;
 const parent = connectParent<FairServerRequest, FairServerMessage>();
@@ -39,7 +39,7 @@ const onError = (error: unknown): void => {
   const name = error instanceof Error ? `${error.name}: ${error.message}`.slice(0, 100) : "unknown";
   errors[name] = (errors[name] ?? 0) + 1;
 };
-const model = scriptedModel(() => Array.from({ length: WORDS }, (_, n) => script.text(`word ${n} `)));
+const model = scriptedModel(() => Array.from({ length: DELTAS }, (_, n) => script.text(`word ${n} `)));
 await startWorker({
   store,
   log,

@@ -20,7 +20,7 @@ export interface Owner {
  * between two tasks of another one, and each of those would wait until a long task ends.
  */
 const PRESENT_MS = 10 * 60_000;
-/** How many tenants without tasks are kept, because their users count as present. */
+/** How many tenants without tasks stay in memory, because their users count as present. */
 const MAX_IDLE = 1_000;
 
 /** A task that waits or runs. */
@@ -156,7 +156,7 @@ export class FairQueue<T> {
     return this.#root.children.size - this.#idleCount;
   }
 
-  /** The number of tenants that are kept without a task. */
+  /** The number of tenants that stay in memory without a task. */
   get idleTenants(): number {
     return this.#idleCount;
   }

@@ -67,7 +67,7 @@ export interface RuntimeContext extends Backend {
   readonly payments: PaymentOptions | null;
   /** Slots for reading the bytes and the text of a file. A fetch doesn't hold one. */
   readonly fileSlots: FairSemaphore;
-  /** Slots for fetching a file from its URL, held until the reading starts: they bound the bytes in memory. */
+  /** Slots for fetching a file from its URL. A file has one until its reading starts, which bounds the bytes in memory. */
   readonly fetchSlots: FairSemaphore;
   /** The texts for users, by language. `TurnAttempt.strings` are those of a turn. */
   readonly catalogs: CatalogOptions;

@@ -40,7 +40,7 @@ async function waitForSlot(slots: FairSemaphore, owner: Owner, maxWaitMs: number
   }
 }
 
-/** The pool sets `release` anew each time it hands out a connection. */
+/** The pool sets a new `release` each time it hands out a connection. */
 function releaseWith(client: PostgresPoolClient, slot: Slot): PostgresPoolClient {
   const release = client.release.bind(client);
   client.release = (destroy?: boolean): void => {
