@@ -45,8 +45,8 @@ async function claimAgain(session: SessionRef): Promise<number> {
 test("readers and writers continue on the replica after the primary is killed", async () => {
   const [dying, other] = cluster.nodes;
   if (!dying || !other) throw new Error("a cluster has three nodes");
-  const session = await sessionOn(cluster, dying, "failing");
-  const elsewhere = await sessionOn(cluster, other, "elsewhere");
+  const session = await sessionOn(dying, "failing");
+  const elsewhere = await sessionOn(other, "elsewhere");
   for (const name of [session, elsewhere]) {
     await log.claim(name, { epoch: 1, writer: "w1", event: sessionStart(name), archivedUpTo: "0-0" });
   }
@@ -78,7 +78,7 @@ test("readers and writers continue on the replica after the primary is killed", 
 test("a reader that attaches during a failover receives entries as soon as the replica is promoted", async () => {
   const [, dying] = cluster.nodes;
   if (!dying) throw new Error("a cluster has three nodes");
-  const session = await sessionOn(cluster, dying, "late");
+  const session = await sessionOn(dying, "late");
   await log.claim(session, { epoch: 1, writer: "w1", event: sessionStart(session), archivedUpTo: "0-0" });
   await cluster.waitForReplicas();
   const promoted = cluster.failover(1);

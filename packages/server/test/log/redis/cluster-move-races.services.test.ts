@@ -64,9 +64,9 @@ async function connectionsTo(node: RedisServer): Promise<number> {
 }
 
 test("a slot moves while the subscription connection is down: readers of all sessions of the server continue", async () => {
-  const moved = await sessionOn(cluster, second, "moved");
+  const moved = await sessionOn(second, "moved");
   const slot = slotOfSession(moved);
-  const staying = await sessionOn(cluster, second, "staying");
+  const staying = await sessionOn(second, "staying");
   const readers = [await begin(moved), await begin(staying)];
   const admin = createClient({ url: second.url, RESP: 2 });
   await admin.connect();
@@ -92,7 +92,7 @@ test("a slot moves while the subscription connection is down: readers of all ses
 });
 
 test("a slot moves while some servers don't know the new owner: the log retries until it finds the owner", async () => {
-  const session = await sessionOn(cluster, second, "stale");
+  const session = await sessionOn(second, "stale");
   const slot = slotOfSession(session);
   const reader = await begin(session);
   await carrySlot(slot, second, third);
@@ -106,7 +106,7 @@ test("a slot moves while some servers don't know the new owner: the log retries 
 });
 
 test("a slot moves to a server with a lower epoch and back: readers continue", async () => {
-  const session = await sessionOn(cluster, third, "back");
+  const session = await sessionOn(third, "back");
   const slot = slotOfSession(session);
   const reader = await begin(session);
   await carrySlot(slot, third, first);
@@ -118,7 +118,7 @@ test("a slot moves to a server with a lower epoch and back: readers continue", a
 });
 
 test("a slot moves and returns during a pending response: the health check detects the lost subscription", async () => {
-  const session = await sessionOn(cluster, second, "hidden");
+  const session = await sessionOn(second, "hidden");
   const [slot, tag] = [String(slotOfSession(session)), sessionKey(session)];
   const connection = await RedisConnection.open({ url: second.url, responseTimeoutMs: 30_000 });
   const moved: string[] = [];
@@ -141,7 +141,7 @@ test("the slot of the health check key moves: a later wipe is still detected", a
   let n = 0;
   while ((await ownerOf(cluster, slotOf(`ts:pulse:{${n}}`)))[0] !== first) n++;
   const slot = slotOf(`ts:pulse:{${n}}`);
-  const reader = await begin(await sessionOn(cluster, first, "wiped"));
+  const reader = await begin(await sessionOn(first, "wiped"));
   await carrySlot(slot, first, second);
   await setOwner(slot, second, second, first, third);
   await expect.poll(() => first.command("KEYS", "ts:pulse:*"), { timeout: 30_000 }).toHaveLength(1);
@@ -152,10 +152,7 @@ test("the slot of the health check key moves: a later wipe is still detected", a
 });
 
 test("a slot moves to a server that dies: other sessions continue, and its readers continue after the restart", async () => {
-  const [lost, other] = [
-    await sessionOn(cluster, second, "lost"),
-    await sessionOn(cluster, second, "served"),
-  ];
+  const [lost, other] = [await sessionOn(second, "lost"), await sessionOn(second, "served")];
   const [slot, otherSlot] = [slotOfSession(lost), slotOfSession(other)];
   const reader = await begin(lost);
   const otherReader = await begin(other);

@@ -35,10 +35,11 @@ export async function ownerOf(
 }
 
 /** Returns a session whose slot belongs to `node`. */
-export async function sessionOn(cluster: RedisCluster, node: RedisServer, like: string): Promise<SessionRef> {
+export async function sessionOn(node: RedisServer, like: string): Promise<SessionRef> {
   for (let n = 0; ; n++) {
     const session = sessionRef(`${like}-${n}`);
-    if ((await ownerOf(cluster, slotOfSession(session)))[0] === node) return session;
+    // After a failover, the owner of a slot can be a replica.
+    if ((await portOf(node, slotOfSession(session))) === node.port) return session;
   }
 }
 
