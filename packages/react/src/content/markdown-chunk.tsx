@@ -25,17 +25,24 @@ import {
 import { ELEMENTS } from "./markdown-elements.tsx";
 import { rehypeCitations, rehypeHtmlAsText } from "./rehype-answer.ts";
 
-/** Citations replace footnotes. A footnote would also have to find its text in another piece. */
-function remarkWithoutFootnotes(this: { data: () => unknown }): void {
-  const data = this.data() as { micromarkExtensions?: unknown[] };
-  data.micromarkExtensions ??= [];
-  data.micromarkExtensions.push({
-    disable: { null: ["gfmFootnoteDefinition", "gfmFootnoteCall", "gfmPotentialFootnoteCall"] },
-  });
+type Plugins = NonNullable<Options["remarkPlugins"]>;
+
+/** Returns a plugin that turns off syntax of the parser. */
+function without(...names: string[]): () => void {
+  return function (this: { data: () => unknown }) {
+    const data = this.data() as { micromarkExtensions?: unknown[] };
+    (data.micromarkExtensions ??= []).push({ disable: { null: names } });
+  } as () => void;
 }
 
-const REMARK = [remarkGfm, remarkWithoutFootnotes] as NonNullable<Options["remarkPlugins"]>;
-const NO_PLUGINS: NonNullable<Options["remarkPlugins"]> = [];
+/** Citations replace footnotes. A footnote would also have to find its text in another piece. */
+const GFM: Plugins = [
+  remarkGfm,
+  without("gfmFootnoteDefinition", "gfmFootnoteCall", "gfmPotentialFootnoteCall"),
+];
+/** From each start of a comment or declaration, the parser reads up to its end, or up to the end of the piece. */
+const MAX_COMMENTS = 20;
+const NO_HTML: Plugins = [without("htmlText")];
 /**
  * Characters that GitHub's extensions start with. Most paragraphs have none, and parse in half the time without the
  * extensions.
@@ -44,11 +51,23 @@ const NEEDS_GFM = /[|~@]|www\.|https?:|\[[\sx]\]/i;
 const REHYPE: NonNullable<Options["rehypePlugins"]> = [rehypeHtmlAsText, rehypeSanitize, rehypeCitations];
 /** Larger than any readable text. The parsers take quadratic time for some longer or deeper inputs. */
 const MAX_PIECE_CHARS = 20_000;
+/** From each such character after an address, the extensions read up to the last one. */
+const LONG_PUNCTUATION = /(?:[!"'),.:;<?_~*\]]|&[a-z0-9]{1,40};){100}/i;
+/** Characters that can start or end inline syntax. The parser compares those of one piece with each other. */
+const MARKS = /[*_`[\]<&]/;
+const MAX_MARKS = 2_000;
+/** Tildes take much more time than other marks. */
+const MAX_TILDES = 500;
 const TOO_DEEP = /^(?:[ \t]*(?:[>*+-]|\d{1,9}[.)])){20}/m;
 
 const TIGHT: typeof ELEMENTS = { ...ELEMENTS, p: ({ children }) => <>{children}</> };
 
 const NO_ANNOTATIONS: NonNullable<MarkdownProps["annotations"]> = [];
+
+/** Returns true if the source has more than `limit` matches. */
+function hasMore(source: string, pattern: RegExp, limit: number): boolean {
+  return source.split(pattern, limit + 2).length > limit + 1;
+}
 
 interface ProseProps {
   readonly source: string;
@@ -57,12 +76,17 @@ interface ProseProps {
 }
 
 const Prose = memo(function Prose({ source, isTight = false }: ProseProps) {
-  if (source.length > MAX_PIECE_CHARS || TOO_DEEP.test(source)) return <p className="ts-plain">{source}</p>;
+  const isTooMuch = hasMore(source, MARKS, MAX_MARKS) || hasMore(source, /~/, MAX_TILDES);
+  if (source.length > MAX_PIECE_CHARS || isTooMuch || TOO_DEEP.test(source))
+    return <p className="ts-plain">{source}</p>;
   try {
     // Called as a function instead of an element, so that parse errors are caught here.
     return Markdown({
       children: source,
-      remarkPlugins: NEEDS_GFM.test(source) ? REMARK : NO_PLUGINS,
+      remarkPlugins: [
+        ...(NEEDS_GFM.test(source) && !LONG_PUNCTUATION.test(source) ? GFM : []),
+        ...(hasMore(source, /<[!?]/, MAX_COMMENTS) ? NO_HTML : []),
+      ],
       rehypePlugins: REHYPE,
       components: isTight ? TIGHT : ELEMENTS,
     });
