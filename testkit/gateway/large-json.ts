@@ -73,5 +73,5 @@ export const LARGE_VALUES: Readonly<Record<string, MakeJson>> = {
   "long keys": (bytes) => spread("{", (n, text) => `"${text}${n}":1`, "}", bytes),
   "long strings": (bytes) => spread("[", (n, text) => `"${text}${n}"`, "]", bytes),
   "objects with long keys": (bytes) => spread("[", (n, text) => `{"${text}${n}":1}`, "]", bytes / 2),
-  "prototype keys": (bytes) => spread("[", (n) => `{"constructor":{"prototype":${n}}}`, "]", bytes / 2),
+  "prototype keys": (bytes) => spread("[", (n) => `{"constructor":{"prototype":${n}}}`, "]", bytes),
 };

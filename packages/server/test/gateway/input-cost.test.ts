@@ -81,7 +81,7 @@ describe("2 MB of JSON", () => {
     expect(SHAPES.length).toBeGreaterThanOrEqual(17);
     for (const [name, make] of SHAPES) {
       const bytes = Buffer.byteLength(make(SIZE));
-      expect(bytes, name).toBeGreaterThan(SIZE * 0.2);
+      expect(bytes, name).toBeGreaterThan(SIZE * 0.15);
       expect(bytes, name).toBeLessThanOrEqual(SIZE);
     }
   });
@@ -90,7 +90,6 @@ describe("2 MB of JSON", () => {
     const { session } = gateway.fixtures;
     const value = make(SIZE);
     const frames = [
-      `{"type":"submit","session_id":"${session}","form_request_id":"form","values":{"a":${value}}}`,
       `{"type":"send","session_id":"${session}","client_message_id":"m","text":"x","resume_form_request_id":"form","form_values":{"text":${value}}}`,
       value,
     ];
@@ -101,12 +100,10 @@ describe("2 MB of JSON", () => {
     const { session } = gateway.fixtures;
     const value = make(SIZE);
     const requests = [
-      [`/sessions/${session}/interactions/form/submit`, `{"values":{"a":${value}}}`],
       [
         `/sessions/${session}/messages`,
         `{"text":"x","resume_form_request_id":"form","form_values":{"a":${value}}}`,
       ],
-      [`/sessions/${session}/messages`, value],
       ["/knowledge/k/objects", `{"objects":[{"id":"a","text":"x","metadata":${value}}]}`],
     ] as const;
     for (const [path, body] of requests) {
