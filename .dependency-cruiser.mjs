@@ -59,7 +59,6 @@ export const layers = {
     ["subscription"],
     ["connection"],
     ["encoding"],
-    ["limits"],
     ["auth", "payment-pages"],
   ],
   "packages/server/src/runtime": [

@@ -43,6 +43,7 @@ const PROSE_EXCEPTIONS: Readonly<Record<string, string>> = {
   "packages/server/src/runtime/turn/title.ts words": "the words of a title",
   "packages/protocol/src/commands/socket.ts gone": "a value on the wire",
   "chaos/turn-environment.ts kept": "a column",
+  "packages/server/test/store/tenant-session-ids.services.test.ts kept": "a column",
   "packages/server/test/store/plan-data.ts kept": "a column",
   "packages/server/src/store/postgres/migrations/0002-ledger.ts people": "a table",
   "packages/server/src/store/postgres/migrations/0003-runtime.ts kept": "a column",

@@ -25,7 +25,7 @@ import { isId } from "../util/names.ts";
 import { hasScope, requireScope } from "./auth/access.ts";
 import { type Caller, clientField } from "./caller.ts";
 import { RequestError } from "./errors.ts";
-import type { CallerLimiter } from "./limits/caller-limiter.ts";
+import type { CallerLimiter } from "./auth/limits/caller-limiter.ts";
 
 type CommandWithType<Type extends SocketCommand["type"]> = Extract<SocketCommand, { readonly type: Type }>;
 /** Commands that change something. */

@@ -15,7 +15,7 @@ import type { Env } from "../util/env.ts";
 import type { SecurityEventHandler } from "../util/security-event.ts";
 import type { SignIn } from "./auth/sign-in.ts";
 import { TOKEN_SCOPES, type TokenOptions } from "./auth/tokens.ts";
-import { type CallerLimitOptions, validateCallerLimits } from "./limits/resolve-limits.ts";
+import { type CallerLimitOptions, validateCallerLimits } from "./auth/limits/resolve-limits.ts";
 
 export interface GatewayLimits {
   /**

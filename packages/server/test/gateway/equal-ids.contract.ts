@@ -1,6 +1,6 @@
 /**
  * The contract of two tenants that use the same session ids (findings T06 and R02 to R04): both work, independently, in
- * requests, streams, shares, forks and erasures. No id and no number tells one tenant anything about the other.
+ * requests, streams, shares, forks and erasures. No id and no number reveals anything about the other tenant.
  */
 import { afterEach, describe, expect, it } from "vitest";
 import { script } from "../../src/models/script-parts.ts";
@@ -53,7 +53,7 @@ export function equalIdsContract(name: string, makeParts: () => Promise<HarnessB
   }
 
   const create = (side: Side) => side.ask("POST", "/sessions", { session_id: ID, title: side.canary });
-  const say = (side: Side, text = `${side.canary} speaks`) =>
+  const send = (side: Side, text = `${side.canary} speaks`) =>
     side.ask("POST", `/sessions/${ID}/messages`, { text, stream: false });
 
   afterEach(() => harness.close());
@@ -89,7 +89,7 @@ export function equalIdsContract(name: string, makeParts: () => Promise<HarnessB
         await socket.request({ type: "subscribe", session_id: ID });
         sockets.push(socket);
       }
-      await Promise.all([acme, evil].map((side) => say(side)));
+      await Promise.all([acme, evil].map((side) => send(side)));
       for (const [n, side] of [acme, evil].entries()) {
         const socket = sockets[n] as SocketClient;
         await socket.until("the end", (frame) => frame["type"] === "message_stop");
@@ -114,19 +114,19 @@ export function equalIdsContract(name: string, makeParts: () => Promise<HarnessB
       const { backend } = harness.stage;
       for (const side of [acme, evil]) {
         await create(side);
-        await say(side);
+        await send(side);
       }
       const refs = [acme, evil].map(({ tenant }) => ({ tenant, session: ID }));
-      const [kept, erased] = refs as [(typeof refs)[0], (typeof refs)[0]];
-      const before = await harness.stage.events(kept);
+      const [other, erased] = refs as [(typeof refs)[0], (typeof refs)[0]];
+      const before = await harness.stage.events(other);
       const socket = await SocketClient.open({ url: harness.server.url, auth: acme.auth });
       await socket.request({ type: "subscribe", session_id: ID });
       expect((await evil.ask("DELETE", `/sessions/${ID}`)).status).toBe(204);
       await finishErasures(backend, { graceMs: 0 });
       expect(await backend.log.head(erased)).toBeNull();
-      expect(await backend.log.head(kept)).not.toBeNull();
-      expect(await harness.stage.events(kept)).toEqual(before);
-      expect((await say(acme, "acmecanary again")).json).toMatchObject({ status: "completed" });
+      expect(await backend.log.head(other)).not.toBeNull();
+      expect(await harness.stage.events(other)).toEqual(before);
+      expect((await send(acme, "acmecanary again")).json).toMatchObject({ status: "completed" });
       await socket.until("the next turn", (frame) => JSON.stringify(frame).includes("acmecanary again"));
       socket.close();
       // The id is free again for its tenant, and empty.

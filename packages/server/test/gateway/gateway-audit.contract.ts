@@ -78,7 +78,7 @@ export function gatewayAuditContract(name: string, open: () => Promise<HarnessBa
         ["share.read", { session, share }],
         ["session.forked", { session: forked, share }],
         ["share.revoked", { share }],
-        ["session.erased", { session }],
+        ["session.erased", {}],
       ]);
     });
 

@@ -53,7 +53,7 @@ const ROWS = [
   "upload_chunks (session_id, upload_id, n, bytes) values ('S', 'u', 0, 'x')",
   `idempotency_keys (tenant_id, user_id, route, key, digest, made_id, claimed_until, session_id)
     values ('T', 'an', 'r', 'k-S', 'd', 'm', now(), 'S')`,
-  "erasures (session_id) values ('gone-S')",
+  "erasures (session_id) values ('erased-S')",
 ];
 
 async function fill(db: Db, tenant: string, session: string): Promise<void> {

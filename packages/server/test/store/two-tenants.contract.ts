@@ -21,7 +21,7 @@ interface Side {
   readonly ref: SessionRef;
   readonly mark: string;
   /** Values of earlier steps that are unique in the store. */
-  readonly kept: Map<string, string>;
+  readonly saved: Map<string, string>;
 }
 
 type Step = (side: Side) => Promise<unknown>;
@@ -74,7 +74,7 @@ const steps: Readonly<Record<string, Step>> = {
   "running.forgive": ({ store, ref }) => store.running.forgive(ref, { turn: ID, attempts: 1 }),
   "running.requestStop": ({ store, ref, actor }) => store.running.requestStop(ref, { by: actor.user }),
   "journal.write": async ({ store, ref, mark }) => {
-    await store.journal.write(ref, { turn: ID, key: "kept", value: mark, epoch: 2, isRetained: true });
+    await store.journal.write(ref, { turn: ID, key: "saved", value: mark, epoch: 2, isRetained: true });
     return store.journal.write(ref, { turn: ID, key: ID, value: mark, epoch: 2 });
   },
   "journal.read": ({ store, ref }) => store.journal.read(ref, ID),
@@ -109,7 +109,7 @@ const steps: Readonly<Record<string, Step>> = {
   "attachments.pieces": ({ store, ref }) => store.attachments.pieces(ref, ID, { from: 0, limit: 5 }),
   "attachments.pieceAt": ({ store, ref }) => store.attachments.pieceAt(ref, ID, { char: 5 }),
   "uploads.begin": async ({ store, ref, actor, mark }) => {
-    await store.uploads.begin(ref, { id: "begun", name: mark, mediaType: "", by: actor.user });
+    await store.uploads.begin(ref, { id: "started", name: mark, mediaType: "", by: actor.user });
     return store.uploads.begin(ref, { id: ID, name: mark, mediaType: "", by: actor.user });
   },
   "uploads.add": ({ store, ref, mark }) =>
@@ -118,13 +118,13 @@ const steps: Readonly<Record<string, Step>> = {
   "uploads.get": ({ store, ref }) => store.uploads.get(ref, ID),
   "uploads.chunk": async ({ store, ref }) =>
     String(Buffer.from((await store.uploads.chunk(ref, ID, 0)) ?? [])),
-  "shares.create": async ({ store, actor, ref, kept }) => {
+  "shares.create": async ({ store, actor, ref, saved }) => {
     const share = await store.shares.create(actor, ref.session);
-    kept.set("share", share.id);
+    saved.set("share", share.id);
     return { ...share, id: ID };
   },
-  "shares.find": async ({ store, kept }) => ({
-    ...(await store.shares.find(kept.get("share") ?? "")),
+  "shares.find": async ({ store, saved }) => ({
+    ...(await store.shares.find(saved.get("share") ?? "")),
     id: ID,
   }),
   "shares.list": async ({ store, actor, ref }) => (await store.shares.list(actor, ref.session)).length,
@@ -132,21 +132,21 @@ const steps: Readonly<Record<string, Step>> = {
     const { shares } = await store.shares.listOwn(actor, { ...PAGE, session: ref.session });
     return shares.map((share) => ({ ...share, id: ID }));
   },
-  "shares.revoke": ({ store, actor, kept }) => store.shares.revoke(actor, kept.get("share") ?? ""),
-  "keys.create": async ({ store, tenant, mark, kept }) => {
+  "shares.revoke": ({ store, actor, saved }) => store.shares.revoke(actor, saved.get("share") ?? ""),
+  "keys.create": async ({ store, tenant, mark, saved }) => {
     const { key, secret } = await store.keys.create(tenant, { name: mark, scopes: ["read"] });
-    kept.set("key", key.id).set("secret", secret);
+    saved.set("key", key.id).set("secret", secret);
     return { ...key, id: ID };
   },
-  "keys.verify": async ({ store, kept }) => (await store.keys.verify(kept.get("secret") ?? ""))?.tenant,
-  "keys.live": async ({ store, kept }) => (await store.keys.live([kept.get("key") ?? ""])).size,
+  "keys.verify": async ({ store, saved }) => (await store.keys.verify(saved.get("secret") ?? ""))?.tenant,
+  "keys.live": async ({ store, saved }) => (await store.keys.live([saved.get("key") ?? ""])).size,
   "keys.list": async ({ store, tenant }) => (await store.keys.list(tenant)).map(({ name }) => name),
-  "keys.revoke": ({ store, tenant, kept }) => store.keys.revoke(tenant, kept.get("key") ?? ""),
-  "userNumbers.numberOf": async ({ store, tenant, actor, kept }) => {
-    kept.set("number", String(await store.userNumbers.numberOf(tenant, actor.user)));
+  "keys.revoke": ({ store, tenant, saved }) => store.keys.revoke(tenant, saved.get("key") ?? ""),
+  "userNumbers.numberOf": async ({ store, tenant, actor, saved }) => {
+    saved.set("number", String(await store.userNumbers.numberOf(tenant, actor.user)));
   },
-  "userNumbers.nameOf": ({ store, tenant, kept }) =>
-    store.userNumbers.nameOf(tenant, Number(kept.get("number"))),
+  "userNumbers.nameOf": ({ store, tenant, saved }) =>
+    store.userNumbers.nameOf(tenant, Number(saved.get("number"))),
   "userNumbers.forget": ({ store, tenant, actor }) => store.userNumbers.forget(tenant, actor.user),
   "interactions.request": async ({ store, ref, mark }) => {
     await store.interactions.request(ref, { ...FORM, request: mark });
@@ -166,23 +166,23 @@ const steps: Readonly<Record<string, Step>> = {
   "allowances.remove": ({ store, ref }) => store.allowances.remove(ref, ID, ID),
   "formDrafts.save": ({ store, ref, mark }) => store.formDrafts.save(ref, FORM.id, mark),
   "formDrafts.get": ({ store, ref }) => store.formDrafts.get(ref, FORM.id),
-  "payments.create": async ({ store, ref, mark, kept }) => {
+  "payments.create": async ({ store, ref, mark, saved }) => {
     await store.interactions.request(ref, anInteraction("payment", { id: PAYMENT }));
     const wanted = aPayment({ id: PAYMENT, description: mark });
-    kept.set("order", wanted.orderNo).set("token", wanted.tokenHash);
+    saved.set("order", wanted.orderNo).set("token", wanted.tokenHash);
     return { ...(await store.payments.create(ref, wanted)).payment, orderNo: ID };
   },
-  "payments.apply": async ({ store, kept }) => {
+  "payments.apply": async ({ store, saved }) => {
     const mismatch = aReport("succeeded", { paid: { amount: 1, currency: "TWD" } });
-    return (await store.payments.apply(kept.get("order") ?? "", mismatch)).outcome;
+    return (await store.payments.apply(saved.get("order") ?? "", mismatch)).outcome;
   },
   "payments.get": async ({ store, ref }) => (await store.payments.get(ref, PAYMENT))?.description,
   "payments.getInTenant": async ({ store, tenant }) =>
     (await store.payments.getInTenant(tenant, PAYMENT))?.description,
-  "payments.byToken": async ({ store, kept }) =>
-    (await store.payments.byToken(kept.get("token") ?? ""))?.description,
-  "payments.byOrderNo": async ({ store, kept }) =>
-    (await store.payments.byOrderNo(kept.get("order") ?? ""))?.description,
+  "payments.byToken": async ({ store, saved }) =>
+    (await store.payments.byToken(saved.get("token") ?? ""))?.description,
+  "payments.byOrderNo": async ({ store, saved }) =>
+    (await store.payments.byOrderNo(saved.get("order") ?? ""))?.description,
   "payments.list": async ({ store, ref }) => (await store.payments.list(ref)).map((one) => one.description),
   "payments.changes": async ({ store, ref }) => (await store.payments.changes(ref, PAYMENT)).length,
   "payments.flagged": async ({ store, tenant }) =>
@@ -194,6 +194,15 @@ const steps: Readonly<Record<string, Step>> = {
   "usage.add": ({ store, tenant }) =>
     store.usage.add(tenant, { key: ID, day: "2026-01-01", turns: 1, ...USAGE }),
   "usage.list": ({ store, tenant }) => store.usage.list(tenant, "2026-01-01", "2026-01-02"),
+  "usage.listUser": ({ store, actor }) => store.usage.listUser(actor, "2026-01-01", "2026-01-02"),
+  "limits.replace": ({ store, tenant, actor }) =>
+    store.limits.replace(tenant, { scope: "user", user: actor.user }, "admin", { sockets: 3 }),
+  "limits.find": ({ store, actor }) => store.limits.find(actor),
+  "limits.list": ({ store, tenant }) => store.limits.list(tenant),
+  "limits.findExceeded": ({ store, actor }) =>
+    store.limits.findExceeded(actor, { user: TURN_LIMITS, tenant: TURN_LIMITS }),
+  "limits.findExceededBytes": ({ store, actor }) =>
+    store.limits.findExceededBytes(actor, { user: MANY, tenant: MANY }),
   "audit.add": async ({ store, tenant, ref }) =>
     (
       await store.audit.add(tenant, {
@@ -202,6 +211,8 @@ const steps: Readonly<Record<string, Step>> = {
         subject: { session: ref.session },
       })
     )?.n,
+  "audit.addOnce": async ({ store, tenant }) =>
+    (await store.audit.addOnce(tenant, ID, { actor: null, action: "share.read", subject: {} }))?.n,
   "audit.list": async ({ store, tenant }) => (await store.audit.list(tenant, { after: 0, limit: 9 })).length,
   "audit.head": async ({ store, tenant }) => (await store.audit.head(tenant))?.n,
   "memories.save": ({ store, actor, mark }) => store.memories.save(actor, { id: ID, text: mark }),
@@ -218,38 +229,48 @@ const steps: Readonly<Record<string, Step>> = {
     store.knowledge.search(tenant, ["base"], { text: "word", limit: 5 }),
   "knowledge.lines": ({ store, tenant }) => store.knowledge.lines(tenant, "base", ID, { from: 1, to: 2 }),
   "tickets.redeem": ({ store, tenant }) => store.tickets.redeem(tenant, ID, 4_000_000_000_000),
-  "idempotency.begin": async ({ store, actor, ref, kept }) => {
-    const begun = await store.idempotency.begin(actor, { ...REQUEST, digest: "d", session: ref.session });
-    kept.set("claim", begun.state === "yours" ? begun.claim : "");
-    return begun.state;
+  "idempotency.begin": async ({ store, actor, ref, saved }) => {
+    const started = await store.idempotency.begin(actor, { ...REQUEST, digest: "d", session: ref.session });
+    saved.set("claim", started.state === "yours" ? started.claim : "");
+    return started.state;
   },
-  "idempotency.release": async ({ store, actor, kept }) => {
-    await store.idempotency.release(actor, REQUEST, kept.get("claim") ?? "");
-    const begun = await store.idempotency.begin(actor, { ...REQUEST, digest: "d" });
-    kept.set("claim", begun.state === "yours" ? begun.claim : "");
+  "idempotency.release": async ({ store, actor, saved }) => {
+    await store.idempotency.release(actor, REQUEST, saved.get("claim") ?? "");
+    const started = await store.idempotency.begin(actor, { ...REQUEST, digest: "d" });
+    saved.set("claim", started.state === "yours" ? started.claim : "");
   },
-  "idempotency.finish": async ({ store, actor, mark, kept }) => {
+  "idempotency.finish": async ({ store, actor, mark, saved }) => {
     const answer = { status: 201, body: mark };
-    await store.idempotency.finish(actor, REQUEST, kept.get("claim") ?? "", answer);
+    await store.idempotency.finish(actor, REQUEST, saved.get("claim") ?? "", answer);
     return store.idempotency.begin(actor, { ...REQUEST, digest: "d" });
   },
-  "webhooks.create": async ({ store, tenant, kept }) => {
+  "webhooks.create": async ({ store, tenant, saved }) => {
     const { endpoint } = await store.webhooks.create(tenant, { url: "https://receiver.example/" });
-    kept.set("endpoint", endpoint.id);
+    saved.set("endpoint", endpoint.id);
     return endpoint.url;
   },
   "webhooks.list": async ({ store, tenant }) => (await store.webhooks.list(tenant)).length,
   "webhooks.enqueue": ({ store, ref, mark }) =>
     store.webhooks.enqueue(ref, { type: "turn.ended", key: ID, data: { turn_id: mark } }),
-  "webhooks.deliveries": async ({ store, tenant, kept }) => {
-    const [delivery] = (await store.webhooks.deliveries(tenant, kept.get("endpoint") ?? "", PAGE)) ?? [];
-    kept.set("delivery", delivery?.id ?? "");
+  "webhooks.deliveries": async ({ store, tenant, saved }) => {
+    const [delivery] = (await store.webhooks.deliveries(tenant, saved.get("endpoint") ?? "", PAGE)) ?? [];
+    saved.set("delivery", delivery?.id ?? "");
     return [delivery?.session, delivery?.state];
   },
-  "webhooks.replay": async ({ store, tenant, kept }) =>
-    (await store.webhooks.replay(tenant, kept.get("endpoint") ?? "", kept.get("delivery") ?? ""))?.session,
+  "webhooks.replay": async ({ store, tenant, saved }) =>
+    (await store.webhooks.replay(tenant, saved.get("endpoint") ?? "", saved.get("delivery") ?? ""))?.session,
 };
 
+const MANY = 1_000_000_000;
+/** Far above what the steps use. */
+const TURN_LIMITS = {
+  queuedMessages: MANY,
+  runningTurns: MANY,
+  tokensPerDay: MANY,
+  tokensPerMonth: MANY,
+  costPerDay: MANY,
+  costPerMonth: MANY,
+};
 const USAGE = { calls: 1, input_tokens: 1, output_tokens: 1, total_tokens: 2 };
 
 function titleOf(mark: string) {
@@ -297,10 +318,10 @@ const FOR_ONE: readonly string[] = [
   ...["knowledge.remove", "knowledge.removeBase", "webhooks.remove", "webhooks.settle"],
 ];
 
-/** They delete by age, or belong to the deployment. */
+/** They delete by age, belong to the deployment, or return the tenant. */
 const WITHOUT_TENANT: readonly string[] = [
   ...["outbox.prune", "uploads.prune", "shares.prune", "usage.pruneMarks", "tickets.sweep"],
-  ...["idempotency.sweep", "webhooks.prune"],
+  ...["idempotency.sweep", "webhooks.prune", "keys.tenantOf"],
   ...["leases.take", "leases.renew", "leases.expired", "leases.status", "leases.takeDead", "leases.unknown"],
   ...["leases.leave", "leases.release", "agents.register", "agents.isKnown", "agents.list", "agents.remove"],
 ];
@@ -328,7 +349,7 @@ async function newSides(store: ClosableStore): Promise<readonly [Side, Side]> {
   const make = async (mark: string): Promise<Side> => {
     const tenant = await newTenant(store);
     const ref = { tenant, session: "ticket-1234" };
-    return { store, tenant, actor: { tenant, user: "an" }, ref, mark, kept: new Map() };
+    return { store, tenant, actor: { tenant, user: "an" }, ref, mark, saved: new Map() };
   };
   return [await make("acmecanary"), await make("evilcanary")];
 }
@@ -392,12 +413,12 @@ const erasures: readonly ((side: Side, store: ClosableStore) => Promise<unknown>
   ({ ref }, store) => store.running.end(ref, ID),
   ({ ref }, store) => store.queuedMessages.take(ref),
   ({ ref }, store) => store.uploads.remove(ref, ID),
-  async ({ tenant, kept }, store) => {
+  async ({ tenant, saved }, store) => {
     const claimed = await store.webhooks.take({ limit: 50, perEndpoint: 5, leaseMs: 60_000 });
     const own = claimed.find((delivery) => delivery.tenant === tenant);
     if (own === undefined) throw new Error("the tenant has a delivery");
     await store.webhooks.settle(own, { delivered: true, status: 200, error: null });
-    const endpoint = kept.get("endpoint") ?? "";
+    const endpoint = saved.get("endpoint") ?? "";
     expect(await store.webhooks.deliveries(tenant, endpoint, PAGE)).toMatchObject([{ state: "delivered" }]);
     await store.webhooks.remove(tenant, endpoint);
   },

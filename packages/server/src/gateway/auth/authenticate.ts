@@ -14,7 +14,7 @@ import { runAs } from "../../util/work-owner.ts";
 import type { Caller } from "../caller.ts";
 import { RequestError } from "../errors.ts";
 import type { TrustProxy } from "../options.ts";
-import { SignInError } from "../security-events.ts";
+import { SignInError } from "./security-events.ts";
 import { type TokenVerifier, verifyToken } from "./tokens.ts";
 
 export interface AuthContext extends TokenVerifier {

@@ -10,7 +10,7 @@ import { readSigned, signText } from "../../store/rules/signed-text.ts";
 import { runAs } from "../../util/work-owner.ts";
 import { type AuthContext, requireActiveKey } from "./authenticate.ts";
 import type { Caller } from "../caller.ts";
-import { SignInError } from "../security-events.ts";
+import { SignInError } from "./security-events.ts";
 
 const PURPOSE = "ticket";
 

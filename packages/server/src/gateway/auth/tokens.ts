@@ -11,7 +11,7 @@ import { z } from "zod";
 import { isId } from "../../util/names.ts";
 import { type Scope, SCOPES } from "./access.ts";
 import type { Caller } from "../caller.ts";
-import { SignInError } from "../security-events.ts";
+import { SignInError } from "./security-events.ts";
 
 export const DEFAULT_TOKEN_SCOPES: readonly Scope[] = ["read", "write", "decide", "share"];
 /**

@@ -10,7 +10,7 @@ import type { ErrorReply } from "@turnstream/protocol/schema";
 import { resolveSession, requireScope } from "../auth/access.ts";
 import { authenticate } from "../auth/authenticate.ts";
 import { authenticateByTicket } from "../auth/tickets.ts";
-import { reportRefusedSignIn } from "../security-events.ts";
+import { reportRefusedSignIn } from "../auth/security-events.ts";
 import type { Caller } from "../caller.ts";
 import type { ConnectionRegistry } from "../connection/connection-registry.ts";
 import { toErrorResponse, RequestError } from "../errors.ts";

@@ -14,7 +14,7 @@ import { nodeHeaders } from "../http/node-request.ts";
 import { type HttpContext, isFromAllowedOrigin } from "../http/handle-request.ts";
 import { RequestError } from "../errors.ts";
 import { authenticateByTicket } from "../auth/tickets.ts";
-import { reportRefusedSignIn } from "../security-events.ts";
+import { reportRefusedSignIn } from "../auth/security-events.ts";
 
 /** `responses` is available as an event stream only. */
 const SOCKET_DIALECTS = ["blocks", "native", "tasks"] as const;

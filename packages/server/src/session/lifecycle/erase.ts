@@ -18,9 +18,8 @@ const BATCH = 100;
 export async function eraseSession({ store, log }: Backend, ref: SessionRef): Promise<boolean> {
   const wasThere = await store.transaction(async (tx) => {
     const isRemoved = await tx.sessions.remove(ref);
-    const subject = { session: ref.session };
-    // Without the user who erases, because that is usually the erased one.
-    if (isRemoved) await tx.audit.add(ref.tenant, { actor: null, action: "session.erased", subject });
+    // Without the id of the session, which is erased, and without the user, who is usually its owner.
+    if (isRemoved) await tx.audit.add(ref.tenant, { actor: null, action: "session.erased", subject: {} });
     return isRemoved;
   });
   if (wasThere) await log.remove(ref);

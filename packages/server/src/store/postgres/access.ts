@@ -1,13 +1,11 @@
 /**
- * `postgresKeys`, `postgresIdempotency`, `postgresShares` and `postgresTickets` implement the sub-ports for access on
- * PostgreSQL.
+ * `postgresKeys`, `postgresIdempotency` and `postgresTickets` implement the sub-ports for access on PostgreSQL.
  *
  * Invariant: the secret of a key is never stored, only its hash. `verify` never waits for a write and works on a
  * read-only database. Of several callers, the one that inserts or first locks the row gets a request; for a ticket, the
  * one that inserts it.
  */
 import { type Selectable, sql } from "kysely";
-import { formatCursor } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import {
   type BeginResult,
@@ -19,12 +17,10 @@ import {
   RESPONSE_RETENTION_MS,
   type IdempotentRequest,
   type RequestKey,
-  type Share,
-  type Shares,
   TICKET_GRACE_MS,
   type Tickets,
 } from "../ports/access.ts";
-import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
+import { MAX_BATCH } from "../ports/sessions.ts";
 import type { Actor } from "../refs.ts";
 import {
   hashKey,
@@ -34,23 +30,12 @@ import {
   generateKey,
   hashesEqual,
 } from "../rules/api-key.ts";
-import { checkDuration, checkId, checkLimit, checkTime } from "../rules/arguments.ts";
+import { checkId, checkLimit, checkTime } from "../rules/arguments.ts";
 import { checkAnswer, checkRequest, resolveIdempotentRequest } from "../rules/idempotency.ts";
 import { checkKey } from "../rules/ledger-arguments.ts";
-import { formatPageToken, parsePageToken } from "../rules/page-token.ts";
-import { formatShareKey, SHARE_KEY_BYTES } from "../rules/share-token.ts";
 import type { Db } from "./database.ts";
-import type { CoreTables } from "./schema.ts";
 import type { LedgerTables } from "./schema-ledger.ts";
-import {
-  ago,
-  bytewiseOrder,
-  clock,
-  clockPlus,
-  lockSessionRow,
-  inTransaction,
-  sessionNotFound,
-} from "./session-row.ts";
+import { ago, clock, clockPlus, lockSessionRow, inTransaction } from "./session-row.ts";
 
 const unnoted = sql<boolean>`(last_used_at is null or last_used_at < ${ago(LAST_USED_MS)})`;
 
@@ -247,135 +232,6 @@ function only<Query extends Narrowed<Query>>(
     .where("user_id", "=", user)
     .where("route", "=", route)
     .where("key", "=", key);
-}
-
-export function postgresShares(db: Db, env: Env): Shares {
-  return {
-    create: (actor, session, { id = env.id(), expiresInMs } = {}) =>
-      inTransaction(db, async (tx) => {
-        checkId(id, "share id");
-        const key = formatShareKey(env.randomBytes(SHARE_KEY_BYTES));
-        const expires =
-          expiresInMs === undefined
-            ? sql<Date | null>`null::timestamptz`
-            : sql<Date | null>`${clockPlus(checkDuration(expiresInMs, "expiresInMs"))}`;
-        const row = await tx
-          .insertInto("shares")
-          .columns([
-            "id",
-            "key",
-            "tenant_id",
-            "session_id",
-            "up_to_epoch",
-            "up_to_seq",
-            "owner",
-            "expires_at",
-          ])
-          .expression((eb) =>
-            eb
-              .selectFrom("sessions")
-              .select((of) => [of.val(id).as("id"), of.val(key).as("key"), "tenant_id", "sessions.id as of"])
-              .select(["archived_epoch", "archived_seq", "user_id", expires.as("expires_at")])
-              .where("sessions.id", "=", session)
-              .where("tenant_id", "=", actor.tenant)
-              .where("user_id", "=", actor.user),
-          )
-          .returningAll()
-          .executeTakeFirst();
-        if (row === undefined) throw sessionNotFound({ tenant: actor.tenant, session });
-        return shareOf(row);
-      }),
-    async revoke(actor, id) {
-      const { numUpdatedRows } = await db
-        .updateTable("shares")
-        .set({ revoked_at: clock })
-        .where("id", "=", id)
-        .where("tenant_id", "=", actor.tenant)
-        .where("owner", "=", actor.user)
-        .where("revoked_at", "is", null)
-        .executeTakeFirst();
-      return numUpdatedRows === 1n;
-    },
-    async find(id) {
-      const row = await openShares(db).where("shares.id", "=", id).executeTakeFirst();
-      return row === undefined ? null : shareOf(row);
-    },
-    async list(actor, session) {
-      const rows = await openShares(db)
-        .where("shares.tenant_id", "=", actor.tenant)
-        .where("session_id", "=", session)
-        .where("owner", "=", actor.user)
-        .orderBy("shares.created_at", "desc")
-        .orderBy(bytewiseOrder("shares.id"), "desc")
-        .limit(MAX_BATCH)
-        .execute();
-      return rows.toReversed().map(shareOf);
-    },
-    async listOwn(actor, page) {
-      const limit = checkLimit(page.limit, MAX_PAGE);
-      let query = openShares(db)
-        .select("sessions.title")
-        .where("shares.tenant_id", "=", actor.tenant)
-        .where("owner", "=", actor.user)
-        .orderBy("shares.created_at", "desc")
-        .orderBy(bytewiseOrder("shares.id"), "desc")
-        .limit(limit + 1);
-      if (page.session !== undefined) query = query.where("session_id", "=", page.session);
-      if (page.before !== undefined) {
-        const { time, id } = parsePageToken(page.before);
-        const end = sql`(${new Date(time)}::timestamptz, ${id})`;
-        query = query.where(sql<boolean>`(shares.created_at, ${bytewiseOrder("shares.id")}) < ${end}`);
-      }
-      const rows = await query.execute();
-      const shares = rows.slice(0, limit).map((row) => ({ ...shareOf(row), title: row.title }));
-      const last = rows.length > limit ? shares.at(-1) : undefined;
-      return {
-        shares,
-        next: last === undefined ? null : formatPageToken({ time: last.createdAt, id: last.id }),
-      };
-    },
-    async prune({ olderThanMs, limit }) {
-      const before = ago(checkDuration(olderThanMs, "olderThanMs"));
-      const { numAffectedRows } = await sql`
-        delete from shares where id in (
-          select id from shares where least(revoked_at, expires_at) < ${before}
-          order by least(revoked_at, expires_at) limit ${checkLimit(limit, MAX_BATCH)}
-          for update skip locked)`.execute(db);
-      return Number(numAffectedRows ?? 0n);
-    },
-  };
-}
-
-/** The only place that decides which shares are open, by the database's clock. */
-function openShares(db: Db) {
-  return db
-    .selectFrom("shares")
-    .innerJoin("sessions", (join) =>
-      join
-        .onRef("sessions.tenant_id", "=", "shares.tenant_id")
-        .onRef("sessions.id", "=", "shares.session_id"),
-    )
-    .select(["shares.id", "shares.key", "shares.tenant_id", "session_id", "up_to_epoch", "up_to_seq"])
-    .select(["shares.created_at", "expires_at"])
-    .where("revoked_at", "is", null)
-    .where((eb) => eb.or([eb("expires_at", "is", null), eb("expires_at", ">", ago(0))]));
-}
-
-type Row = Pick<
-  Selectable<CoreTables["shares"]>,
-  "id" | "key" | "tenant_id" | "session_id" | "up_to_epoch" | "up_to_seq" | "created_at" | "expires_at"
->;
-
-function shareOf(row: Row): Share {
-  return {
-    id: row.id,
-    tenant: row.tenant_id,
-    session: row.session_id,
-    upTo: formatCursor({ epoch: row.up_to_epoch, seq: row.up_to_seq }),
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    key: row.key,
-  };
 }
 
 export function postgresTickets(db: Db): Tickets {

@@ -17,7 +17,7 @@ import { postgresAllowances, postgresFormDrafts } from "./allowances.ts";
 import { postgresArchive, postgresTurns } from "./archive.ts";
 import { postgresAttachments, postgresBlobs, postgresUploads } from "./files.ts";
 import { postgresAudit } from "./audit.ts";
-import { postgresIdempotency, postgresKeys, postgresShares, postgresTickets } from "./access.ts";
+import { postgresIdempotency, postgresKeys, postgresTickets } from "./access.ts";
 import { postgresInteractions } from "./interactions.ts";
 import { postgresPayments } from "./payments.ts";
 import { postgresEpochs, postgresUserNumbers, postgresSessions, postgresTenants } from "./sessions.ts";
@@ -29,6 +29,7 @@ import { postgresLimits } from "./limits.ts";
 import { postgresMemories } from "./memories.ts";
 import { postgresOutbox } from "./outbox.ts";
 import { postgresRunning, postgresWaiting } from "./running.ts";
+import { postgresShares } from "./shares.ts";
 import { postgresUsage } from "./usage.ts";
 import { postgresWebhooks } from "./webhooks.ts";
 

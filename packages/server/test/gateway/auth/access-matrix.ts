@@ -43,6 +43,7 @@ const write = (resource: Resource): Access => ({ scope: "write", resource });
 const decide: Access = { scope: "decide", resource: "session" };
 const knowledge: Access = { scope: "knowledge", resource: "tenant" };
 const webhooks: Access = { scope: "webhooks", resource: "tenant" };
+const admin: Access = { scope: "admin", resource: "tenant" };
 const payments: Access = { scope: "payments", resource: "tenant" };
 const link: Access = { scope: null, resource: "link" };
 const INTERACTION = "/sessions/{session}/interactions/{interaction}";
@@ -72,7 +73,7 @@ export const ROUTE_ACCESS: Readonly<Record<string, Access>> = {
   "GET /sessions/{session}/snapshot": read("session"),
   "GET /sessions/{session}/turns": read("session"),
   "GET /sessions/{session}/turns/{turn}": read("session"),
-  "GET /sessions/{session}/turns/{turn}/end-state": read("session"),
+  "GET /sessions/{session}/turns/{turn}/end-state": { scope: "debug", resource: "session" },
   "POST /sessions/{session}/stop": write("session"),
   "POST /sessions/{session}/turns/{turn}/stop": write("session"),
   "POST /sessions/{session}/turns/{turn}/retry": write("session"),
@@ -113,6 +114,15 @@ export const ROUTE_ACCESS: Readonly<Record<string, Access>> = {
   "DELETE /memories/{memory}": write("user"),
   "DELETE /memories": write("user"),
   "POST /webhooks": webhooks,
+  "GET /limits": read("user"),
+  "GET /limits/tenant": admin,
+  "PUT /limits/tenant": admin,
+  "GET /limits/users": admin,
+  "PUT /limits/users": admin,
+  "GET /limits/users/{user}": admin,
+  "PUT /limits/users/{user}": admin,
+  "GET /usage": read("user"),
+  "GET /usage/tenant": admin,
   "GET /webhooks": webhooks,
   "DELETE /webhooks/{webhook}": webhooks,
   "GET /webhooks/{webhook}/deliveries": webhooks,

@@ -4,7 +4,7 @@
  * a limit is refused from memory until its minute ends, without a round trip. Every counter expires after a minute.
  */
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
-import type { ExceededLimit, LimitName, LimitScope } from "../../store/rules/limits.ts";
+import type { ExceededLimit, LimitName, LimitScope } from "../../../store/rules/limits.ts";
 import type { Evaluate } from "./evaluate.ts";
 
 export interface RatePoint {

@@ -6,13 +6,13 @@
  * a verified credential or an existing key names it.
  */
 import { createHash } from "node:crypto";
-import type { AuditEntry } from "../store/ports/audit.ts";
-import { needsAudit } from "../store/rules/audit-actions.ts";
-import { canonicalJson } from "../store/rules/canonical-json.ts";
-import type { Store } from "../store/store.ts";
-import type { ErrorHandler } from "../util/error-handler.ts";
-import { SingleFlight } from "../util/single-flight.ts";
-import type { SecurityEvent } from "../util/security-event.ts";
+import type { AuditEntry } from "../../store/ports/audit.ts";
+import { needsAudit } from "../../store/rules/audit-actions.ts";
+import { canonicalJson } from "../../store/rules/canonical-json.ts";
+import type { Store } from "../../store/store.ts";
+import type { ErrorHandler } from "../../util/error-handler.ts";
+import { SingleFlight } from "../../util/single-flight.ts";
+import type { SecurityEvent } from "../../util/security-event.ts";
 
 const HOUR_MS = 60 * 60 * 1_000;
 const MAX_MARKS = 10_000;

@@ -4,8 +4,8 @@
  * Invariant: the most specific value of a user applies: own, each user of the tenant, code, default. A tenant's own
  * API key can lower the limits of the tenant, and never raise them above what the operator has set.
  */
-import type { StoredLimit } from "../../store/ports/limits.ts";
-import type { Actor } from "../../store/refs.ts";
+import type { StoredLimit } from "../../../store/ports/limits.ts";
+import type { Actor } from "../../../store/refs.ts";
 import {
   defaultLimit,
   findLimitProblem,
@@ -16,7 +16,7 @@ import {
   type LimitNameOf,
   type LimitScope,
   type LimitValues,
-} from "../../store/rules/limits.ts";
+} from "../../../store/rules/limits.ts";
 
 /** Limits in code. Each value replaces the default; null removes a limit. Stored limits take precedence. */
 export interface CallerLimitOptions {

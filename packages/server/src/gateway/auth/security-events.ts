@@ -4,8 +4,8 @@
  * Invariant: an event names a tenant, user or key only as far as a verified credential or the id in a key names it. The
  * client's message never contains the reason in more detail than before.
  */
-import type { ReportSecurityEvent, SecurityEvent } from "../util/security-event.ts";
-import { RequestError } from "./errors.ts";
+import type { ReportSecurityEvent, SecurityEvent } from "../../util/security-event.ts";
+import { RequestError } from "../errors.ts";
 
 type SignInEvent = Extract<SecurityEvent, { readonly type: "sign_in_refused" | "signature_invalid" }>;
 

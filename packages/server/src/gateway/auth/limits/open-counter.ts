@@ -5,7 +5,7 @@
  * compares all limits of a caller and adds to all counters, or to none. Redis gets absolute counts with each renewal, so
  * a wiped Redis has the right counts again after one.
  */
-import type { ExceededLimit, LimitName, LimitScope } from "../../store/rules/limits.ts";
+import type { ExceededLimit, LimitName, LimitScope } from "../../../store/rules/limits.ts";
 import type { Evaluate } from "./evaluate.ts";
 
 export interface OpenPoint {

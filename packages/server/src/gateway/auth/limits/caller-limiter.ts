@@ -5,15 +5,15 @@
  * away, the limits apply in this process, and requests are served. The first refusal of a client in a minute is a
  * security event.
  */
-import { LimitExceededError, type OwnerLimits } from "../../session/limit-exceeded.ts";
-import type { Log } from "../../log/log.ts";
-import type { Signals } from "../../signals/signals.ts";
-import type { ExceededLimit, LimitName } from "../../store/rules/limits.ts";
-import { toWireName } from "../../store/rules/limits.ts";
-import type { Store } from "../../store/store.ts";
-import type { Env } from "../../util/env.ts";
-import type { ReportSecurityEvent } from "../../util/security-event.ts";
-import type { Caller } from "../caller.ts";
+import { LimitExceededError, type OwnerLimits } from "../../../session/limit-exceeded.ts";
+import type { Log } from "../../../log/log.ts";
+import type { Signals } from "../../../signals/signals.ts";
+import type { ExceededLimit, LimitName } from "../../../store/rules/limits.ts";
+import { toWireName } from "../../../store/rules/limits.ts";
+import type { Store } from "../../../store/store.ts";
+import type { Env } from "../../../util/env.ts";
+import type { ReportSecurityEvent } from "../../../util/security-event.ts";
+import type { Caller } from "../../caller.ts";
 import { SignInError } from "../security-events.ts";
 import { createEvaluate } from "./evaluate.ts";
 import { addressKey, callerKeys, counterKey, groupAddress } from "./limit-keys.ts";
