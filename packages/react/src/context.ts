@@ -37,9 +37,6 @@ export const ThreadReactContext = createContext<ThreadContext | null>(null);
 
 export function useThreadContext(): ThreadContext {
   const context = useContext(ThreadReactContext);
-  if (context === null)
-    throw new Error(
-      "Components and hooks of @turnstream/react must be inside a <SessionProvider session={…}>.",
-    );
+  if (context === null) throw new Error("This must be inside a <SessionProvider session={…}>.");
   return context;
 }

@@ -30,9 +30,10 @@ test("U07 an error's own message follows the translated text if it adds details,
   expect(errorText(vi, "?")).toBe("Chưa thực hiện được: ?");
 });
 
+const limited = (retryAfterSeconds: number) =>
+  new ClientError("RATE_LIMITED", "no", { canRetry: true, retryAfterSeconds });
+
 test("a limit of the day names the hours to wait, a limit of the minute does not", () => {
-  const limited = (retryAfterSeconds: number) =>
-    new ClientError("RATE_LIMITED", "no", { canRetry: true, retryAfterSeconds });
   expect(errorText(en, limited(7_000))).toBe("A limit was reached. Try again later. (2 h)");
   expect(errorText(en, limited(3_600))).toBe("A limit was reached. Try again later. (1 h)");
   expect(errorText(vi, limited(7_000))).toBe("Bạn đã dùng hết giới hạn. Hãy thử lại sau. (2 h)");

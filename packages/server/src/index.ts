@@ -77,7 +77,7 @@ export { describeConnectionError, isDatabaseUrl } from "./store/postgres/databas
 export { migrate } from "./store/postgres/migrate.ts";
 export { openDatabase, type PostgresOptions } from "./store/postgres/open-database.ts";
 export { createPostgresStore } from "./store/postgres/store.ts";
-export type { SessionRef } from "./store/refs.ts";
+export type { SessionRef } from "./util/refs.ts";
 export { verifyTenantAudit } from "./store/rules/verify-audit.ts";
 export { SettingsError } from "./operator/settings.ts";
 export { turnstream, type Turnstream, type TurnstreamOptions } from "./turnstream/turnstream.ts";

@@ -211,7 +211,7 @@ export {
   type StoredLimit,
 } from "./store/ports/limits.ts";
 export type { PostgresStoreOptions } from "./store/postgres/store.ts";
-export type { Actor } from "./store/refs.ts";
+export type { Actor } from "./util/refs.ts";
 export {
   AuditChecker,
   type AuditFault,

@@ -72,7 +72,7 @@ const TEMPORARY_ERRORS: readonly string[] = ["OFFLINE", "UNSURE", "ABORTED", "UN
 export function loadOutbox(found: readonly OutboxMessage[], now: number): OutboxState {
   const messages = found.map((message): OutboxMessage => {
     if (message.status !== "waiting" || now - message.at < MAX_MESSAGE_AGE_MS) return message;
-    const text = "The message is more than a day old and was not sent. Send it again or discard it.";
+    const text = "The message is more than a day old. Send it again or discard it.";
     return { ...message, status: "failed", error: new ClientError("OFFLINE", text) };
   });
   return { messages: sortMessages(messages).slice(-MAX_MESSAGES), isConnected: false };

@@ -1,7 +1,7 @@
 /** Tests faults between a client and a real gateway: the shown state stays complete and in order. */
 import { describe, expect, test } from "vitest";
 import { openServer } from "../../../server/test/gateway/test-server.ts";
-import type { SessionRef } from "../../../server/src/store/refs.ts";
+import type { SessionRef } from "../../../server/src/util/refs.ts";
 import type { ConnectionPhase } from "../../src/transport/status.ts";
 import { responses } from "../../src/dialects/responses.ts";
 import { ClientError } from "../../src/errors.ts";

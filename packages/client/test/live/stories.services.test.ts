@@ -8,7 +8,7 @@ import { formatCursor, type SessionState, type UserMessage } from "@turnstream/p
 import { resolveBlobUrls } from "@turnstream/protocol/writer";
 import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { SessionRef } from "../../../server/src/store/refs.ts";
+import type { SessionRef } from "../../../server/src/util/refs.ts";
 import { openServer, type TestServer } from "../../../server/test/gateway/test-server.ts";
 import { InProcessDriver } from "../../../server/test/stories/in-process-driver.ts";
 import { play } from "../../../server/test/stories/run-story.ts";

@@ -28,11 +28,11 @@ import { rehypeCitations, rehypeHtmlAsText } from "./rehype-answer.ts";
 type Plugins = NonNullable<Options["remarkPlugins"]>;
 
 /** Returns a plugin that turns off syntax of the parser. */
-function without(...names: string[]): () => void {
+function without(...names: string[]): (this: { data: () => unknown }) => void {
   return function (this: { data: () => unknown }) {
     const data = this.data() as { micromarkExtensions?: unknown[] };
     (data.micromarkExtensions ??= []).push({ disable: { null: names } });
-  } as () => void;
+  };
 }
 
 /** Citations replace footnotes. A footnote would also have to find its text in another piece. */

@@ -91,19 +91,20 @@ test.for(Object.entries(WITH_DEFINITIONS))("the time for %s grows linearly", ([,
   expectLinear(make, LONG_CHARS, false);
 });
 
+const manyDefinitions: MakeText = (length) => {
+  const tags = Array.from({ length: length / 24 }, (_, n) => `t${n}`);
+  return [...tags.map((tag) => `[${tag}]: x`), ...tags.map((tag) => `[${tag}]`)].join("\n\n");
+};
+const longDefinition: MakeText = (length) =>
+  `[a]: http://x.example/${"y".repeat(length / 2)}\n\n${"[a]\n\n".repeat(length / 50)}`;
+
 test("the time for pieces that use definitions grows linearly", () => {
-  const many: MakeText = (length) => {
-    const tags = Array.from({ length: length / 24 }, (_, n) => `t${n}`);
-    return [...tags.map((tag) => `[${tag}]: x`), ...tags.map((tag) => `[${tag}]`)].join("\n\n");
-  };
-  const long: MakeText = (length) =>
-    `[a]: http://x.example/${"y".repeat(length / 2)}\n\n${"[a]\n\n".repeat(length / 50)}`;
-  for (const make of [many, long]) expectLinear(make, PIECE_CHARS, false);
+  for (const make of [manyDefinitions, longDefinition]) expectLinear(make, PIECE_CHARS, false);
 });
 
 const PARTS = [
-  ..."[]()<>*_`~|!#&\\-+=:@$^\"'",
-  ..."\n\r\t \u2028\u2029\u00a0\u200b",
+  ...Array.from("[]()<>*_`~|!#&\\-+=:@$^\"'"),
+  ...Array.from("\n\r\t \u2028\u2029\u00a0\u200b"),
   "a",
   "1.",
   "- ",
@@ -127,9 +128,10 @@ const PARTS = [
 const CASES = process.env["TURNSTREAM_FULL"] === "1" ? { numRuns: 1_000 } : { numRuns: 30, seed: 20_261_117 };
 const SHORT_CHARS = 2_000;
 
+const parts = (minLength: number, maxLength: number) =>
+  fc.array(fc.constantFrom(...PARTS), { minLength, maxLength }).map((list) => list.join(""));
+
 test("the time for any repeated text grows linearly", { timeout: 1_200_000 }, () => {
-  const parts = (minLength: number, maxLength: number) =>
-    fc.array(fc.constantFrom(...PARTS), { minLength, maxLength }).map((list) => list.join(""));
   fc.assert(
     fc.property(parts(1, 5), parts(0, 2), fc.boolean(), (repeated, first, isStreaming) => {
       const make: MakeText = (length) => `${first}${repeat(repeated)(length)}b`;

@@ -5,7 +5,7 @@
  * A ticket carries every field except `from` and `clientId`; see auth/tickets.ts. The network address is never stored:
  * audit rows stay when a user is erased.
  */
-import type { Actor } from "../store/refs.ts";
+import type { Actor } from "../util/refs.ts";
 
 export interface Caller extends Actor {
   /** What the caller may do. Only auth/access.ts checks scopes. */

@@ -10,7 +10,7 @@ import type { FastifyPluginAsync } from "fastify";
 import { createBlobUrls } from "../session/blobs/blob-url.ts";
 import { systemEnv } from "../util/env.ts";
 import { MAX_BATCH } from "../store/ports/sessions.ts";
-import type { SessionRef } from "../store/refs.ts";
+import type { SessionRef } from "../util/refs.ts";
 import { validateOptions, DEFAULT_GATEWAY_LIMITS, type GatewayOptions } from "./options.ts";
 import { createAddressResolver } from "./auth/authenticate.ts";
 import { DEFAULT_TOKEN_SCOPES } from "./auth/tokens.ts";

@@ -12,7 +12,7 @@
  */
 import type { Cursor } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
-import type { SessionRef } from "../store/refs.ts";
+import type { SessionRef } from "../util/refs.ts";
 import type { LogEntry } from "./entry.ts";
 import type { LogError } from "./errors.ts";
 

@@ -12,7 +12,7 @@ import {
   parseCursor,
   type Position,
 } from "@turnstream/protocol";
-import { type SessionRef, sessionKey } from "../store/refs.ts";
+import { type SessionRef, sessionKey } from "../util/refs.ts";
 import {
   ID_RULE,
   isId,

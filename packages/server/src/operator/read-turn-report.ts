@@ -11,7 +11,7 @@ import type { Log } from "../log/log.ts";
 import { readHistory } from "../session/history/read-history.ts";
 import type { Db } from "../store/postgres/database.ts";
 import type { RunningTurn } from "../store/ports/running.ts";
-import type { SessionRef } from "../store/refs.ts";
+import type { SessionRef } from "../util/refs.ts";
 import type { Store } from "../store/store.ts";
 import { stringField } from "../util/json.ts";
 import { explainTurn, type TurnExplanation, type TurnFacts } from "./explain-turn.ts";

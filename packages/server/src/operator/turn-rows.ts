@@ -8,7 +8,7 @@
 import { sql } from "kysely";
 import type { Db } from "../store/postgres/database.ts";
 import { toStoreError } from "../store/postgres/errors.ts";
-import type { SessionRef } from "../store/refs.ts";
+import type { SessionRef } from "../util/refs.ts";
 
 export interface ListedTurn {
   readonly session: string;

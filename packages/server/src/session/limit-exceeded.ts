@@ -4,7 +4,7 @@
  *
  * Invariant: they run last in that transaction, so that the locks of the counts are short. The error undoes all of it.
  */
-import type { Actor } from "../store/refs.ts";
+import type { Actor } from "../util/refs.ts";
 import type { ExceededLimit, TurnLimits } from "../store/rules/limits.ts";
 import type { Store } from "../store/store.ts";
 

@@ -7,7 +7,7 @@
  */
 import { StoreError } from "../store/errors.ts";
 import type { Memory, MemoryChange } from "../store/ports/knowledge.ts";
-import type { Actor } from "../store/refs.ts";
+import type { Actor } from "../util/refs.ts";
 import type { AuditAction } from "../store/rules/audit-actions.ts";
 import type { Store } from "../store/store.ts";
 import type { Backend } from "./backend.ts";

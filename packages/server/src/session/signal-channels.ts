@@ -5,7 +5,7 @@
  * Invariant: processes of several versions share these names and this format. A payload is untrusted and only names a
  * session; the receiver reads the facts from the store.
  */
-import type { SessionRef } from "../store/refs.ts";
+import type { SessionRef } from "../util/refs.ts";
 
 /** A message is queued in a session. */
 export const TURNS_CHANNEL = "turns";

@@ -9,7 +9,7 @@ import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
 import { tool } from "../../src/runtime/define/tool.ts";
-import type { SessionRef } from "../../src/store/refs.ts";
+import type { SessionRef } from "../../src/util/refs.ts";
 import { type HarnessBackend, TurnHarness } from "../runtime/turn-harness.ts";
 import { type Entrance, ENTRANCES } from "./entrances.ts";
 

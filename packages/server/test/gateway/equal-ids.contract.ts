@@ -28,6 +28,10 @@ interface Side {
   ask(method: string, path: string, body?: unknown): Promise<TestResponse>;
 }
 
+const create = (side: Side) => side.ask("POST", "/sessions", { session_id: ID, title: side.canary });
+const send = (side: Side, text = `${side.canary} speaks`) =>
+  side.ask("POST", `/sessions/${ID}/messages`, { text, stream: false });
+
 export function equalIdsContract(name: string, makeParts: () => Promise<HarnessBackend>): void {
   let harness: GatewayHarness;
 
@@ -51,10 +55,6 @@ export function equalIdsContract(name: string, makeParts: () => Promise<HarnessB
     await harness.stage.worker([echo]);
     return [await openSide("acmecanary"), await openSide("evilcanary")];
   }
-
-  const create = (side: Side) => side.ask("POST", "/sessions", { session_id: ID, title: side.canary });
-  const send = (side: Side, text = `${side.canary} speaks`) =>
-    side.ask("POST", `/sessions/${ID}/messages`, { text, stream: false });
 
   afterEach(() => harness.close());
 

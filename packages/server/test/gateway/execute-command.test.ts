@@ -4,7 +4,7 @@ import { executeCommand, type Command, toMessageId } from "../../src/gateway/exe
 import type { PaymentBackend } from "../../src/session/payments/apply-payment.ts";
 import { uploadFile } from "../../src/session/blobs/upload.ts";
 import { DECISIONS_CHANNEL, STOPS_CHANNEL, TURNS_CHANNEL } from "../../src/session/signal-channels.ts";
-import type { SessionRef } from "../../src/store/refs.ts";
+import type { SessionRef } from "../../src/util/refs.ts";
 import { systemEnv } from "../../src/util/env.ts";
 import { testCaller, requestInteraction, createTestSession } from "./pending-interactions.ts";
 import { createMemoryBackend } from "./test-server.ts";

@@ -11,7 +11,7 @@ import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
 import { tool, ToolError } from "../../src/runtime/define/tool.ts";
-import type { SessionRef } from "../../src/store/refs.ts";
+import type { SessionRef } from "../../src/util/refs.ts";
 import { createActivityLog } from "../../src/turnstream/activity-log.ts";
 import type { HarnessBackend } from "../runtime/turn-harness.ts";
 import { type Receiver, startReceiver } from "../session/webhooks/receiver.ts";

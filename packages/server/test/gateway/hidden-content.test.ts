@@ -195,13 +195,13 @@ describe("W18 hidden content in generated logs", () => {
     "no snapshot, share or fork shows it",
     async () => {
       const slices = createTimeSlicer();
+      const frame = async (state: SessionState, includeHidden: boolean) => {
+        const format = streamFormat("native", "sse", includeHidden);
+        const target = createEncodingTarget(format, "s", (blob) => blob);
+        return textOf([await encodeSnapshotFrame(slices, target, state, 20)]);
+      };
       await assertCases(
         fc.asyncProperty(hiddenLog, async (events) => {
-          const frame = async (state: SessionState, includeHidden: boolean) => {
-            const format = streamFormat("native", "sse", includeHidden);
-            const target = createEncodingTarget(format, "s", (blob) => blob);
-            return textOf([await encodeSnapshotFrame(slices, target, state, 20)]);
-          };
           const world = await SessionHarness.make({ log: createMemoryLog(), store: createMemoryStore() });
           const { backend, ref, actor } = world;
           await world.write(events);

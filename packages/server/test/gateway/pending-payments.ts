@@ -8,7 +8,7 @@ import {
 } from "../../src/payments/checkout-link.ts";
 import type { CommandBackend } from "../../src/session/backend.ts";
 import type { NewPayment } from "../../src/store/ports/payments.ts";
-import type { SessionRef } from "../../src/store/refs.ts";
+import type { SessionRef } from "../../src/util/refs.ts";
 import { systemEnv } from "../../src/util/env.ts";
 
 export interface TestPayment {

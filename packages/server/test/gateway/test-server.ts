@@ -8,7 +8,7 @@ import { createServer, type Server, type ServerOptions } from "../../src/gateway
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
 import { createMemoryStore } from "../../src/store/memory/store.ts";
-import type { Actor } from "../../src/store/refs.ts";
+import type { Actor } from "../../src/util/refs.ts";
 import type { HarnessBackend } from "../runtime/turn-harness.ts";
 
 export function createMemoryBackend(): HarnessBackend {

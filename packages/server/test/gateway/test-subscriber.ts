@@ -12,7 +12,7 @@ import type {
   Subscriber,
 } from "../../src/gateway/subscription/subscription.ts";
 import type { FrameSink, SendResult } from "../../src/gateway/connection/frame-sink.ts";
-import type { SessionRef } from "../../src/store/refs.ts";
+import type { SessionRef } from "../../src/util/refs.ts";
 
 export type Frame = Record<string, unknown>;
 

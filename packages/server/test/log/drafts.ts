@@ -5,7 +5,7 @@ import type { EventDraft } from "@turnstream/protocol/writer";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { isLogError } from "../../src/log/errors.ts";
 import type { AppendResult, AttachOptions, LogDelivery, FollowEndReason, Log } from "../../src/log/log.ts";
-import type { SessionRef } from "../../src/store/refs.ts";
+import type { SessionRef } from "../../src/util/refs.ts";
 
 export function sessionStart({ session }: SessionRef): EventDraft {
   return { type: "session.start", session, number: 1 };

@@ -10,7 +10,7 @@ import { isLogError } from "../../src/log/errors.ts";
 import type { Log } from "../../src/log/log.ts";
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { createRedisLog } from "../../src/log/redis/create-redis-log.ts";
-import type { SessionRef } from "../../src/store/refs.ts";
+import type { SessionRef } from "../../src/util/refs.ts";
 import { readAll, takeover, titles, sessionRef } from "./drafts.ts";
 
 let redis: Log;

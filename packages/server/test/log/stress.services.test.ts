@@ -10,7 +10,7 @@ import { isLogError } from "../../src/log/errors.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
 import type { Log } from "../../src/log/log.ts";
 import { createRedisLog } from "../../src/log/redis/create-redis-log.ts";
-import type { SessionRef } from "../../src/store/refs.ts";
+import type { SessionRef } from "../../src/util/refs.ts";
 import { Reader, readAll, describeEntry, sessionRef, sessionStart, takeover, titles } from "./drafts.ts";
 
 const SESSIONS = 40;

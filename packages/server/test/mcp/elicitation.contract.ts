@@ -6,7 +6,7 @@ import { listBlocks, type FormBlock } from "@turnstream/protocol";
 import type { McpServerOptions } from "../../src/mcp/options.ts";
 import { mcpServer } from "../../src/mcp/server.ts";
 import { declineForm, submitForm } from "../../src/session/interactions/submit-form.ts";
-import type { SessionRef } from "../../src/store/refs.ts";
+import type { SessionRef } from "../../src/util/refs.ts";
 import { outline, TurnHarness, type HarnessBackend } from "../runtime/turn-harness.ts";
 import { Caller } from "./fake-call.ts";
 import type { Reached } from "./connect.ts";

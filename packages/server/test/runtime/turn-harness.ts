@@ -23,7 +23,7 @@ import { sendMessage } from "../../src/session/messages/send.ts";
 import { stopTurn } from "../../src/session/messages/stop-turn.ts";
 import type { Signals } from "../../src/signals/signals.ts";
 import { systemEnv } from "../../src/util/env.ts";
-import type { Actor, SessionRef } from "../../src/store/refs.ts";
+import type { Actor, SessionRef } from "../../src/util/refs.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 
 export interface HarnessBackend {

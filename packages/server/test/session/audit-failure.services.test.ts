@@ -19,7 +19,7 @@ import { eraseMemories } from "../../src/session/memories.ts";
 import { forkShare } from "../../src/store/fork/fork-share.ts";
 import { openDatabase } from "../../src/store/postgres/open-database.ts";
 import { createPostgresStore } from "../../src/store/postgres/store.ts";
-import type { SessionRef } from "../../src/store/refs.ts";
+import type { SessionRef } from "../../src/util/refs.ts";
 import { createTestSession, requestInteraction } from "../gateway/pending-interactions.ts";
 
 const BREAK = `create trigger broken before insert on turnstream.audit_log

@@ -7,7 +7,7 @@ import { emptyState, type SessionEvent, fold, type SessionState, snapshot } from
 import type { EventDraft } from "@turnstream/protocol/writer";
 import type { Log } from "../../src/log/log.ts";
 import { claimSession, type Claimed } from "../../src/session/lifecycle/claim.ts";
-import type { Actor, SessionRef } from "../../src/store/refs.ts";
+import type { Actor, SessionRef } from "../../src/util/refs.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 
 export interface SessionBackend {

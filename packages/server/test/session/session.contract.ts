@@ -11,7 +11,7 @@ import { eraseExpired, eraseSession, eraseUser, finishErasures } from "../../src
 import { readHistory, readOlderTurns } from "../../src/session/history/read-history.ts";
 import { publishCommitted, relayOutbox } from "../../src/session/archive/relay-outbox.ts";
 import { readSharedSession } from "../../src/session/history/shared-history.ts";
-import type { SessionRef } from "../../src/store/refs.ts";
+import type { SessionRef } from "../../src/util/refs.ts";
 import type { Store } from "../../src/store/store.ts";
 import { forkShare } from "../../src/store/fork/fork-share.ts";
 import { formatShareToken } from "../../src/store/rules/share-token.ts";

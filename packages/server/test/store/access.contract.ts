@@ -1,7 +1,7 @@
 /** The store contract of tickets and idempotency keys. */
 import { expect, test } from "vitest";
 
-import type { Actor } from "../../src/store/refs.ts";
+import type { Actor } from "../../src/util/refs.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { suite } from "./suite.ts";

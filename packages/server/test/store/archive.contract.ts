@@ -3,7 +3,7 @@ import { type SessionEvent, foldAll, restore, SCHEMA_VERSION, snapshot } from "@
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { SessionRef } from "../../src/store/refs.ts";
+import type { SessionRef } from "../../src/util/refs.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import { batchOf, chat } from "./archive-batch.ts";
 import { type Harness, type MakeStore, newSession } from "./harness.ts";

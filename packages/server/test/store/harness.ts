@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Env } from "../../src/util/env.ts";
 import { createMemoryStore } from "../../src/store/memory/store.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
-import type { Actor, SessionRef } from "../../src/store/refs.ts";
+import type { Actor, SessionRef } from "../../src/util/refs.ts";
 
 export interface Harness {
   readonly store: ClosableStore;

@@ -3,7 +3,7 @@ import type { Json } from "@turnstream/protocol";
 import { expect, test } from "vitest";
 
 import { isStoreError } from "../../src/store/errors.ts";
-import type { SessionRef } from "../../src/store/refs.ts";
+import type { SessionRef } from "../../src/util/refs.ts";
 import type { Store } from "../../src/store/store.ts";
 import { type MakeStore, newSession, newTenant } from "./harness.ts";
 import { suite } from "./suite.ts";

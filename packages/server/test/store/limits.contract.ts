@@ -1,7 +1,7 @@
 /** The store contract of limits: stored values, and what is counted in the transaction that adds it. */
 import { expect, test } from "vitest";
 
-import type { Actor, SessionRef } from "../../src/store/refs.ts";
+import type { Actor, SessionRef } from "../../src/util/refs.ts";
 import type { TurnLimits } from "../../src/store/rules/limits.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";

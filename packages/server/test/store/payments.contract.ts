@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 
 import type { ApplyResult, NewPayment, Payment, PaymentChange } from "../../src/store/ports/payments.ts";
-import type { SessionRef } from "../../src/store/refs.ts";
+import type { SessionRef } from "../../src/util/refs.ts";
 import type { PaymentInput, ReportInput } from "../../src/store/rules/payments.ts";
 import type { StorePorts } from "../../src/store/store.ts";
 import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";

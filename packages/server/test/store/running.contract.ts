@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 
 import { isStoreError } from "../../src/store/errors.ts";
-import type { SessionRef } from "../../src/store/refs.ts";
+import type { SessionRef } from "../../src/util/refs.ts";
 import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { suite } from "./suite.ts";
 

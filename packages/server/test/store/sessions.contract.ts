@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import type { Erasure, Session } from "../../src/store/ports/sessions.ts";
-import type { Actor, SessionRef } from "../../src/store/refs.ts";
+import type { Actor, SessionRef } from "../../src/util/refs.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import { type Harness, type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";

@@ -6,7 +6,7 @@ import type { BlocksClient } from "@turnstream/conformance/clients/blocks-client
 import type { Choice, Moment, Story, StoryForm } from "@turnstream/conformance/stories/story.ts";
 import type { SessionState } from "@turnstream/protocol";
 import type { BlocksHistory } from "@turnstream/protocol/blocks";
-import type { SessionRef } from "../../src/store/refs.ts";
+import type { SessionRef } from "../../src/util/refs.ts";
 
 /** A client that connected during the story, with the history that it loaded. */
 export interface Reload {

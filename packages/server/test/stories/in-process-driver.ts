@@ -12,7 +12,7 @@ import { readFormDraft, saveFormDraft } from "../../src/session/interactions/for
 import { declineForm, FormError, submitForm } from "../../src/session/interactions/submit-form.ts";
 import { readHistory } from "../../src/session/history/read-history.ts";
 import { sendMessage } from "../../src/session/messages/send.ts";
-import type { SessionRef } from "../../src/store/refs.ts";
+import type { SessionRef } from "../../src/util/refs.ts";
 import type { TurnHarness } from "../runtime/turn-harness.ts";
 import { eventsAfter, TIMEOUT_MS } from "./follow-log.ts";
 import type { StoryDriver, Reload } from "./driver.ts";

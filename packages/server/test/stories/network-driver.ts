@@ -19,7 +19,7 @@ import { SessionClient, type SessionClientOptions } from "@turnstream/conformanc
 import type { Choice, Moment, Story, StoryForm } from "@turnstream/conformance/stories/story.ts";
 import { type SessionState, START_CURSOR } from "@turnstream/protocol";
 import type { BlocksHistory } from "@turnstream/protocol/blocks";
-import type { SessionRef } from "../../src/store/refs.ts";
+import type { SessionRef } from "../../src/util/refs.ts";
 import type { TurnHarness } from "../runtime/turn-harness.ts";
 import { TIMEOUT_MS } from "./follow-log.ts";
 import type { StoryDriver, Reload } from "./driver.ts";

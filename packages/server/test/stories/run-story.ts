@@ -14,7 +14,7 @@ import {
 } from "@turnstream/protocol";
 import { checkEvent } from "@turnstream/protocol/writer";
 import { parseEvent } from "@turnstream/protocol/schema";
-import type { SessionRef } from "../../src/store/refs.ts";
+import type { SessionRef } from "../../src/util/refs.ts";
 import type { TurnHarness } from "../runtime/turn-harness.ts";
 import type { Gates } from "./story-agents.ts";
 import { eventsAfter } from "./follow-log.ts";

@@ -37,7 +37,7 @@ export const thread = {
 
   stopped: "You stopped this. Send a new message to continue.",
   failed: "Something went wrong. The steps so far are saved.",
-  notRetryable: "This can't be answered right now. The operator of this service has to look into it.",
+  notRetryable: "This can't be answered now. The operator has to look into it.",
   limitReached: (limit: string): string => `This answer ended because it reached its limit (${limit}).`,
   limits: {
     steps: countText("en", { one: "# step", other: "# steps" }),
@@ -47,7 +47,7 @@ export const thread = {
     cost: countText("en", { other: "a cost of #" }),
   },
   resuming: "The answer was interrupted and will continue in a moment…",
-  noWorker: "No worker is running. This will be answered when one starts.",
+  noWorker: "No worker is running. The answer follows when one starts.",
   retry: "Try again",
 
   messageStatus: {
@@ -77,7 +77,7 @@ export const thread = {
     resyncing: "Catching up…",
     waiting: "Connection lost. Reconnecting…",
     waitingFor: (seconds: string): string => `Connection lost. Retrying in ${seconds} s.`,
-    offline: "You are offline. The conversation continues when you are online again.",
+    offline: "You are offline. Nothing is lost.",
     closed: "Disconnected.",
     retryNow: "Retry now",
   },
@@ -99,7 +99,7 @@ export const thread = {
 export const errors = {
   byCode: {
     OFFLINE: "There is no connection. Nothing was sent.",
-    UNSURE: "The connection was lost before a response arrived. The request may have succeeded.",
+    UNSURE: "The connection was lost. This may have succeeded.",
     ABORTED: "This was cancelled.",
     SERVER_ERROR: "The server had an error. Try again in a moment.",
     BAD_REQUEST: "The server rejected this. Correct it or reload the page.",
@@ -111,8 +111,8 @@ export const errors = {
     TOO_LARGE: "This is too large. Send less.",
     STREAM_TIMEOUT: "The server did not respond. Try again.",
     CURSOR_INVALID: "This page is out of sync. Reload it.",
-    CURSOR_EXPIRED: "This page was disconnected for too long. Reload it.",
-    STREAM_CLOSED: "The server is restarting. The answer continues in a moment.",
+    CURSOR_EXPIRED: "This page is out of sync. Reload it.",
+    STREAM_CLOSED: "The server is restarting. The answer continues.",
     LLM_ERROR: "The model could not answer. Try again.",
     LLM_RATE_LIMITED: "The model is busy. Try again later.",
     LLM_REFUSED: "The model refused this. Rephrase it.",
@@ -120,8 +120,8 @@ export const errors = {
     TOOL_ERROR: "A tool failed. Try again.",
     LIMIT_REACHED: "A limit was reached.",
     OUTCOME_UNKNOWN: "This was interrupted. Check whether it took effect.",
-    INTERACTION_CLOSED: "This was already decided, or its deadline has passed.",
-    INTERACTION_MISMATCH: "This has changed. Check it again before you decide.",
+    INTERACTION_CLOSED: "This was already decided, or is too late.",
+    INTERACTION_MISMATCH: "This has changed. Check it again.",
   },
   /** For codes of a newer server, and for errors of the page's own code. */
   other: (message: string): string => `This didn't work: ${message}`,

@@ -5,7 +5,7 @@
  * error, so that callers can't probe for them.
  */
 import { SESSION_ID_PATTERN } from "../../util/names.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import type { Session } from "../../store/ports/sessions.ts";
 import { SingleFlight } from "../../util/single-flight.ts";

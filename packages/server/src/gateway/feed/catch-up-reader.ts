@@ -9,7 +9,7 @@ import { comparePositions, formatCursor, parseCursor, type Position } from "@tur
 import { LogEntry } from "../../log/entry.ts";
 import type { InvalidCursorReason } from "../../log/log.ts";
 import type { Backend } from "../../session/backend.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { PAGE_ENTRIES } from "../subscription/replay-page.ts";
 import type { EntryBuffer } from "./entry-buffer.ts";

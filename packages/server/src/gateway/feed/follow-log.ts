@@ -10,7 +10,7 @@ import type { LogEntry } from "../../log/entry.ts";
 import type { FollowEndReason, AttachOptions } from "../../log/log.ts";
 import type { Backend } from "../../session/backend.ts";
 import { isStoreError } from "../../store/errors.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { FeedContext } from "../subscription/feed-context.ts";
 import { retryWhileUnavailable } from "./retry-while-unavailable.ts";
 

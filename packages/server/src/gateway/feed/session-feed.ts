@@ -9,7 +9,7 @@ import { comparePositions, formatCursor, type Position, type SessionState } from
 import type { LogEntry } from "../../log/entry.ts";
 import type { InvalidCursorReason } from "../../log/log.ts";
 import { isStoreError } from "../../store/errors.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { resolveStart, type InitialFrames } from "../subscription/resolve-start.ts";
 import { formatKey } from "../encoding/stream-format.ts";
 import { needsFoldedState, type EncodingTarget, createEncodingTarget } from "../encoding/encode.ts";

@@ -5,7 +5,7 @@
  * for idleness. A feed that ended is replaced at the next use. Above 256 MiB, caches are cleared. Callers must have
  * checked access.
  */
-import { type SessionRef, sessionKey } from "../../store/refs.ts";
+import { type SessionRef, sessionKey } from "../../util/refs.ts";
 import { SessionFeed } from "./session-feed.ts";
 import type { FeedContext } from "../subscription/feed-context.ts";
 import type { SubscribeOptions, Subscriber, Subscription } from "../subscription/subscription.ts";

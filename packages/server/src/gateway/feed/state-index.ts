@@ -20,7 +20,7 @@ import type { InvalidCursorReason } from "../../log/log.ts";
 import { readCheckpoint } from "../../session/history/archived-state.ts";
 import { foldTo } from "../../session/history/fold-to.ts";
 import { trimState } from "../../session/history/trim-state.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { PromiseCache } from "../../util/promise-cache.ts";
 import type { FeedContext } from "../subscription/feed-context.ts";
 import type { EntryBuffer } from "./entry-buffer.ts";

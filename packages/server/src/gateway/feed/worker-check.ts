@@ -6,7 +6,7 @@
  */
 import { isStoreError } from "../../store/errors.ts";
 import { MAX_BATCH } from "../../store/ports/sessions.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { FeedContext } from "../subscription/feed-context.ts";
 import type { StalledFrame } from "../subscription/subscription.ts";
 import type { SessionFeed } from "./session-feed.ts";

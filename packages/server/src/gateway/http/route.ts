@@ -7,7 +7,7 @@
  * validated at runtime. `newId` is called once per request.
  */
 import type { z } from "zod";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { Scope } from "../auth/access.ts";
 import type { Caller } from "../caller.ts";
 import type { GatewayContext, RouteResult } from "../context.ts";

@@ -8,7 +8,7 @@
 import { createSseParser, errorCodeFromNumber, type Json } from "@turnstream/protocol";
 import { type ResponsesFrame, responsesFromSse, type ResponsesFrameOf } from "@turnstream/protocol/responses";
 import type { PostMessageReply } from "@turnstream/protocol/schema";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { waitForInteraction } from "../../session/interactions/find.ts";
 import { isPendingStatus } from "../../store/rules/interactions.ts";
 import type { StreamFormat } from "../encoding/stream-format.ts";

@@ -8,7 +8,7 @@
 import { ERRORS, type ErrorCode } from "@turnstream/protocol";
 import { formatSse, formatSseComment, toWireJson } from "@turnstream/protocol/writer";
 import { responsesToSse } from "@turnstream/protocol/responses";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { StreamFormat } from "../encoding/stream-format.ts";
 import { toErrorResponse } from "../errors.ts";
 import type {

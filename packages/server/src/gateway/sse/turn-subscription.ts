@@ -8,7 +8,7 @@
 import { type SessionEvent, fold, parseCursor, Sequence, type SessionState } from "@turnstream/protocol";
 import { createBlobUrls } from "../../session/blobs/blob-url.ts";
 import { isStoreError } from "../../store/errors.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { FrameSink } from "../connection/frame-sink.ts";
 import {
   joinWireBytes,

@@ -19,7 +19,7 @@ import type { GatewayContext } from "../context.ts";
 import type { SinkEvents } from "../connection/frame-sink.ts";
 import { SendQueue } from "../connection/send-queue.ts";
 import { LimitExceededError } from "../../session/limit-exceeded.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { CloseReason } from "./close-codes.ts";
 import { CommandQueue } from "./command-queue.ts";
 import {

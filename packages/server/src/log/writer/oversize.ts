@@ -7,7 +7,7 @@
  */
 import type { Json, FullContent } from "@turnstream/protocol";
 import { truncateText, type EventDraft } from "@turnstream/protocol/writer";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { isJsonLongerThan } from "../../util/json.ts";
 import { MAX_EVENT_BYTES } from "../entry.ts";
 import { LogError } from "../errors.ts";

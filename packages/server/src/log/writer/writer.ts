@@ -9,7 +9,7 @@
  */
 import type { Position } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { retry } from "../../util/retry.ts";
 import { isLogError } from "../errors.ts";
 import type { AppendBatch, Log } from "../log.ts";

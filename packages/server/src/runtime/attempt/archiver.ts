@@ -9,7 +9,7 @@
 import { comparePositions, type Position, type SessionState } from "@turnstream/protocol";
 import { archiveIncrementally } from "../../session/archive/archive.ts";
 import type { Backend } from "../../session/backend.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { RestartAttempt } from "./outcomes.ts";
 

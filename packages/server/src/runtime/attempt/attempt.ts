@@ -8,7 +8,7 @@
 import type { Json, Turn } from "@turnstream/protocol";
 import { EngineError } from "../../engine/errors.ts";
 import type { NewJournalEntry, RunningTurn } from "../../store/ports/running.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { Archiver } from "./archiver.ts";
 import { type JournalKey, type UsageRecord, usageKey } from "./journal-entries.ts";

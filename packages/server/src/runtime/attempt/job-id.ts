@@ -4,7 +4,7 @@
  * Invariant: `parseJobId` returns what `jobId` got. The id starts with `jobPrefix`, which erasure uses. Engines store
  * ids and tools use them in idempotency keys, so the format must not change. It contains only ids and no user content.
  */
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 
 export interface TurnRef extends SessionRef {
   readonly turn: string;

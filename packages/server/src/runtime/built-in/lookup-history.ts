@@ -8,7 +8,7 @@
 import { restoreTurn, type Turn } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";
 import { z } from "zod";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { matches, scoreOf, snippetOf, queryTerms, weightTerms, tokenize } from "../../store/rules/search.ts";
 import { loadWhole, attachOutcomes } from "../prompt/prior-turns.ts";

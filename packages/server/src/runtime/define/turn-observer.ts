@@ -5,7 +5,7 @@
  */
 import type { Turn } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 
 export interface TurnActivity extends SessionRef {
   readonly event: EventDraft;

@@ -9,7 +9,7 @@ import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/sp
 import type { Json } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";
 import type { Attachment, Attachments, TextChunk } from "../../store/ports/files.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { type Tool, tool, ToolError } from "../define/tool.ts";
 import { hostOf } from "../tool-calls/tool-host.ts";
 import { isJsonObject } from "../../util/json.ts";

@@ -6,7 +6,7 @@
  * so the branch must read the store. A closed waiter leaves no entry.
  */
 import type { DecisionWaiter, DecisionWaiterRegistry } from "../attempt/context.ts";
-import { type SessionRef, sessionKey } from "../../store/refs.ts";
+import { type SessionRef, sessionKey } from "../../util/refs.ts";
 import { sleep } from "../../util/sleep.ts";
 
 export class DecisionWaiters implements DecisionWaiterRegistry {

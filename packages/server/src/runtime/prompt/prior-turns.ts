@@ -17,7 +17,7 @@ import {
 } from "@turnstream/protocol";
 import { interactionId, truncateText } from "@turnstream/protocol/writer";
 import type { ContentPart } from "../../session/history/model-content.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import {
   CALL_PREFIX,

@@ -8,7 +8,7 @@
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import type { TurnRef } from "../attempt/job-id.ts";
 import { StopRequested } from "../attempt/outcomes.ts";
-import { type SessionRef, sessionKey } from "../../store/refs.ts";
+import { type SessionRef, sessionKey } from "../../util/refs.ts";
 import { sleep } from "../../util/sleep.ts";
 
 export class ActiveTurns {

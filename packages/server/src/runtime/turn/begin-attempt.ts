@@ -25,7 +25,7 @@ import { publishCommitted } from "../../session/archive/relay-outbox.ts";
 import { StoreError } from "../../store/errors.ts";
 import type { RunningTurn } from "../../store/ports/running.ts";
 import type { Session } from "../../store/ports/sessions.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { TurnAttempt, type StepAttempts } from "../attempt/attempt.ts";
 import {
   CALL_PREFIX,

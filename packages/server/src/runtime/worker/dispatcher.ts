@@ -6,7 +6,7 @@
  * For that turn, several workers may call `engine.start`; the job id lets only one start it.
  */
 import type { Engine } from "../../engine/engine.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { FairSemaphore } from "../../util/fair-semaphore.ts";
 import { runAs } from "../../util/work-owner.ts";
 import { jobId } from "../attempt/job-id.ts";

@@ -22,7 +22,7 @@ import {
 import { WebhookSender } from "../../session/webhooks/webhook-sender.ts";
 import { RESPONSE_RETENTION_MS } from "../../store/ports/access.ts";
 import type { RegisteredAgent } from "../../store/ports/agents.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { describeError } from "../../util/describe-error.ts";
 import { systemEnv } from "../../util/env.ts";

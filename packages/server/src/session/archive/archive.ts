@@ -24,7 +24,7 @@ import type { LogEntry } from "../../log/entry.ts";
 import { LogError } from "../../log/errors.ts";
 import type { LogPage } from "../../log/log.ts";
 import type { ArchiveBatch, ArchivedTurn, ArchiveResult } from "../../store/ports/archive.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { readArchivedState } from "../history/archived-state.ts";
 import { outboxKeyOf } from "./relay-outbox.ts";

@@ -5,7 +5,7 @@
  */
 import { isLogError } from "../../log/errors.ts";
 import { isStoreError } from "../../store/errors.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { reopenIdleLog } from "../lifecycle/create.ts";
 import type { Backend } from "../backend.ts";
 import { publishCommitted } from "./relay-outbox.ts";

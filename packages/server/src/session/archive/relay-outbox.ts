@@ -9,7 +9,7 @@ import type { Cursor } from "@turnstream/protocol";
 import { isLogError, LogError } from "../../log/errors.ts";
 import { isStoreError } from "../../store/errors.ts";
 import type { OutboxRow, TakeQuery } from "../../store/ports/archive.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { Backend } from "../backend.ts";
 
 /** Marks appends that come from the outbox, so that archiving can mark their rows as delivered. */

@@ -6,7 +6,7 @@
  */
 import { isStoreError, StoreError } from "../../store/errors.ts";
 import { MAX_CHUNK_BYTES, type Upload } from "../../store/ports/files.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { isId } from "../../util/names.ts";
 import type { Backend } from "../backend.ts";
 import { LimitExceededError, type OwnerLimits, requireByteLimits } from "../limit-exceeded.ts";

@@ -15,7 +15,7 @@ import {
   snapshot,
 } from "@turnstream/protocol";
 import type { ArchivedWindow } from "../../store/ports/archive.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import type { Backend } from "../backend.ts";
 

@@ -15,7 +15,7 @@ import {
   type SessionState,
 } from "@turnstream/protocol";
 import type { InvalidCursorReason } from "../../log/log.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { Backend } from "../backend.ts";
 
 export interface FoldToOptions {

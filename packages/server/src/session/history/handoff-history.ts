@@ -6,7 +6,7 @@
  */
 import { type Cursor, formatCursor, type SessionState } from "@turnstream/protocol";
 import { isHandoffPoint, type HandoffTracker, trackHandoffPoint } from "@turnstream/protocol/writer";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { readCheckpoint } from "./archived-state.ts";
 import { foldTo } from "./fold-to.ts";
 import { prependOlderTurns, type TurnWindow } from "./turn-window.ts";

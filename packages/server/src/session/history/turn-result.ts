@@ -6,7 +6,7 @@
  */
 import { mainRun } from "@turnstream/protocol";
 import { type TaskEndState, taskEndState } from "@turnstream/protocol/tasks";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { modelContentParts, type ModelContent } from "./model-content.ts";
 import type { Backend } from "../backend.ts";
 import { readTurn } from "./turn-pages.ts";

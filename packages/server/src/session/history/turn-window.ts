@@ -7,7 +7,7 @@
  * are left out.
  */
 import { listBlocks, restoreTurn, Sequence, type SessionState, type Turn } from "@turnstream/protocol";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { Backend } from "../backend.ts";
 import { hasPendingInteractions } from "./trim-state.ts";
 

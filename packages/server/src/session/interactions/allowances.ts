@@ -5,7 +5,7 @@
  * not affected by either.
  */
 import type { Allowance } from "../../store/ports/interactions.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { Backend } from "../backend.ts";
 
 /** Oldest first. */

@@ -7,7 +7,7 @@
  */
 import { isStoreError } from "../../store/errors.ts";
 import type { Interaction } from "../../store/ports/interactions.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { ErrorHandler } from "../../util/error-handler.ts";
 import type { CommandBackend } from "../backend.ts";
 import { isLastTurn } from "./is-last-turn.ts";

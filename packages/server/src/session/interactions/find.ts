@@ -6,7 +6,7 @@
  */
 import { StoreError } from "../../store/errors.ts";
 import type { Interaction } from "../../store/ports/interactions.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { poll } from "../../util/retry.ts";
 

@@ -4,7 +4,7 @@
  * Invariant: an interaction that expires starts the next turn only then. Otherwise the user has moved on, and a later
  * turn reads that it expired.
  */
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 
 export async function isLastTurn(store: Store, ref: SessionRef, turn: string): Promise<boolean> {

@@ -10,7 +10,7 @@ import { truncateText, FORM_PROBLEMS } from "@turnstream/protocol/writer";
 import { StoreError } from "../../store/errors.ts";
 import type { TransitionResult, Interaction } from "../../store/ports/interactions.ts";
 import type { NewMessage } from "../../store/ports/running.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { canonicalJson } from "../../store/rules/canonical-json.ts";
 import type { Store } from "../../store/store.ts";
 import { publishOutbox } from "../archive/publish-outbox.ts";

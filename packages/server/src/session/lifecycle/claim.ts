@@ -9,7 +9,7 @@ import type { EventDraft } from "@turnstream/protocol/writer";
 import { isLogError, LogError } from "../../log/errors.ts";
 import type { Claim } from "../../log/log.ts";
 import { StoreError } from "../../store/errors.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { retry } from "../../util/retry.ts";
 import type { Backend } from "../backend.ts";
 

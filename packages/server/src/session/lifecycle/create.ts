@@ -11,7 +11,7 @@ import { isLogError } from "../../log/errors.ts";
 import { type Env, systemEnv } from "../../util/env.ts";
 import { isStoreError, StoreError } from "../../store/errors.ts";
 import type { Session } from "../../store/ports/sessions.ts";
-import type { Actor, SessionRef } from "../../store/refs.ts";
+import type { Actor, SessionRef } from "../../util/refs.ts";
 import { claimSession, type FirstEvent } from "./claim.ts";
 import type { Backend } from "../backend.ts";
 

@@ -6,7 +6,7 @@
  * notes an erasure without the user, and never keeps one from happening.
  */
 import { isLogError } from "../../log/errors.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { Erasure } from "../../store/ports/sessions.ts";
 import type { Backend } from "../backend.ts";
 

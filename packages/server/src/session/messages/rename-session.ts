@@ -6,7 +6,7 @@
  */
 import type { Env } from "../../util/env.ts";
 import type { Session } from "../../store/ports/sessions.ts";
-import type { Actor, SessionRef } from "../../store/refs.ts";
+import type { Actor, SessionRef } from "../../util/refs.ts";
 import { publishOutbox } from "../archive/publish-outbox.ts";
 import type { Backend } from "../backend.ts";
 

@@ -7,7 +7,7 @@
 import { listBlocks, type Turn } from "@turnstream/protocol";
 import { type Env, systemEnv } from "../../util/env.ts";
 import { StoreError } from "../../store/errors.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { readHistory } from "../history/read-history.ts";
 import type { CommandBackend } from "../backend.ts";
 import { type OwnerLimits, requireTurnLimits } from "../limit-exceeded.ts";

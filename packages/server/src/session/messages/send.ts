@@ -7,7 +7,7 @@
  */
 import type { Json } from "@turnstream/protocol";
 import { checkMessage, type NewMessage } from "../../store/ports/running.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { stringField } from "../../util/json.ts";
 import { answerByMessage } from "../interactions/answer-question.ts";

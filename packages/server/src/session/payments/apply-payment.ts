@@ -8,7 +8,7 @@
 import type { EventDraft } from "@turnstream/protocol/writer";
 import type { PaymentOptions } from "../../payments/provider.ts";
 import type { ApplyResult, Payment, PaymentChange } from "../../store/ports/payments.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { AuditAction } from "../../store/rules/audit-actions.ts";
 import { isFinalPayment, type PaymentInput } from "../../store/rules/payments.ts";
 import type { Store } from "../../store/store.ts";

@@ -5,7 +5,7 @@
  */
 import { StoreError } from "../../store/errors.ts";
 import type { TransitionResult } from "../../store/ports/interactions.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { CommandBackend } from "../backend.ts";
 import { waitForInteraction } from "../interactions/find.ts";
 import type { DecisionSource } from "../interactions/transition.ts";

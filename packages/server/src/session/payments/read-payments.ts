@@ -6,7 +6,7 @@
  */
 import { StoreError } from "../../store/errors.ts";
 import type { FlagResolution, Payment, PaymentChange, PaymentPage } from "../../store/ports/payments.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { isFinalPayment } from "../../store/rules/payments.ts";
 import type { Backend } from "../backend.ts";
 

@@ -7,7 +7,7 @@
  */
 import type { Interaction } from "../../store/ports/interactions.ts";
 import type { Payment, PaymentChange } from "../../store/ports/payments.ts";
-import type { SessionRef } from "../../store/refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 
 type WebhookStore = Pick<Store, "webhooks">;

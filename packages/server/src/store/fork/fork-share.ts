@@ -16,7 +16,7 @@ import {
 import { findBlobIds, turnSnapshot } from "@turnstream/protocol/writer";
 import { StoreError } from "../errors.ts";
 import { forkLog } from "./fork-log.ts";
-import type { Actor, SessionRef } from "../refs.ts";
+import type { Actor, SessionRef } from "../../util/refs.ts";
 import { MAX_BATCH, type Session } from "../ports/sessions.ts";
 import type { Store } from "../store.ts";
 

@@ -26,7 +26,7 @@ import {
   type Turns,
 } from "../ports/archive.ts";
 import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
-import { type SessionRef, sessionKey } from "../refs.ts";
+import { type SessionRef, sessionKey } from "../../util/refs.ts";
 import { checkBatch, type CheckedBatch, checkOutboxRow, sinceOf, type EventSpan } from "../rules/archive.ts";
 import { checkCount, checkCursor, checkLimit } from "../rules/arguments.ts";
 import {

@@ -27,7 +27,7 @@ import {
   type Upload,
   type Uploads,
 } from "../ports/files.ts";
-import type { SessionRef } from "../refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { checkCount, checkDuration, checkLimit } from "../rules/arguments.ts";
 import { requireSession, sessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, sessionTable } from "./tables.ts";

@@ -7,7 +7,7 @@
  */
 import type { Json } from "@turnstream/protocol";
 import type { FormDraft, Interaction, InteractionChange } from "../ports/interactions.ts";
-import type { SessionRef } from "../refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { type Rows, sessionTable } from "./tables.ts";
 
 const INTERACTIONS = sessionTable<Interaction>("interactions");

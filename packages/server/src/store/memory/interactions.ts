@@ -19,7 +19,7 @@ import {
   paymentDriven,
 } from "../ports/interactions.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
-import type { SessionRef } from "../refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { checkCount } from "../rules/arguments.ts";
 import { isPendingStatus, transitionError } from "../rules/interactions.ts";
 import {

@@ -17,7 +17,7 @@ import {
   type Memory,
 } from "../ports/knowledge.ts";
 import { MAX_PAGE } from "../ports/sessions.ts";
-import type { Actor } from "../refs.ts";
+import type { Actor } from "../../util/refs.ts";
 import { checkLimit } from "../rules/arguments.ts";
 import {
   CANDIDATES,

@@ -7,7 +7,7 @@
 import type { Env } from "../../util/env.ts";
 import type { CallerLimits, StoredLimit } from "../ports/limits.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
-import type { Actor, SessionRef } from "../refs.ts";
+import type { Actor, SessionRef } from "../../util/refs.ts";
 import {
   checkLimitTarget,
   checkLimitValues,

@@ -6,7 +6,7 @@
  */
 import { comparePositions, type Cursor, parseCursor, type Position } from "@turnstream/protocol";
 import type { OutboxRow } from "../ports/archive.ts";
-import type { SessionRef } from "../refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { type Rows, sessionTable } from "./tables.ts";
 
 export interface StoredOutboxRow extends Omit<OutboxRow, "draft"> {

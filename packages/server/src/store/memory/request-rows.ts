@@ -5,7 +5,7 @@
  * erasure must call `deleteRequestsOfSession` or `deleteRequestsOfUser`.
  */
 import type { RequestKey } from "../ports/access.ts";
-import type { Actor, SessionRef } from "../refs.ts";
+import type { Actor, SessionRef } from "../../util/refs.ts";
 import { type Rows, table } from "./tables.ts";
 
 export interface RequestRow extends Actor, RequestKey {

@@ -19,7 +19,7 @@ import {
   type QueuedMessageBody,
 } from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
-import type { SessionRef } from "../refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
 import {
   checkJournalEntry,

@@ -6,7 +6,7 @@
  * to the session and records the erasure in the same work. `compareText` sorts like PostgreSQL.
  */
 import { StoreError } from "../errors.ts";
-import { type SessionRef, sessionKey } from "../refs.ts";
+import { type SessionRef, sessionKey } from "../../util/refs.ts";
 import type { EpochRecord, Erasure, Session } from "../ports/sessions.ts";
 import { deleteRequestsOfSession } from "./request-rows.ts";
 import { type Rows, sessionTable, table } from "./tables.ts";

@@ -17,7 +17,7 @@ import {
   type Session,
   type Sessions,
 } from "../ports/sessions.ts";
-import { type Actor, sessionKey } from "../refs.ts";
+import { type Actor, sessionKey } from "../../util/refs.ts";
 import {
   checkCount,
   checkDuration,

@@ -5,7 +5,7 @@
  * changed in place: put a new row.
  */
 
-import { type SessionRef, sessionKey } from "../refs.ts";
+import { type SessionRef, sessionKey } from "../../util/refs.ts";
 
 type OwnerKind = "session" | "tenant" | "none";
 

@@ -4,7 +4,7 @@
  * Invariant: a usage key is counted once, for the tenant and the user in one `tables.run`.
  */
 import type { Env } from "../../util/env.ts";
-import type { Actor } from "../refs.ts";
+import type { Actor } from "../../util/refs.ts";
 import { MAX_USAGE, type UsageAdd, type UsageDay, type UsageLedger } from "../ports/usage.ts";
 import { checkDuration } from "../rules/arguments.ts";
 import { checkDay, checkPage, checkUsage } from "../rules/ledger-arguments.ts";

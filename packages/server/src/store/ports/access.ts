@@ -7,7 +7,7 @@
  * A ticket is redeemed once, so its record must outlive it.
  */
 import type { Cursor, Json } from "@turnstream/protocol";
-import type { Actor, SessionRef } from "../refs.ts";
+import type { Actor, SessionRef } from "../../util/refs.ts";
 
 export interface NewKey {
   /** A label with which users distinguish their keys. */

@@ -15,7 +15,7 @@ import type {
   TurnStatus,
 } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
-import type { SessionRef } from "../refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 
 /** A folded session without its turns. */
 export type SessionHeader = Omit<SessionState, "turns">;

@@ -7,7 +7,7 @@
  * uploads are counted in the transaction that adds a chunk, so that concurrent uploads can't exceed a limit together.
  */
 import { StoreError } from "../errors.ts";
-import type { SessionRef } from "../refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { checkCount, checkId, checkText } from "../rules/arguments.ts";
 
 /** Maximum size of one chunk. */

@@ -7,7 +7,7 @@
  */
 import type { Json } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
-import type { SessionRef } from "../refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { InteractionKind, TransitionErrorCode, TransitionInput } from "../rules/interactions.ts";
 
 export interface InteractionRequest {

@@ -10,7 +10,7 @@
 import type { Json } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
 import { isId } from "../../util/names.ts";
-import type { Actor } from "../refs.ts";
+import type { Actor } from "../../util/refs.ts";
 
 export interface NewKnowledgeObject {
   /** Unique in its base, such as a path. */

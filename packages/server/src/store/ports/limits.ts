@@ -5,7 +5,7 @@
  * Invariant: `findExceeded` and `findExceededBytes` count what the transaction has added. Until it ends, no other
  * transaction passes them for the same user or, near the limit, for the same tenant. So no limit is exceeded.
  */
-import type { Actor } from "../refs.ts";
+import type { Actor } from "../../util/refs.ts";
 import type { ExceededLimit, LimitName, LimitTarget, LimitValues, TurnLimits } from "../rules/limits.ts";
 
 /**

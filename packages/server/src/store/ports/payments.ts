@@ -15,7 +15,7 @@ import type {
   PaymentInputType,
   PaymentStatus,
 } from "../rules/payments.ts";
-import type { SessionRef } from "../refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { Interaction, InteractionChange } from "./interactions.ts";
 
 export interface NewPayment extends Money {

@@ -7,7 +7,7 @@
  * process takes over a dead executor.
  */
 import type { Json, UserMessage } from "@turnstream/protocol";
-import type { SessionRef } from "../refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { checkId } from "../rules/arguments.ts";
 
 export interface RunningTurn extends SessionRef {

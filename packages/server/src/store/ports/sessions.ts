@@ -6,7 +6,7 @@
  * reused. An erased session leaves a pending erasure in the same commit, until its log is deleted too.
  */
 import type { Cursor } from "@turnstream/protocol";
-import type { Actor, SessionRef } from "../refs.ts";
+import type { Actor, SessionRef } from "../../util/refs.ts";
 
 export interface Session {
   /** Unique in the tenant. */

@@ -5,7 +5,7 @@
  * from. Those of a user are erased with the user; the sums of the tenant stay.
  */
 import type { Usage } from "@turnstream/protocol";
-import type { Actor } from "../refs.ts";
+import type { Actor } from "../../util/refs.ts";
 
 /** What one turn or call has used. */
 export interface UsageAdd extends Usage {

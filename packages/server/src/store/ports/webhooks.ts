@@ -6,7 +6,7 @@
  * content of a conversation. It is erased with its session and with its endpoint.
  */
 import type { Json } from "@turnstream/protocol";
-import type { SessionRef } from "../refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 
 /** The events that an endpoint can subscribe to. New ones are added at the end. */
 export const WEBHOOK_EVENTS = [

@@ -21,7 +21,7 @@ import {
   type Tickets,
 } from "../ports/access.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
-import type { Actor } from "../refs.ts";
+import type { Actor } from "../../util/refs.ts";
 import {
   hashKey,
   KEY_ID_BYTES,

@@ -8,7 +8,7 @@ import { type Selectable, sql } from "kysely";
 import type { Json } from "@turnstream/protocol";
 import { type Allowance, type Allowances, checkDraft, type FormDrafts } from "../ports/interactions.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
-import type { SessionRef } from "../refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { checkAllowance } from "../rules/ledger-arguments.ts";
 import type { Db } from "./database.ts";
 import type { InteractionTables } from "./schema.ts";

@@ -15,7 +15,7 @@ import type {
   Turns,
 } from "../ports/archive.ts";
 import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
-import type { SessionRef } from "../refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { checkBatch, type CheckedBatch } from "../rules/archive.ts";
 import { checkCount, checkLimit } from "../rules/arguments.ts";
 import type { Db } from "./database.ts";

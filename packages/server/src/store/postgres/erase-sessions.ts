@@ -9,7 +9,7 @@
 import { sql } from "kysely";
 import { checkDuration, checkLimit, checkTime } from "../rules/arguments.ts";
 import { type Erasure, MAX_BATCH } from "../ports/sessions.ts";
-import type { SessionRef } from "../refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { Db } from "./database.ts";
 import { deleteRequestsOfUser } from "./access.ts";
 import { removeMemories } from "./memories.ts";

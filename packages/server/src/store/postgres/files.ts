@@ -25,7 +25,7 @@ import {
   type Upload,
   type Uploads,
 } from "../ports/files.ts";
-import type { SessionRef } from "../refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { checkCount, checkDuration, checkLimit } from "../rules/arguments.ts";
 import type { Db } from "./database.ts";
 import type { FileTables } from "./schema.ts";

@@ -17,7 +17,7 @@ import {
   type Interactions,
   paymentDriven,
 } from "../ports/interactions.ts";
-import type { SessionRef } from "../refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { checkCount } from "../rules/arguments.ts";
 import {
   INTERACTION_KINDS,

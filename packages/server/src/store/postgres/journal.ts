@@ -9,7 +9,7 @@ import { type ExpressionBuilder, sql } from "kysely";
 import { StoreError } from "../errors.ts";
 import type { Journal, Leases, NewJournalEntry } from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
-import type { SessionRef } from "../refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
 import { checkJournalEntry, checkRetainedTurns } from "../rules/running.ts";
 import type { Database, Db } from "./database.ts";

@@ -9,7 +9,7 @@ import { sql } from "kysely";
 import { StoreError } from "../errors.ts";
 import type { CallerLimits, StoredLimit } from "../ports/limits.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
-import type { Actor } from "../refs.ts";
+import type { Actor } from "../../util/refs.ts";
 import {
   checkLimitTarget,
   checkLimitValues,

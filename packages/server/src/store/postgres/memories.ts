@@ -12,7 +12,7 @@ import {
   type Memories,
   type Memory,
 } from "../ports/knowledge.ts";
-import type { Actor } from "../refs.ts";
+import type { Actor } from "../../util/refs.ts";
 import type { Db } from "./database.ts";
 import { bytewiseOrder, clock, inTransaction } from "./session-row.ts";
 

@@ -8,7 +8,7 @@ import { sql } from "kysely";
 import { formatCursor } from "@turnstream/protocol";
 import { backoffMs, type Outbox, type OutboxRow, type TakeQuery } from "../ports/archive.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
-import type { SessionRef } from "../refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { checkOutboxRow, sinceOf } from "../rules/archive.ts";
 import { checkCount, checkCursor, checkLimit } from "../rules/arguments.ts";
 import type { Db } from "./database.ts";

@@ -16,7 +16,7 @@ import {
   type PaymentPage,
   type Payments,
 } from "../ports/payments.ts";
-import type { SessionRef } from "../refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { checkCount, checkDuration } from "../rules/arguments.ts";
 import {
   checkFlagResolution,

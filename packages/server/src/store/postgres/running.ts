@@ -16,7 +16,7 @@ import {
   queuedMessageBody,
 } from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
-import type { SessionRef } from "../refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
 import { checkNewTurn, checkOptions, checkSessions, checkStop } from "../rules/running.ts";
 import type { Db } from "./database.ts";

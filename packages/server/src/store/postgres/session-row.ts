@@ -18,7 +18,7 @@
 import { formatCursor } from "@turnstream/protocol";
 import { type Selectable, sql } from "kysely";
 import { StoreError } from "../errors.ts";
-import type { SessionRef } from "../refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import type { Session } from "../ports/sessions.ts";
 import type { CoreTables } from "./schema.ts";
 import type { Db } from "./database.ts";

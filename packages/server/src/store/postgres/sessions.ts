@@ -19,7 +19,7 @@ import {
   type Tenant,
   type Tenants,
 } from "../ports/sessions.ts";
-import type { Actor } from "../refs.ts";
+import type { Actor } from "../../util/refs.ts";
 import {
   checkCount,
   checkDuration,

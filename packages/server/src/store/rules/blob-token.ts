@@ -5,7 +5,7 @@
  * Invariant: `readBlobToken` parses only texts that one of the secrets signed for this purpose. It does not check
  * `expires`, nor whether the share is open: the caller must. A token of a share contains neither tenant nor session.
  */
-import type { SessionRef } from "../refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { readSigned, signText } from "./signed-text.ts";
 
 /** Whose blobs a token gives access to. */

@@ -9,7 +9,7 @@ import type { Json } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
 import type { NewJournalEntry, NewTurn } from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
-import type { SessionRef } from "../refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { checkCount, checkId } from "./arguments.ts";
 
 const MAX_OPTIONS_BYTES = 64_000;

@@ -18,7 +18,7 @@ import {
   type WebhookEventType,
 } from "../ports/webhooks.ts";
 import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
-import type { SessionRef } from "../refs.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { checkCount, checkDuration, checkId, checkLimit, checkText } from "./arguments.ts";
 
 const MAX_URL = 2_048;

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { HarnessBackend } from "../../runtime/turn-harness.ts";
-import type { SessionRef } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/util/refs.ts";
 import { SocketClient, StreamClient } from "../clients.ts";
 import { createTestSession, requestInteraction } from "../pending-interactions.ts";
 import { openServer, type TestServer } from "../test-server.ts";

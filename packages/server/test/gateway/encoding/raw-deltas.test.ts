@@ -85,6 +85,8 @@ describe("raw deltas of an open block", () => {
   ] as const)("give the same frames of %s on a %s", ([dialect, wire]) => {
     const format = streamFormat(dialect, wire);
     const target = createEncodingTarget(format, "ses_1", (blob) => blob);
+    const read = (frames: readonly string[]) =>
+      frames.slice(1).flatMap((text) => readFrames(format, toWireBytes(target, text)));
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "binary" }), { minLength: 1 }), (texts) => {
         const entries = createDeltas(texts);
@@ -100,8 +102,6 @@ describe("raw deltas of an open block", () => {
           const { frames } = encodeEvent(format, null, event, before, state);
           return frames.map((frame) => frameText(target, frame));
         });
-        const read = (texts: readonly string[]) =>
-          texts.slice(1).flatMap((text) => readFrames(format, toWireBytes(target, text)));
         expect(read(rawFrames)).toEqual(read(plain));
       }),
     );

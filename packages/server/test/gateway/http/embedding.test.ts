@@ -7,7 +7,7 @@ import type { Gateway } from "../../../src/gateway/gateway.ts";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
-import type { SessionRef } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/util/refs.ts";
 import { TurnHarness } from "../../runtime/turn-harness.ts";
 import { SocketClient, StreamClient } from "../clients.ts";
 import { honoApp } from "../examples/in-hono.ts";

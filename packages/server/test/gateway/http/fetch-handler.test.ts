@@ -1,7 +1,7 @@
 /** Tests the fetch handler with the requests of different hosts: without a signal, with a path as URL, with a read body. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createGateway, type Gateway } from "../../../src/gateway/gateway.ts";
-import type { SessionRef } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/util/refs.ts";
 import type { HarnessBackend } from "../../runtime/turn-harness.ts";
 import { createTestSession, requestInteraction, testCaller } from "../pending-interactions.ts";
 import { createMemoryBackend } from "../test-server.ts";

@@ -15,7 +15,7 @@ import {
   type PaymentSandbox,
   startPaymentSandbox,
 } from "../../../src/payments/sandbox/start-payment-sandbox.ts";
-import type { SessionRef } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/util/refs.ts";
 import { createTestSession } from "../pending-interactions.ts";
 import { requestTestPayment, type TestPayment } from "../pending-payments.ts";
 import { createMemoryBackend, openServer, type TestServer } from "../test-server.ts";

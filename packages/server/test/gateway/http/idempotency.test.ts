@@ -8,7 +8,7 @@ import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { StoreError } from "../../../src/store/errors.ts";
-import type { SessionRef } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/util/refs.ts";
 import { GatewayHarness } from "../gateway-harness.ts";
 import { createMemoryBackend } from "../test-server.ts";
 

@@ -11,7 +11,7 @@ import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { newebPay } from "../../../src/payments/newebpay.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
-import type { SessionRef } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/util/refs.ts";
 import { openRealBackend } from "../../runtime/real-backend.ts";
 import { StreamClient } from "../clients.ts";
 import { GatewayHarness } from "../gateway-harness.ts";

@@ -13,7 +13,7 @@ import {
   startPaymentSandbox,
 } from "../../../src/payments/sandbox/start-payment-sandbox.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
-import type { SessionRef } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/util/refs.ts";
 import { outline } from "../../runtime/turn-harness.ts";
 import { StreamClient } from "../clients.ts";
 import { GatewayHarness } from "../gateway-harness.ts";

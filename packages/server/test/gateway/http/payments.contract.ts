@@ -14,7 +14,7 @@ import {
   type PaymentSandbox,
   startPaymentSandbox,
 } from "../../../src/payments/sandbox/start-payment-sandbox.ts";
-import type { SessionRef } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/util/refs.ts";
 import type { HarnessBackend } from "../../runtime/turn-harness.ts";
 import { SocketClient } from "../clients.ts";
 import { createTestSession } from "../pending-interactions.ts";

@@ -6,7 +6,7 @@ import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
-import type { SessionRef } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/util/refs.ts";
 import type { HarnessBackend } from "../../runtime/turn-harness.ts";
 import { StreamClient } from "../clients.ts";
 import { GatewayHarness } from "../gateway-harness.ts";

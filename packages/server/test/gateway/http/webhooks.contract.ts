@@ -1,7 +1,7 @@
 /** The contract of webhook endpoints and their deliveries over HTTP. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { enqueueTurnEvent } from "../../../src/session/webhooks/enqueue-events.ts";
-import type { SessionRef } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/util/refs.ts";
 import type { HarnessBackend } from "../../runtime/turn-harness.ts";
 import { GatewayHarness } from "../gateway-harness.ts";
 import { createTestSession } from "../pending-interactions.ts";

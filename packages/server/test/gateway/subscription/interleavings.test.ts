@@ -19,7 +19,7 @@ import { createStreamLog } from "../../../src/log/stream-log.ts";
 import { archiveSession, trimLog } from "../../../src/session/archive/archive.ts";
 import { isStoreError } from "../../../src/store/errors.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
-import { sessionKey } from "../../../src/store/refs.ts";
+import { sessionKey } from "../../../src/util/refs.ts";
 import { ScheduledEngine } from "../../log/scheduled-engine.ts";
 import { SessionHarness } from "../../session/session-harness.ts";
 import { LogHistory } from "../log-history.ts";

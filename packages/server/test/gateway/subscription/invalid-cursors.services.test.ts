@@ -10,7 +10,7 @@ import { SessionClient } from "@turnstream/conformance/clients/session-client.ts
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createServer, type Server } from "../../../src/gateway/create-server.ts";
 import { archiveSession, trimLog } from "../../../src/session/archive/archive.ts";
-import type { Actor } from "../../../src/store/refs.ts";
+import type { Actor } from "../../../src/util/refs.ts";
 import { openRealBackend } from "../../runtime/real-backend.ts";
 import type { HarnessBackend } from "../../runtime/turn-harness.ts";
 import { SessionHarness } from "../../session/session-harness.ts";

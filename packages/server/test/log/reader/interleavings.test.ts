@@ -13,7 +13,7 @@ import { expect, test } from "vitest";
 import { LogError } from "../../../src/log/errors.ts";
 import type { Log } from "../../../src/log/log.ts";
 import { createStreamLog } from "../../../src/log/stream-log.ts";
-import { sessionKey } from "../../../src/store/refs.ts";
+import { sessionKey } from "../../../src/util/refs.ts";
 import { Reader, sessionStart, takeover, titles, sessionRef } from "../drafts.ts";
 import { ScheduledEngine } from "../scheduled-engine.ts";
 

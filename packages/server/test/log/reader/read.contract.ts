@@ -1,7 +1,7 @@
 /** The contract of reading a log: pages, trimming, expiry, and a reason for every invalid cursor. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { InvalidCursorReason, Log } from "../../../src/log/log.ts";
-import type { SessionRef } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/util/refs.ts";
 import { Reader, readAll, describeEntry, takeover, titles, startSession, sessionRef } from "../drafts.ts";
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

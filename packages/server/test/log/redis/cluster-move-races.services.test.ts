@@ -10,7 +10,7 @@ import type { Log } from "../../../src/log/log.ts";
 import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
 import { RedisConnection } from "../../../src/log/redis/connection/connection.ts";
 import { slotOf } from "../../../src/log/redis/topology/slot-map.ts";
-import { type SessionRef, sessionKey } from "../../../src/store/refs.ts";
+import { type SessionRef, sessionKey } from "../../../src/util/refs.ts";
 import { carrySlot, idOf, ownerOf, sessionOn, slotOfSession, setOwner } from "./cluster-slots.ts";
 import { Reader, sessionStart, takeover, titles } from "../drafts.ts";
 

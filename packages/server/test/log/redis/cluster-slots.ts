@@ -2,7 +2,7 @@
 import type { RedisCluster } from "@turnstream/testkit/servers/start-redis-cluster.ts";
 import type { RedisServer } from "@turnstream/testkit/servers/start-redis.ts";
 import { slotOf } from "../../../src/log/redis/topology/slot-map.ts";
-import { type SessionRef, sessionKey } from "../../../src/store/refs.ts";
+import { type SessionRef, sessionKey } from "../../../src/util/refs.ts";
 import { sessionRef } from "../drafts.ts";
 
 export const slotOfSession = (ref: SessionRef): number => slotOf(`ts:{${sessionKey(ref)}}`);

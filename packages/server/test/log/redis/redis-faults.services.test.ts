@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { isLogError } from "../../../src/log/errors.ts";
 import type { Log } from "../../../src/log/log.ts";
 import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
-import { sessionKey } from "../../../src/store/refs.ts";
+import { sessionKey } from "../../../src/util/refs.ts";
 import { Reader, readAll, describeEntry, sessionStart, takeover, titles, sessionRef } from "../drafts.ts";
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -13,7 +13,7 @@ import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { type AgentOptions, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool, type ToolOptions } from "../../../src/runtime/define/tool.ts";
 import { decideApproval } from "../../../src/session/interactions/decide-approval.ts";
-import type { SessionRef } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/util/refs.ts";
 import { createMemoryBackend } from "../../gateway/test-server.ts";
 import { outline, TurnHarness } from "../turn-harness.ts";
 

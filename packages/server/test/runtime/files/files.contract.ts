@@ -18,7 +18,7 @@ import type { WorkerOptions } from "../../../src/runtime/worker/options.ts";
 import { retryTurn } from "../../../src/session/messages/retry-turn.ts";
 import { sendMessage } from "../../../src/session/messages/send.ts";
 import { uploadFile } from "../../../src/session/blobs/upload.ts";
-import type { SessionRef } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/util/refs.ts";
 import { makePdf } from "../../text-extraction/make-pdf.ts";
 import { listen, type Listener } from "../../safe-fetch/listeners.ts";
 import { outline, TurnHarness, type HarnessBackend } from "../turn-harness.ts";

@@ -12,7 +12,7 @@ import { tool } from "../../../src/runtime/define/tool.ts";
 import { digestTool } from "../../../src/runtime/interactions/approval.ts";
 import { listAllowances, revokeAllowance } from "../../../src/session/interactions/allowances.ts";
 import { decideApproval, type ApprovalDecision } from "../../../src/session/interactions/decide-approval.ts";
-import type { SessionRef } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/util/refs.ts";
 import { systemEnv } from "../../../src/util/env.ts";
 import { outline, TurnHarness, type HarnessBackend } from "../turn-harness.ts";
 

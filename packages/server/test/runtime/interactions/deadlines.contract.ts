@@ -8,7 +8,7 @@ import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { answerQuestion } from "../../../src/session/interactions/answer-question.ts";
 import { submitForm } from "../../../src/session/interactions/submit-form.ts";
-import type { SessionRef } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/util/refs.ts";
 import { TurnHarness, type HarnessBackend } from "../turn-harness.ts";
 
 const FORM = { title: "Contact", fields: [{ name: "email", label: "E-mail", type: "email" }] } as const;

@@ -8,7 +8,7 @@ import { tool } from "../../../src/runtime/define/tool.ts";
 import { hostOf } from "../../../src/runtime/tool-calls/tool-host.ts";
 import { awaitFormInTool } from "../../../src/runtime/interactions/form-in-tool.ts";
 import { declineForm, submitForm } from "../../../src/session/interactions/submit-form.ts";
-import type { SessionRef } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/util/refs.ts";
 import { outline, TurnHarness, type HarnessBackend } from "../turn-harness.ts";
 
 const schema: FormSchema = {

@@ -13,7 +13,7 @@ import { decideApproval } from "../../../src/session/interactions/decide-approva
 import { submitForm } from "../../../src/session/interactions/submit-form.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
-import type { SessionRef } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/util/refs.ts";
 import { outline, TurnHarness } from "../turn-harness.ts";
 
 const schema: FormSchema = {

@@ -24,7 +24,7 @@ import { applyReport } from "../../../src/session/payments/query-payment.ts";
 import { cancelPayment } from "../../../src/session/payments/cancel-payment.ts";
 import { openCheckout } from "../../../src/session/payments/checkout.ts";
 import type { PaymentBackend } from "../../../src/session/payments/apply-payment.ts";
-import type { SessionRef } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/util/refs.ts";
 import { systemEnv } from "../../../src/util/env.ts";
 import { outline, TurnHarness, type HarnessBackend } from "../turn-harness.ts";
 

@@ -8,7 +8,7 @@ import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { answerQuestion, dismissQuestion } from "../../../src/session/interactions/answer-question.ts";
 import { sendMessage } from "../../../src/session/messages/send.ts";
-import type { SessionRef } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/util/refs.ts";
 import { outline, TurnHarness, type HarnessBackend } from "../turn-harness.ts";
 
 const ASKED = {

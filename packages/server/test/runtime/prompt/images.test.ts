@@ -13,7 +13,7 @@ import { uploadFile } from "../../../src/session/blobs/upload.ts";
 import { sendMessage } from "../../../src/session/messages/send.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
-import type { SessionRef } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/util/refs.ts";
 import { listen, type Listener } from "../../safe-fetch/listeners.ts";
 import { TurnHarness } from "../turn-harness.ts";
 

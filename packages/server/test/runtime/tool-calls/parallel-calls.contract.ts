@@ -12,7 +12,7 @@ import { saveFormDraft } from "../../../src/session/interactions/form-drafts.ts"
 import { FormError, submitForm } from "../../../src/session/interactions/submit-form.ts";
 import { sendMessage } from "../../../src/session/messages/send.ts";
 import { uploadFile } from "../../../src/session/blobs/upload.ts";
-import type { SessionRef } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/util/refs.ts";
 import { TurnHarness, type HarnessBackend } from "../turn-harness.ts";
 
 const CV = { title: "CV", fields: [{ name: "cv", label: "CV", type: "file", required: true }] } as const;

@@ -15,7 +15,7 @@ import { tool } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { StoreError } from "../../../src/store/errors.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
-import { type SessionRef, sessionKey } from "../../../src/store/refs.ts";
+import { type SessionRef, sessionKey } from "../../../src/util/refs.ts";
 import { outline, TurnHarness } from "../turn-harness.ts";
 
 let harness: TurnHarness;

@@ -14,7 +14,7 @@ import { tool } from "../../../src/runtime/define/tool.ts";
 import { jobPrefix } from "../../../src/runtime/attempt/job-id.ts";
 import { startWorker } from "../../../src/runtime/worker/supervise.ts";
 import { eraseSession, finishErasures } from "../../../src/session/lifecycle/erase.ts";
-import type { SessionRef } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/util/refs.ts";
 import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
 import { migrateDatabase } from "@turnstream/testkit/backend/migrate-database.ts";
 import { openBackendOn } from "../real-backend.ts";

@@ -9,7 +9,7 @@ import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import type { SessionRef } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/util/refs.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import type { ClosableStore, Store } from "../../../src/store/store.ts";
 import { outline, TurnHarness } from "../turn-harness.ts";

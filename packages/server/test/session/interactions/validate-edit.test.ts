@@ -3,6 +3,8 @@ import type { Json } from "@turnstream/protocol";
 import { describe, expect, test } from "vitest";
 import { validateEditedInput } from "../../../src/session/interactions/validate-edit.ts";
 
+const withPattern = (pattern: string) => ({ properties: { a: { pattern }, n: { type: "number" } } });
+
 const SCHEMA = {
   type: "object",
   properties: {
@@ -63,13 +65,12 @@ describe("edited arguments", () => {
     ]),
   );
   test("are checked against patterns, unless one is invalid or takes too long", () => {
-    const schema = (pattern: string) => ({ properties: { a: { pattern }, n: { type: "number" } } });
-    expect(validateEditedInput({ a: "12-34" }, schema("^\\d+-\\d+$"))).toBeNull();
-    expect(validateEditedInput({ a: "12" }, schema("^\\d+-\\d+$"))).toContain("a: ");
+    expect(validateEditedInput({ a: "12-34" }, withPattern("^\\d+-\\d+$"))).toBeNull();
+    expect(validateEditedInput({ a: "12" }, withPattern("^\\d+-\\d+$"))).toContain("a: ");
     for (const pattern of ["^(x+x+)+y$", "("]) {
       // The worker checks the pattern when it runs the tool.
-      expect(validateEditedInput({ a: "x".repeat(40) }, schema(pattern))).toBeNull();
-      expect(validateEditedInput({ a: "x".repeat(40), n: "1" }, schema(pattern))).toContain("n: ");
+      expect(validateEditedInput({ a: "x".repeat(40) }, withPattern(pattern))).toBeNull();
+      expect(validateEditedInput({ a: "x".repeat(40), n: "1" }, withPattern(pattern))).toContain("n: ");
     }
   });
 

@@ -11,7 +11,7 @@ import { sendMessage, withdrawMessage } from "../../../src/session/messages/send
 import { stopTurn } from "../../../src/session/messages/stop-turn.ts";
 import { decodeSessionRef, STOPS_CHANNEL, TURNS_CHANNEL } from "../../../src/session/signal-channels.ts";
 import { systemEnv } from "../../../src/util/env.ts";
-import type { Actor, SessionRef } from "../../../src/store/refs.ts";
+import type { Actor, SessionRef } from "../../../src/util/refs.ts";
 import { readAll } from "../../log/drafts.ts";
 import { connect } from "../../signals/signals.contract.ts";
 import type { SessionBackend } from "../session-harness.ts";

@@ -5,7 +5,7 @@ import {
   DEFAULT_WEBHOOK_OPTIONS,
   type WebhookOptions,
 } from "../../../src/session/webhooks/webhook-options.ts";
-import type { SessionRef } from "../../../src/store/refs.ts";
+import type { SessionRef } from "../../../src/util/refs.ts";
 import { systemEnv } from "../../../src/util/env.ts";
 import { type Harness, type MakeStore, newSession, unique } from "../../store/harness.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";

@@ -5,7 +5,7 @@
  * API key can lower the limits of the tenant, and never raise them above what the operator has set.
  */
 import type { StoredLimit } from "../../../store/ports/limits.ts";
-import type { Actor } from "../../../store/refs.ts";
+import type { Actor } from "../../../util/refs.ts";
 import {
   defaultLimit,
   findLimitProblem,

@@ -16,7 +16,7 @@ import { readHandoffHistory } from "../../../session/history/handoff-history.ts"
 import { readHistory } from "../../../session/history/read-history.ts";
 import { prependOlderTurns } from "../../../session/history/turn-window.ts";
 import { countTurnsWithinLimit, readTurnPage, readTurn } from "../../../session/history/turn-pages.ts";
-import type { SessionRef } from "../../../store/refs.ts";
+import type { SessionRef } from "../../../util/refs.ts";
 import { omitHiddenTurn } from "../../../store/rules/omit-hidden.ts";
 import { hasScope } from "../../auth/access.ts";
 import type { Caller } from "../../caller.ts";

@@ -9,7 +9,7 @@
  */
 import { z } from "zod";
 import { postMessage, restBodies } from "@turnstream/protocol/schema";
-import type { SessionRef } from "../../../store/refs.ts";
+import type { SessionRef } from "../../../util/refs.ts";
 import { executeCommand } from "../../execute-command.ts";
 import { collectResponse } from "../../sse/collect-response.ts";
 import { sessionStream, type ResolveSubscribeOptions } from "../../sse/session-stream.ts";

@@ -47,6 +47,10 @@ function toShareJson(share: Share) {
   };
 }
 
+function toOwnShareJson(share: OwnShare) {
+  return { ...toShareJson(share), title: share.title };
+}
+
 function shareNotFound(): RequestError {
   return new RequestError("NOT_FOUND", "The share does not exist, has expired, or was revoked.");
 }
@@ -121,8 +125,7 @@ const listOwn = defineRoute({
   responseSchema: restReplies.shares,
   async handle({ context, caller, query }) {
     const { shares, next } = await context.store.shares.listOwn(caller, query);
-    const toJson = (share: OwnShare) => ({ ...toShareJson(share), title: share.title });
-    return { status: 200, json: { shares: shares.map(toJson), next_before: next } };
+    return { status: 200, json: { shares: shares.map(toOwnShareJson), next_before: next } };
   },
 });
 

@@ -8,7 +8,7 @@ import { restReplies } from "@turnstream/protocol/schema";
 import { retryTurn } from "../../../session/messages/retry-turn.ts";
 import { withdrawMessage } from "../../../session/messages/send.ts";
 import { stopTurn, type StopTurnOptions } from "../../../session/messages/stop-turn.ts";
-import type { SessionRef } from "../../../store/refs.ts";
+import type { SessionRef } from "../../../util/refs.ts";
 import type { Caller } from "../../caller.ts";
 import { RequestError } from "../../errors.ts";
 import type { RouteResult, GatewayContext } from "../../context.ts";
