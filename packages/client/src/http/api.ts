@@ -59,7 +59,7 @@ export function createApi({ url, auth, env }: ApiOptions): Api {
     if (response.status === 204) return null;
     return response.json().catch((error: unknown) => {
       if (init.signal?.aborted === true) throw toNetworkError(error, init, env.page.isOnline());
-      throw new ClientError("SERVER_ERROR", "The response of the server can't be parsed.", {
+      throw new ClientError("SERVER_ERROR", "The response can't be parsed.", {
         canRetry: true,
       });
     });

@@ -184,7 +184,10 @@ function giveUp(state: FollowerState, now: number): FollowerStep {
     if (now - at < (isSent ? NO_REPLY_MS : NO_LEADER_MS)) continue;
     commands.delete(request);
     const outcome = isSent
-      ? new ClientError("UNSURE", "No reply arrived. Check whether the command took effect.")
+      ? new ClientError(
+          "UNSURE",
+          "The connection was lost before the reply. Check whether the command took effect.",
+        )
       : new ClientError("OFFLINE", "There is no connection. The command was not sent; try again.", {
           canRetry: true,
         });

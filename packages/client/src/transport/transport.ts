@@ -62,7 +62,7 @@ export function withCommandTimeout(transport: Transport, env: Pick<ClientEnv, "s
     command: (command: TransportCommand) =>
       new Promise((resolve, reject) => {
         const cancel = env.setTimer(() => {
-          const message = "The server has not replied. Check whether the command took effect.";
+          const message = "The connection was lost before the reply. Check whether the command took effect.";
           reject(new ClientError("UNSURE", message, { canRetry: true }));
         }, RESPONSE_TIMEOUT_MS);
         transport.command(command).then(resolve, reject).finally(cancel);
