@@ -37,7 +37,7 @@ export const thread = {
 
   stopped: "You stopped this. Send a new message to continue.",
   failed: "Something went wrong. The steps are saved.",
-  notRetryable: "This can't be answered now. Tell the operator.",
+  notRetryable: "This can't be answered now. Ask the operator.",
   limitReached: (limit: string): string => `This answer ended because it reached its limit (${limit}).`,
   limits: {
     steps: countText("en", { one: "# step", other: "# steps" }),
@@ -77,7 +77,7 @@ export const thread = {
     resyncing: "Catching up…",
     waiting: "Connection lost. Reconnecting…",
     waitingFor: (seconds: string): string => `Connection lost. Retrying in ${seconds} s.`,
-    offline: "You are offline. Nothing is lost.",
+    offline: "You are offline.",
     closed: "Disconnected.",
     retryNow: "Retry now",
   },
@@ -111,7 +111,7 @@ export const errors = {
     TOO_LARGE: "This is too large. Send less.",
     STREAM_TIMEOUT: "The server did not respond. Try again.",
     CURSOR_INVALID: "This page is out of sync. Reload it.",
-    CURSOR_EXPIRED: "This page is out of sync. Reload it.",
+    CURSOR_EXPIRED: "This page is too old. Reload it.",
     STREAM_CLOSED: "The server is restarting.",
     LLM_ERROR: "The model could not answer. Try again.",
     LLM_RATE_LIMITED: "The model is busy. Try again later.",
