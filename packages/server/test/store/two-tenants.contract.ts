@@ -363,12 +363,13 @@ const reads = Object.entries(steps).filter(([name]) =>
 const UNCOMPARED = new Set(["n", "hash", "key"]);
 
 function transcript(value: unknown, { tenant, mark }: Side): string {
-  const json = JSON.stringify(value, (key, field: unknown) => {
+  // Undefined for a function without a result.
+  const json: string | undefined = JSON.stringify(value, (key, field: unknown) => {
     if (UNCOMPARED.has(key)) return 0;
     if (key === "id" && typeof field === "number") return 0;
     return typeof field === "number" && field > 1e12 ? 0 : field;
   });
-  return json.replaceAll(tenant, "TENANT").replaceAll(mark, "MARK");
+  return (json ?? "").replaceAll(tenant, "TENANT").replaceAll(mark, "MARK");
 }
 
 async function newSides(store: ClosableStore): Promise<readonly [Side, Side]> {
