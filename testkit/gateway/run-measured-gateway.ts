@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { createServer, createSession } from "@turnstream/server";
 import { createMemoryLog, createMemorySignals, createMemoryStore } from "@turnstream/server/testing";
+import { measureSlowness } from "../util/cpu-slowness.ts";
 import { connectParent, readSettings } from "../processes/parent-process.ts";
 import type { MeasuredMessage, MeasuredRequest, MeasuredSettings } from "./measured-gateway.ts";
 
@@ -83,21 +84,6 @@ async function watchTurns(): Promise<void> {
     await nextTurn();
     longestMs = Math.max(longestMs, usedMs());
   }
-}
-
-const SAMPLE = JSON.stringify(Array.from({ length: 2_000 }, (_, n) => ({ n, text: `item ${n}` })));
-let shortestSampleMs = Infinity;
-
-/** Compares the mean of some samples of a fixed work with the shortest of all samples so far. */
-function measureSlowness(): number {
-  const samples = Array.from({ length: 20 }, () => {
-    const startedAt = process.threadCpuUsage();
-    for (let n = 0; n < 5; n++) JSON.stringify(JSON.parse(SAMPLE));
-    const { user, system } = process.threadCpuUsage(startedAt);
-    return (user + system) / 1_000;
-  });
-  shortestSampleMs = Math.min(shortestSampleMs, ...samples.filter((ms) => ms > 0));
-  return Math.max(1, samples.reduce((sum, ms) => sum + ms, 0) / samples.length / shortestSampleMs);
 }
 
 parent.onMessage((request) => {
