@@ -16,7 +16,9 @@ const size = fc.oneof(
 );
 
 const PIECES = [
-  ..."\0\t\n\r \u00a0\u2028\u2029\u200b\u202e\ufeff\ud800\udc00\"\\'`<>&#*_~|[](){}!-+=.:@/%0é漢ก💥\u0301\ufdfa",
+  ...Array.from(
+    "\0\t\n\r \u00a0\u2028\u2029\u200b\u202e\ufeff\ud800\udc00\"\\'`<>&#*_~|[](){}!-+=.:@/%0é漢ก💥\u0301\ufdfa",
+  ),
   "ab ",
   "data: ",
   "event: ",

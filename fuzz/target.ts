@@ -17,7 +17,7 @@ export interface CaseResult {
   readonly canary?: string;
 }
 
-export interface OpenTarget {
+interface OpenTarget {
   /** Runs one case. Must not throw. */
   runCase(seed: number): Promise<CaseResult>;
   close(): Promise<void>;

@@ -38,10 +38,11 @@ interface MarkdownModules {
   readonly session: unknown;
 }
 
+const load = (path: string) => import(new URL(`../../packages/${path}`, import.meta.url).href);
+
 /** Loaded by URL, so that the compiler does not follow the imports of another package's source. */
 async function loadModules(): Promise<MarkdownModules> {
   compileJsx();
-  const load = (path: string) => import(new URL(`../../packages/${path}`, import.meta.url).href);
   const { MarkdownBody } = (await load("react/src/content/markdown-chunk.tsx")) as {
     MarkdownBody: MarkdownModules["Body"];
   };

@@ -93,7 +93,7 @@ export const mcp: Target = {
         const source = mcpServer({ name: "odd", label: "Odd", url });
         const env = { now: Date.now, id: () => "id", randomBytes: (size: number) => new Uint8Array(size) };
         const usedMs = await measureLongest(async () => {
-          const connection = source.open({ env, onError: () => {} } as Parameters<typeof source.open>[0]);
+          const connection = source.open({ env, onError: () => {} });
           try {
             const context = { signal: AbortSignal.timeout(2_000), progress: () => {} };
             for (const tool of Object.values(await connection.tools()))
@@ -105,7 +105,12 @@ export const mcp: Target = {
           }
         });
         const [rejection] = rejections.splice(0);
-        return { usedMs, ...(rejection === undefined ? {} : { crash: String(rejection) }) };
+        return {
+          usedMs,
+          ...(rejection === undefined
+            ? {}
+            : { crash: rejection instanceof Error ? rejection.message : "rejected without an error" }),
+        };
       },
       close: async () => {
         process.off("unhandledRejection", onRejection);
