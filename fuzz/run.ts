@@ -1,6 +1,6 @@
 /**
  * Runs the fuzzer: `npm run fuzz`. It feeds each target with generated input, prints one JSON object per target and a
- * summary line. The exit code is 0 only if nothing crashed, nothing held the main thread for more than 50 ms of CPU
+ * summary line. The exit code is 0 only if nothing crashed, nothing blocked the main thread for more than 50 ms of CPU
  * time, and no hidden text was found.
  */
 import { readSeed } from "@turnstream/testkit/util/seeded-random.ts";
