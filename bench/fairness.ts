@@ -46,18 +46,18 @@ const MIN_SAMPLES = 100;
 /** The flood needs some seconds until all its clients are connected. */
 const SETTLE_MS = 5_000;
 
-export async function benchFairness(): Promise<Measurement[]> {
-  return runFairnessBench(FULL);
-}
+type Flood = ChildProgram<FloodMessage, FloodRequest>;
+type FairServer = ChildProgram<FairServerMessage, FairServerRequest>;
 
-async function runFairnessBench(size: FairnessSize): Promise<Measurement[]> {
+export async function benchFairness(): Promise<Measurement[]> {
   // With a sync at every append the bench would measure the disk.
   const backend = await startBackend({
     keyPrefix: KEY_PREFIX,
     redis: { config: { appendfsync: "everysec" } },
   });
   const { databaseUrl, redisUrl, store } = backend;
-  const flood = startProgram<FloodMessage, FloodRequest>("flood.ts", {});
+  for (const id of ["flood", "other"]) await store.tenants.create({ id, name: id });
+  const flood: Flood = startProgram("flood.ts", {});
   const { slowFiles } = await flood.waitFor("slowFiles");
   const settings: FairServerSettings = {
     databaseUrl,
@@ -66,48 +66,54 @@ async function runFairnessBench(size: FairnessSize): Promise<Measurement[]> {
     secret: SECRET,
     slowFiles,
   };
-  const server = startProgram<FairServerMessage, FairServerRequest>("fair-server.ts", settings);
+  const server: FairServer = startProgram("fair-server.ts", settings);
+  const exited = Promise.race([flood.exited, server.exited]).then(() => {
+    throw new Error("a process of the bench has exited; its error is above");
+  });
   try {
-    const { url } = await server.waitFor("url");
-    for (const id of ["flood", "other"]) await store.tenants.create({ id, name: id });
-    const by = (tenant: string): ChatUser => ({ url, tenant, user: "user-1", secret: SECRET });
-    const other = await OtherTenant.open(by("other"));
-    await other.measure(size.warmUp, size.pauseMs);
-    await server.request({ measure: true }, "usage");
-    const idle = await other.measure(size.samples, size.pauseMs);
-    const { usage: idleUsage } = await server.request({ measure: true }, "usage");
-    await flood.request({ start: size.flood, by: by("flood") }, "started");
-    await sleep(SETTLE_MS);
-    await server.request({ measure: true }, "usage");
-    const { counts: before } = await flood.request({ measure: true }, "counts");
-    const startedAt = performance.now();
-    const flooded = await other.measure(size.samples, size.pauseMs);
-    const seconds = (performance.now() - startedAt) / 1_000;
-    const { counts: after } = await flood.request({ measure: true }, "counts");
-    const { usage } = await server.request({ measure: true }, "usage");
-    other.close();
-    for (const [error, count] of Object.entries({ ...idleUsage.errors, ...usage.errors }))
-      console.error(`in the server, ${count} times: ${error}`);
-    const allowed = percentile(started(idle), 0.99) + MAX_DELAY_MS;
-    return [
-      figure("idle: send to the first event, p50", percentile(started(idle), 0.5), "ms"),
-      figure("idle: send to the first event, p99", percentile(started(idle), 0.99), "ms"),
-      figure("idle: send to the first text, p99", percentile(texts(idle), 0.99), "ms"),
-      figure("flood: send to the first event, p50", percentile(started(flooded), 0.5), "ms"),
-      figure("flood: send to the first event, p99", percentile(started(flooded), 0.99), "ms", allowed),
-      figure("flood: send to the first text, p50", percentile(texts(flooded), 0.5), "ms"),
-      figure("flood: send to the first text, p99", percentile(texts(flooded), 0.99), "ms"),
-      { measure: "flood: samples", value: flooded.length, atLeast: Math.min(MIN_SAMPLES, size.samples) },
-      figure("flood: delay of the event loop, p99", usage.loopDelayP99Ms, "ms"),
-      figure("flood: CPU of the process", usage.cores, "cores"),
-      ...rates(before, after, seconds),
-    ];
+    return await Promise.race([measureDelays(flood, server, FULL), exited]);
   } finally {
     flood.send({ exit: true });
     server.send({ exit: true });
     await Promise.all([flood.exited, server.exited]);
     await backend.close();
   }
+}
+
+async function measureDelays(flood: Flood, server: FairServer, size: FairnessSize): Promise<Measurement[]> {
+  const { url } = await server.waitFor("url");
+  const by = (tenant: string): ChatUser => ({ url, tenant, user: "user-1", secret: SECRET });
+  const other = await OtherTenant.open(by("other"));
+  await other.measure(size.warmUp, size.pauseMs);
+  await server.request({ measure: true }, "usage");
+  const idle = await other.measure(size.samples, size.pauseMs);
+  const { usage: idleUsage } = await server.request({ measure: true }, "usage");
+  await flood.request({ start: size.flood, by: by("flood") }, "started");
+  await sleep(SETTLE_MS);
+  await server.request({ measure: true }, "usage");
+  const { counts: before } = await flood.request({ measure: true }, "counts");
+  const startedAt = performance.now();
+  const flooded = await other.measure(size.samples, size.pauseMs);
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const { counts: after } = await flood.request({ measure: true }, "counts");
+  const { usage } = await server.request({ measure: true }, "usage");
+  other.close();
+  for (const [error, count] of Object.entries({ ...idleUsage.errors, ...usage.errors }))
+    console.error(`in the server, ${count} times: ${error}`);
+  const allowed = percentile(started(idle), 0.99) + MAX_DELAY_MS;
+  return [
+    figure("idle: send to the first event, p50", percentile(started(idle), 0.5), "ms"),
+    figure("idle: send to the first event, p99", percentile(started(idle), 0.99), "ms"),
+    figure("idle: send to the first text, p99", percentile(texts(idle), 0.99), "ms"),
+    figure("flood: send to the first event, p50", percentile(started(flooded), 0.5), "ms"),
+    figure("flood: send to the first event, p99", percentile(started(flooded), 0.99), "ms", allowed),
+    figure("flood: send to the first text, p50", percentile(texts(flooded), 0.5), "ms"),
+    figure("flood: send to the first text, p99", percentile(texts(flooded), 0.99), "ms"),
+    { measure: "flood: samples", value: flooded.length, atLeast: Math.min(MIN_SAMPLES, size.samples) },
+    figure("flood: delay of the event loop, p99", usage.loopDelayP99Ms, "ms"),
+    figure("flood: CPU of the process", usage.cores, "cores"),
+    ...rates(before, after, seconds),
+  ];
 }
 
 function startProgram<Incoming extends object, Outgoing extends object>(

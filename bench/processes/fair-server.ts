@@ -49,7 +49,16 @@ await startWorker({
   fetchPolicy: { allow: [slowFiles] },
   onError,
 });
-const server = createServer({ store, log, signals, secrets: [secret], onError });
+// Rate limits would refuse most of the flood. Without them, only the fair order protects the other tenant.
+const unlimited = { requestsPerMinute: null, sockets: null, subscriptions: null, runningTurns: null };
+const server = createServer({
+  store,
+  log,
+  signals,
+  secrets: [secret],
+  callerLimits: { user: unlimited, tenant: unlimited },
+  onError,
+});
 const delay = monitorEventLoopDelay({ resolution: 5 });
 delay.enable();
 let since = { at: performance.now(), cpu: process.cpuUsage() };

@@ -255,6 +255,16 @@ export function hiddenContentContract(
       expect(findSecrets(others.join("\n"))).toEqual([]);
     });
 
+    it("a page whose ticket was requested with an API key receives none of it", async () => {
+      const { ticket } = await harness.json("POST", "/tickets", {});
+      const url = `${harness.server.url}/api/v1/sessions/${ref.session}/events?dialect=native&last_event_id=0-0&ticket=${encodeURIComponent(ticket)}`;
+      const stream = await StreamClient.open(url, {});
+      const end = (await harness.stage.state(ref)).seq;
+      await vi.waitUntil(() => new RegExp(`"\\d+-${end}"`).test(stream.text), { timeout: 30_000 });
+      stream.disconnect();
+      expect(findSecrets(stream.text)).toEqual([]);
+    });
+
     it("users find none of it over HTTP, also in a fork, and no link shows it", async () => {
       const found: [string, string[]][] = [];
       for (const [who, headers] of users)

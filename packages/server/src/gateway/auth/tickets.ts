@@ -2,15 +2,17 @@
  * `issueTicket` and `authenticateByTicket` authenticate sockets and event streams of pages, which can't send headers
  * when they open a `WebSocket` or an `EventSource`. The page requests a ticket and puts it into the URL.
  * Invariant: a ticket is signed, short-lived and opens one connection only, so a ticket in an access log is worthless. It
- * is marked as used last, after the checks of signature, expiry and key. It has exactly the permissions and the expiry
- * of its caller.
+ * is marked as used last, after the checks of signature, expiry and key. It has the expiry of its caller, and those scopes
+ * of its caller that a token can have: a page never gets a scope that is for servers.
  */
 import { isStoreError } from "../../store/errors.ts";
 import { readSigned, signText } from "../../store/rules/signed-text.ts";
 import { runAs } from "../../util/work-owner.ts";
+import { hasScope } from "./access.ts";
 import { type AuthContext, requireActiveKey } from "./authenticate.ts";
 import type { Caller } from "../caller.ts";
 import { SignInError } from "./security-events.ts";
+import { TOKEN_SCOPES } from "./tokens.ts";
 
 const PURPOSE = "ticket";
 
@@ -24,7 +26,8 @@ export function issueTicket(
   ticketFields: Pick<Ticket, "id" | "goodUntil">,
   secret: string,
 ): string {
-  const ticket: Ticket = { ...caller, ...ticketFields };
+  const scopes = TOKEN_SCOPES.filter((scope) => hasScope(caller, scope));
+  const ticket: Ticket = { ...caller, ...ticketFields, scopes };
   return signText(JSON.stringify(ticket), PURPOSE, secret);
 }
 

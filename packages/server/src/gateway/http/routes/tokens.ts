@@ -2,8 +2,8 @@
  * `tokenRoutes` issue tokens for browsers and apps, and tickets for sockets and event streams. The developer's own server requests the
  * tokens for its users.
  * Invariant: a token never has a scope that its API key lacks, nor the scope `tokens`. Its tenant and key are those of
- * the caller. It is valid for at most one day if `seconds` is given, otherwise for `tokenTtlMs`. A ticket has the
- * permissions of its caller and no others, and expires with the caller's token.
+ * the caller. It is valid for at most one day if `seconds` is given, otherwise for `tokenTtlMs`. A ticket has no
+ * scope that its caller lacks or that a token can't have, and expires with the caller's token.
  */
 import { z } from "zod";
 import { ID_RULE, isId } from "../../../util/names.ts";
