@@ -85,7 +85,8 @@ async function flood(size: FloodSize, by: ChatUser): Promise<void> {
   for (const session of await createSessions(client, size.pdfSessions))
     starts.push(() => sendPdfs(client, session, size));
   const session = await client.createSession();
-  for (let n = 0; n < size.openSockets; n++) await (await ChatSocket.open(by)).subscribe(session);
+  const open = async (): Promise<void> => (await ChatSocket.open(by)).subscribe(session);
+  for (let n = 0; n < size.openSockets; n++) await open().catch(() => counts.refused++);
   for (let n = 0; n < size.socketOpeners; n++) starts.push(() => openSockets(by, session));
   for (const start of starts) void start();
 }

@@ -2,8 +2,8 @@
  * `FairQueue` decides which waiting task starts next: tenants take turns, and within a tenant its users take turns.
  * It is a state machine without promises or timers; fair-semaphore.ts and time-slicer.ts run it.
  * Invariant: at most `width` tasks run, and tasks of one user start in the order of their calls. A tenant that waits
- * starts a task within one round, unless it runs its share. The share is three quarters of `width`, at least 1, while
- * another tenant runs, waits, or used the queue in the last ten minutes. A lone tenant may use the whole width; the
+ * starts a task within one round, unless it runs its share. The share is a part of `width`, three quarters by default and
+ * at least 1, while another tenant runs, waits, or used the queue in the last ten minutes. A lone tenant may use the whole width; the
  * process itself is no other tenant. The same rule holds for the users within the share of their tenant. Every
  * operation takes constant time. A user without tasks is removed. A tenant without tasks is removed after those ten
  * minutes, and earlier if there are more than 1,000 of them.
@@ -126,21 +126,28 @@ class Share<T> {
   }
 }
 
+const THREE_QUARTERS = 0.75;
+
 /** @returns how many tasks a share may run if its parent may run `limit` */
-export function shareOf(limit: number): number {
-  return Math.max(1, Math.floor((limit * 3) / 4));
+export function shareOf(limit: number, part: number = THREE_QUARTERS): number {
+  return Math.max(1, Math.floor(limit * part));
 }
 
 export class FairQueue<T> {
   readonly #width: number;
+  readonly #part: number;
   readonly #root = new Share<T>("", null);
   /** Tenants without tasks, the longest idle first. */
   readonly #idle = new LinkedList<Share<T>>();
   #idleCount = 0;
 
-  /** @param width how many tasks run at the same time */
-  constructor(width: number) {
+  /**
+   * @param width how many tasks run at the same time
+   * @param part which part of them one tenant may run while there are others
+   */
+  constructor(width: number, part: number = THREE_QUARTERS) {
     this.#width = width;
+    this.#part = part;
   }
 
   get running(): number {
@@ -176,7 +183,7 @@ export class FairQueue<T> {
 
   /** Starts the next task. Returns null if none waits, or if all slots or shares are used up. */
   take(now: number): QueuedTask<T> | null {
-    const task = pick(this.#root, this.#width, now);
+    const task = this.#pick(this.#root, this.#width, now);
     if (task === null) return null;
     const { share } = task;
     task.state = "running";
@@ -226,17 +233,18 @@ export class FairQueue<T> {
     this.#idleCount--;
     tenant.idleSince = null;
   }
-}
 
-/**
- * Finds the first task in the order of turns whose tenant and user are below their limits. It skips few shares: while
- * a slot is free, at most one child of a share can be at three quarters of the limit.
- */
-function pick<T>(share: Share<T>, limit: number, now: number): QueuedTask<T> | null {
-  if (share.running >= limit) return null;
-  for (let child = share.ring.first; child !== null; child = child.next) {
-    const task = pick(child, share.hasOthers(child, now) ? shareOf(limit) : limit, now);
-    if (task !== null) return task;
+  /**
+   * Finds the first task in the order of turns whose tenant and user are below their limits. It skips few shares:
+   * while a slot is free, only `1 / part` children of a share can be at their limit.
+   */
+  #pick(share: Share<T>, limit: number, now: number): QueuedTask<T> | null {
+    if (share.running >= limit) return null;
+    const part = shareOf(limit, this.#part);
+    for (let child = share.ring.first; child !== null; child = child.next) {
+      const task = this.#pick(child, share.hasOthers(child, now) ? part : limit, now);
+      if (task !== null) return task;
+    }
+    return share.tasks.first;
   }
-  return share.tasks.first;
 }

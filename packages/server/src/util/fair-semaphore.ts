@@ -19,12 +19,18 @@ export interface Slot {
 
 type Start = () => void;
 
+interface FairSemaphoreOptions {
+  /** Which part of the slots one tenant may hold while there are others. @default three quarters */
+  readonly part?: number;
+  readonly now?: () => number;
+}
+
 export class FairSemaphore {
   readonly #queue: FairQueue<Start>;
   readonly #now: () => number;
 
-  constructor(width: number, now: () => number = () => performance.now()) {
-    this.#queue = new FairQueue(width);
+  constructor(width: number, { part, now = () => performance.now() }: FairSemaphoreOptions = {}) {
+    this.#queue = new FairQueue(width, part);
     this.#now = now;
   }
 

@@ -6,7 +6,7 @@ import type { Db } from "../../src/store/postgres/database.ts";
 import { openDatabase } from "../../src/store/postgres/open-database.ts";
 import { runAs } from "../../src/util/work-owner.ts";
 
-const WIDTH = 4;
+const WIDTH = 8;
 const FLOOD = 40;
 
 let db: Db;
@@ -25,7 +25,7 @@ function flood(
   let ended = 0;
   const statements = runAs({ tenant, user }, () =>
     Array.from({ length: FLOOD }, async () => {
-      await sql`select pg_sleep(0.1)`.execute(db);
+      await sql`select pg_sleep(0.05)`.execute(db);
       ended++;
     }),
   );
@@ -35,7 +35,7 @@ function flood(
 it.each([
   ["tenant", { tenant: "other", user: "u" }],
   ["user", { tenant: "flood", user: "other" }],
-])("40 statements of one user before 4 connections don't delay another %s", async (_, owner) => {
+])("40 statements of one user before 8 connections don't delay another %s", async (_, owner) => {
   const { all, ended } = flood("flood", "u");
   for (let n = 0; n < 5; n++) {
     const before = ended();
@@ -46,6 +46,26 @@ it.each([
     expect(ended() - before).toBeLessThanOrEqual(2 * WIDTH);
   }
   await all;
+});
+
+it("a tenant uses a quarter of the connections while there are others, and all of them alone", async () => {
+  const count = () => sql<{ n: number }>`
+    select count(*)::int as n from pg_stat_activity where query like '%pg_sleep%' and state = 'active' and pid <> pg_backend_pid()`;
+  const most = async (): Promise<number> => {
+    const { all, ended } = flood("flood", "u");
+    let peak = 0;
+    while (ended() < FLOOD) {
+      const { rows } = await runAs({ tenant: "", user: "" }, () => count().execute(watcher));
+      peak = Math.max(peak, rows[0]?.n ?? 0);
+    }
+    await all;
+    return peak;
+  };
+  const watcher = openDatabase({ url, max: 1 });
+  expect(await most()).toBeGreaterThan(WIDTH / 4);
+  await runAs({ tenant: "other", user: "u" }, () => sql`select 1`.execute(db));
+  expect(await most()).toBeLessThanOrEqual(WIDTH / 4);
+  await watcher.destroy();
 });
 
 it("a statement that waits too long for a connection fails, and the connections stay usable", async () => {

@@ -35,6 +35,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 class Checker {
   readonly #queue: FairQueue<Call>;
   readonly #width: number;
+  readonly #part: number;
   readonly #tasks: QueuedTask<Call>[] = [];
   /** Per waiting tenant: the tenants that started a task since its last start, or since it waits. */
   readonly #passedBy = new Map<string, Set<string>>();
@@ -42,9 +43,10 @@ class Checker {
   #now = 0;
   #count = 0;
 
-  constructor(width: number) {
+  constructor(width: number, part: number) {
     this.#width = width;
-    this.#queue = new FairQueue(width);
+    this.#part = part;
+    this.#queue = new FairQueue(width, part);
   }
 
   apply(one: Step): void {
@@ -96,14 +98,21 @@ class Checker {
     // Within one round: no tenant starts two tasks while another one waits and is far below its share.
     for (const [waiting, passedBy] of this.#passedBy) {
       if (waiting === tenant) continue;
-      const isBelow = this.#running(waiting) < shareOf(shareOf(this.#width));
+      const isBelow = this.#running(waiting) < this.#shareOf(this.#shareOf(this.#width));
       check(!(isBelow && this.#waits(waiting) && passedBy.has(tenant)), "the turns of the tenants");
       passedBy.add(tenant);
     }
     if (this.#waits(tenant)) this.#passedBy.set(tenant, new Set());
     else this.#passedBy.delete(tenant);
     // More than the share only without others.
-    check(this.#running(tenant) <= shareOf(this.#width) || this.#others(tenant).length === 0, "the shares");
+    check(
+      this.#running(tenant) <= this.#shareOf(this.#width) || this.#others(tenant).length === 0,
+      "the shares",
+    );
+  }
+
+  #shareOf(limit: number): number {
+    return shareOf(limit, this.#part);
   }
 
   #others(tenant: string): string[] {
@@ -128,9 +137,13 @@ function check(holds: boolean, rule: string): void {
 }
 
 test("tenants take turns within their shares, whatever starts, ends and is cancelled", async () => {
-  const program = fc.tuple(fc.integer({ min: 1, max: 12 }), fc.array(step, { maxLength: 120 }));
-  const checks = fc.property(program, ([width, steps]) => {
-    const checker = new Checker(width);
+  const program = fc.tuple(
+    fc.integer({ min: 1, max: 12 }),
+    fc.constantFrom(0.25, 0.75),
+    fc.array(step, { maxLength: 120 }),
+  );
+  const checks = fc.property(program, ([width, part, steps]) => {
+    const checker = new Checker(width, part);
     for (const one of steps) checker.apply(one);
     checker.endAll();
   });
@@ -149,7 +162,7 @@ function takeAll(queue: FairQueue<string>, now = 0): string[] {
 
 describe("share", () => {
   it("is three quarters, rounded down, and at least 1", () => {
-    expect([1, 2, 3, 4, 8, 10, 1_000].map(shareOf)).toEqual([1, 1, 2, 3, 6, 7, 750]);
+    expect([1, 2, 3, 4, 8, 10, 1_000].map((limit) => shareOf(limit))).toEqual([1, 1, 2, 3, 6, 7, 750]);
   });
 
   it("does not limit a lone tenant", () => {

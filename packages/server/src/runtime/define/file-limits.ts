@@ -19,7 +19,7 @@ export interface FileLimits {
   readonly totalTimeoutMs: number;
   /** Files of one message that are read at the same time; further files wait. @default 4 */
   readonly maxParallel: number;
-  /** Files that this process reads at the same time; tenants and their users take turns for these slots. @default 8 */
+  /** Files that this process reads at the same time; tenants and their users take turns for these slots. @default 2 */
   readonly maxParallelPerProcess: number;
   /**
    * Files that this process fetches from URLs at the same time; tenants and their users take turns. A fetched file
@@ -46,7 +46,7 @@ export const DEFAULT_FILE_LIMITS: FileLimits = {
   fileTimeoutMs: 60_000,
   totalTimeoutMs: 180_000,
   maxParallel: 4,
-  maxParallelPerProcess: 8,
+  maxParallelPerProcess: 2,
   maxFetchesPerProcess: 16,
   maxChars: 10_000_000,
   previewChars: 8_000,
