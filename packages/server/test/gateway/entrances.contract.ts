@@ -9,7 +9,7 @@ import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
 import { tool } from "../../src/runtime/define/tool.ts";
-import type { SessionRef } from "../../src/util/refs.ts";
+import type { Actor, SessionRef } from "../../src/util/refs.ts";
 import { type HarnessBackend, TurnHarness } from "../runtime/turn-harness.ts";
 import { type Entrance, ENTRANCES } from "./entrances.ts";
 
@@ -42,11 +42,15 @@ const broker = defineAgent({
   }),
 });
 
-/** Legal ids that break naive rules: the longest id, and one that looks like a relative path. */
+/** Legal ids that break naive rules: a mail address, the longest id, and one that looks like a relative path. */
 const IDS: readonly (readonly [name: string, toId: (unique: string) => string])[] = [
-  ["the longest id", (unique) => `${unique}:`.padEnd(200, "._-:")],
+  ["a mail address", (unique) => `${unique}@example.com`],
+  ["the longest id", (unique) => `${unique}:`.padEnd(200, "._-@:")],
   ["a name of dots", (unique) => `...${unique}..`],
 ];
+
+/** Tenants and users can have mail addresses as ids too. */
+const ACTOR: Actor = { tenant: "sales@example.com", user: "an@example.com" };
 
 const DECISIONS = [
   [{ decision: "approve" }, "approved"],
@@ -64,9 +68,10 @@ export function entrancesContract(
     let harness: TurnHarness;
     let auth: Readonly<Record<string, string>>;
     beforeAll(async () => {
-      harness = await TurnHarness.open(await makeBackend());
+      harness = (await TurnHarness.open(await makeBackend())).as(ACTOR);
+      const { tenant, user } = ACTOR;
+      await harness.backend.store.tenants.create({ id: tenant, name: "Test" });
       await harness.worker([broker]);
-      const { tenant, user } = harness.actor;
       const { secret } = await harness.backend.store.keys.create(tenant, { name: "test", scopes: [] });
       auth = { "x-api-key": secret, "x-user-id": user };
     });
