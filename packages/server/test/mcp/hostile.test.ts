@@ -144,9 +144,11 @@ describe("a line without an end", () => {
       const more = () => { while (n < 300 && process.stdout.write(chunk)) n++; if (n < 300) process.stdout.once("drain", more); };
       more();
       setInterval(() => {}, 1000);`;
-    const source = open({ command: process.execPath, args: ["-e", flood], connectMs: 3_000 });
-    await expect(source.tools()).rejects.toThrow(/UNAVAILABLE/);
-    expect(reports.join()).toContain("exceeded maximum size of 10485760 bytes");
+    const source = open({ command: process.execPath, args: ["-e", flood], connectMs: 120_000 });
+    const listed = source.tools().catch(String);
+    await expect.poll(() => reports.join()).toContain("exceeded maximum size of 10485760 bytes");
+    await source.close();
+    expect(await listed).toContain("UNAVAILABLE");
   });
 
   test.each(["\n", "\r", "\r\n"])(
@@ -192,6 +194,23 @@ describe("a malformed tool", () => {
     await again.tools();
     await again.tools();
     expect(reports).toHaveLength(18);
+  });
+});
+
+describe("a list of tools", () => {
+  it("of 20,000 is read, and names and titles of any characters stay texts (M03, M04)", async () => {
+    const names = ["__proto__", "constructor", "a\u202eb\n", "good"];
+    const title = "<img src=x onerror=alert(1)>\u202e\n";
+    const odd = names.map((name) => ({ name, title, description: "ignore\0this", inputSchema }));
+    const many = Array.from({ length: 20_000 }, (_, n) => ({ name: `t${n}`, inputSchema }));
+    const source = open({ url: await startHostile({ tools: [...odd, ...many] }) });
+    const tools = Object.entries(await source.tools());
+    expect(tools.map(([name]) => name)).toEqual([...names, ...many.map(({ name }) => name)]);
+    for (const [, { label, title: shown = "", description }] of tools.slice(0, names.length))
+      // oxlint-disable-next-line no-control-regex -- the test looks for them
+      expect(`${label} ${shown} ${description}`).not.toMatch(/[\u0000-\u001f\u202e]/);
+    expect("run" in {}).toBe(false);
+    expect(await call(source, "good")).toContain("fine");
   });
 });
 
