@@ -82,6 +82,54 @@ describe("links", () => {
   });
 });
 
+test("of many disguised addresses, only those of allowed hosts and of the gateway open directly (W01, W02)", () => {
+  const disguised = [
+    "JAVASCRIPT:alert(1)",
+    "\tjavascript:alert(1)",
+    "blob:https://docs.example.com/1",
+    "file:///etc/passwd",
+    "intent://docs.example.com#Intent;scheme=https;end",
+    "https://evil.example#@docs.example.com",
+    "https://evil.example?docs.example.com",
+    "https://docs.example.com%2f.evil.example/",
+    "https://evil.example\u202e/docs.example.com",
+    "https:/evil.example",
+    "\\\\evil.example\\x",
+    "http://[::1]/",
+    "https://xn--80ak6aa92e.com/",
+    "https://chat.example.com/api/v1/shares/abc",
+    "https://chat.example.com:8443/api/v1/blobs/abc",
+    "http://chat.example.com/api/v1/blobs/abc",
+    "/api/v1/sessions/a/files/b/../../../../tokens",
+    "/api/v1/blobs/a/b",
+  ];
+  for (const address of disguised) expect(link(address), address).not.toMatch(/^open/);
+  for (const address of [
+    "https://docs.example.com:443/x",
+    "https://user:pw@docs.example.com/",
+    "https://docs.example.com\\@evil.example",
+  ])
+    expect(link(address), address).toMatch(/^(open|ask) https:\/\/docs[.]example[.]com\//);
+  expect(link("https://chat.example.com/api/v1/blobs/abc?x=https://evil")).toBe(
+    "open https://chat.example.com/api/v1/blobs/abc?x=https://evil",
+  );
+});
+
+test("no disguised image loads directly (W03)", () => {
+  for (const address of [
+    "https://evil.example/p?d=SECRET",
+    "//evil.example/p",
+    "https://img.example@evil.example/p",
+    "https://img.example:8443/p",
+    "https://img.example.evil.example/p",
+    "data:image/svg+xml,<svg onload=1>",
+    "data:image/png;base64,AAAA#<svg>",
+    "data:text/html;base64,AAAA",
+    "DATA:IMAGE/SVG+XML;base64,AAAA",
+  ])
+    expect(image(address), address).not.toMatch(/^open/);
+});
+
 test("images of allowed hosts and the gateway load directly, others after a click; SVG data URLs never load", () => {
   expect(image("https://img.example/a.png")).toBe("open https://img.example/a.png");
   expect(image("https://docs.example.com/a.png")).toBe("ask https://docs.example.com/a.png");

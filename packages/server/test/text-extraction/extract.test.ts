@@ -180,6 +180,26 @@ test.each(hostile)("%s is extracted or refused without blocking the thread", asy
   expect(process.memoryUsage().rss - before).toBeLessThan(700_000_000);
 });
 
+test("expands no entities, opens no other files, and runs nothing of a file that is of two types (X01)", async () => {
+  const entities = `<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd"><!ENTITY a "${"a".repeat(100)}"><!ENTITY b "&a;&a;&a;">]>`;
+  for (const [type, root] of [
+    ["application/xml", "x"],
+    ["image/svg+xml", "svg"],
+    ["text/html", "html"],
+  ] as const) {
+    const file = `<?xml version="1.0"?>${entities}<${root}>&e; ${"&b;".repeat(1_000)}</${root}>`;
+    const { pieces } = await read(file, { name: "a.xml", mediaType: type });
+    const text = pieces.join("");
+    expect(text).not.toContain("root:");
+    expect(text.length).toBeLessThanOrEqual(file.length);
+  }
+  expect(await read("GIF89a<script>alert(1)</script>", { mediaType: "text/html" })).toMatchObject({
+    kind: "image",
+    mediaType: "image/gif",
+    pieces: [],
+  });
+});
+
 test("ends work that exceeds the time or memory limit, and reports which limit", async () => {
   expect(await codeOf(read(makePdfBomb(300), {}, { timeoutMs: 300 }))).toBe("TIMEOUT");
   expect(await codeOf(read(makePdfBomb(300), {}, { memoryMb: 32 }))).toBe("MEMORY");

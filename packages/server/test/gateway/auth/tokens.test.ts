@@ -1,5 +1,6 @@
 /** Tests which JWTs the gateway accepts as tokens: life, type, issuer, audience and scopes. */
-import { SignJWT } from "jose";
+import { createHmac } from "node:crypto";
+import { generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import { describe, expect, test } from "vitest";
 import {
   issueToken,
@@ -31,6 +32,15 @@ function sign(claims: Record<string, unknown>, header: Record<string, unknown> =
   return new SignJWT({ sub: "an", tenant: "acme", exp: SECONDS + 60, ...claims })
     .setProtectedHeader({ alg: "HS256", ...header })
     .sign(new TextEncoder().encode(SECRET));
+}
+
+const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+
+/** A token with any header and any claims, which no library would sign. */
+function forge(claims: unknown, header: object = { alg: "HS256" }, secret = SECRET): string {
+  const text = `${encode(header)}.${encode(claims)}`;
+  const [, bits = "256"] = /^hs(\d+)$/i.exec("alg" in header ? String(header.alg) : "") ?? [];
+  return `${text}.${createHmac(`sha${bits}`, secret).update(text).digest("base64url")}`;
 }
 
 const refusal = (token: string, verifier = gateway()) =>
@@ -90,5 +100,62 @@ describe("token (promise 20)", () => {
     expect((await verifyToken(await sign({}), gateway())).scopes).toEqual(["read", "write"]);
     const verified = await verifyToken(await sign({ scopes: ["read", "share", "tokens"] }), gateway());
     expect(verified.scopes).toEqual(["read", "share"]);
+  });
+
+  test("is refused with another algorithm, a key or an option in its header, or a wrong signature (J01, J02)", async () => {
+    const good = { sub: "an", tenant: "acme", exp: SECONDS + 60 };
+    expect(await refusal(forge(good))).toBeNull();
+    const other = "evil".repeat(10);
+    const jwk = { kty: "oct", k: Buffer.from(other).toString("base64url") };
+    const { privateKey } = await generateKeyPair("RS256");
+    const [head = "", body = "", signature = ""] = forge(good).split(".");
+    const forged = {
+      "no algorithm": new UnsecuredJWT(good).encode(),
+      "an empty signature": `${head}.${body}.`,
+      "two parts": `${head}.${body}`,
+      "four parts": `${head}.${body}.${signature}.${signature}`,
+      "another body": `${head}.${encode({ ...good, sub: "bo" })}.${signature}`,
+      None: forge(good, { alg: "None" }),
+      "lower case": forge(good, { alg: "hs256" }),
+      HS384: forge(good, { alg: "HS384" }),
+      HS512: forge(good, { alg: "HS512" }),
+      RS256: await new SignJWT(good).setProtectedHeader({ alg: "RS256" }).sign(privateKey),
+      "another secret": forge(good, { alg: "HS256" }, other),
+      "an empty secret": forge(good, { alg: "HS256" }, ""),
+      "its own key": forge(good, { alg: "HS256", jwk }, other),
+      "a path as a key id": forge(good, { alg: "HS256", kid: "../../dev/null" }, ""),
+      "a URL of keys": forge(good, { alg: "HS256", jku: "http://127.0.0.1:9/keys" }, other),
+      "an unknown critical option": forge(good, { alg: "HS256", crit: ["x"], x: 1 }),
+      "an unencoded body": forge(good, { alg: "HS256", b64: false, crit: ["b64"] }),
+    };
+    for (const [what, token] of Object.entries(forged))
+      expect(await refusal(token), what).toMatchObject({ code: "UNAUTHENTICATED" });
+  });
+
+  test("is refused with missing, wrong or empty claims (J01)", async () => {
+    const good = { sub: "an", tenant: "acme", exp: SECONDS + 60 };
+    for (const claims of [
+      { ...good, exp: SECONDS - 1 },
+      { ...good, exp: undefined },
+      { ...good, exp: null },
+      { ...good, exp: String(SECONDS + 60) },
+      { ...good, exp: {} },
+      { ...good, nbf: SECONDS + 600 },
+      { ...good, tenant: undefined },
+      { ...good, tenant: ["acme"] },
+      { ...good, tenant: "" },
+      { ...good, sub: "" },
+      { ...good, sub: 7 },
+      { ...good, sub: "a\0b" },
+      { ...good, sub: ".." },
+      { ...good, scopes: [] },
+      { ...good, scopes: "read" },
+      { ...good, scopes: ["tokens"] },
+      { ...good, scopes: ["debug", "admin"] },
+      { ...good, key: ["k"] },
+      [good],
+      "an",
+    ])
+      expect(await refusal(forge(claims)), JSON.stringify(claims)).toMatchObject({ code: "UNAUTHENTICATED" });
   });
 });

@@ -149,6 +149,24 @@ describe("tool source", () => {
     ]);
   });
 
+  it("offers at most 1,000 tools, under names that a model accepts (M03, M04)", async () => {
+    const names = ["speech", "__proto__", "constructor", "a\u202eb\n"];
+    const many = Array.from({ length: 20_000 }, (_, n) => `t${n}`);
+    const source = new FakeSource(
+      "echo",
+      Object.fromEntries([...names, ...many].map((name) => [name, offer()])),
+    );
+    await harness.worker([agentWith([source])]);
+    await harness.ask(await harness.session(), "go");
+    expect(toolsOffered()).toHaveLength(1_000);
+    expect(toolsOffered().slice(0, 4)).toEqual([
+      "echo_speech",
+      "echo___proto__",
+      "echo_constructor",
+      "echo_a_b_",
+    ]);
+  });
+
   it("serves sub-agents too, is opened once per worker, and is closed with it", async () => {
     const source = new FakeSource("echo", { speech: offer() });
     const sub = agentWith([source], { name: "sub" });
