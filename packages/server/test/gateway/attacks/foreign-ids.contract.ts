@@ -1,7 +1,7 @@
 /**
  * The contract of attackers who know every id of a victim: another user of the tenant, and a user of the same name in
- * another tenant. With these ids they read nothing and change nothing (T01 to T05), and an idempotency key of one is no
- * key of another (D05, D06).
+ * another tenant. With these ids they read nothing and change nothing (T01 to T05, T08), and an idempotency key of one
+ * is no key of another (D05, D06).
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -251,6 +251,29 @@ export function foreignIdsContract(name: string, makeParts: () => Promise<Harnes
       const once = { ...victim, "idempotency-key": "race" };
       const many = await Promise.all(Array.from({ length: 20 }, () => create(once, { title: "x" })));
       expect(new Set(many).size).toBe(1);
+    });
+
+    test("gets no webhooks of another tenant, no usage, and none of its limits (T08)", async () => {
+      const { store } = harness.stage.backend;
+      const { tenant, user } = harness.stage.actor;
+      await store.tenants.create({ id: "third", name: "Third" });
+      const { secret } = await store.keys.create("third", { name: "k", scopes: [] });
+      const auth = { "x-api-key": secret, "x-user-id": user };
+      const body = { url: "http://127.0.0.1:9/own" };
+      const { webhook_id } = (await request(auth, "POST", "/webhooks", { body })).json;
+      await enqueueTurnEvent(store, { tenant, session }, "t2", { reason: "end_turn" });
+      const deliveries = await request(auth, "GET", `/webhooks/${webhook_id}/deliveries`);
+      expect(deliveries.json.deliveries).toEqual([]);
+      for (const path of ["/usage", "/usage/tenant"]) {
+        expect((await request(auth, "GET", path)).json, path).toEqual({ days: [] });
+        expect((await harness.json("GET", path)).days, path).not.toEqual([]);
+      }
+      // The user of the same name uses up its own limit.
+      const limits = { limits: { requests_per_minute: 3 } };
+      expect((await request(auth, "PUT", `/limits/users/${user}`, { body: limits })).status).toBe(200);
+      const flood = Array.from({ length: 10 }, () => request(auth, "GET", "/sessions"));
+      expect((await Promise.all(flood)).map(({ status }) => status)).toContain(429);
+      expect(await readVictim()).toBe(before);
     });
   });
 }
