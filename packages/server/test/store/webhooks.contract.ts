@@ -200,10 +200,11 @@ export function webhooksContract(name: string, makeStore: MakeStore): void {
       const list = (page: object) =>
         store().webhooks.deliveries(ref.tenant, endpoint.id, { limit: 2, ...page });
       const first = (await list({})) ?? [];
-      const second = (await list({ before: first[1]?.n })) ?? [];
-      const ns = [...first, ...second].map(({ n }) => n);
-      expect(ns).toHaveLength(4);
-      expect(ns).toEqual(ns.toSorted((a, b) => b - a));
+      const second = (await list({ before: first[1]?.id })) ?? [];
+      const newest = (await list({ limit: 10 })) ?? [];
+      expect([...first, ...second]).toEqual(newest.slice(0, 4));
+      expect(await list({ before: newest[4]?.id })).toEqual([]);
+      expect(await list({ before: "msg_of_another_endpoint" })).toEqual([]);
       const taken = await takeOf(store(), endpoint.id);
       for (const delivery of taken.slice(0, 3)) await store().webhooks.settle(delivery, DELIVERED);
       expect(await list({ limit: 10, state: "delivered" })).toHaveLength(3);
@@ -242,7 +243,7 @@ export function webhooksContract(name: string, makeStore: MakeStore): void {
         () => webhooks.take({ ...QUERY, leaseMs: -1 }),
         () => webhooks.prune({ olderThanMs: -1, limit: 1 }),
         () => webhooks.deliveries(ref.tenant, endpoint.id, { limit: 101 }),
-        () => webhooks.deliveries(ref.tenant, endpoint.id, { limit: 1, before: 1.5 }),
+        () => webhooks.deliveries(ref.tenant, endpoint.id, { limit: 1, before: "a\0" }),
         () => webhooks.deliveries(ref.tenant, endpoint.id, { limit: 1, state: "lost" as never }),
         () => webhooks.enqueue(ref, anEvent("k", "turn.started" as never)),
         () => webhooks.enqueue(ref, anEvent("")),

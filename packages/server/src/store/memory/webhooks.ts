@@ -41,6 +41,7 @@ interface EndpointRow extends WebhookEndpoint {
 
 interface DeliveryRow extends Omit<WebhookDelivery, "nextAttemptAt"> {
   readonly tenant: string;
+  readonly n: number;
   readonly user: string;
   readonly data: string;
   readonly claim: string | null;
@@ -151,9 +152,11 @@ export function memoryWebhooks(tables: MemoryTables, env: Env): Webhooks {
       tables.run((rows) => {
         checkDeliveryPage(page);
         if (rows.get(ENDPOINTS, tenant, endpoint) === undefined) return null;
-        const { limit, before = Infinity, state } = page;
-        return deliveriesOf(rows, endpoint)
-          .filter((row) => row.n < before && (state === undefined || row.state === state))
+        const { limit, before, state } = page;
+        const found = deliveriesOf(rows, endpoint);
+        const end = before === undefined ? Infinity : (found.find(({ id }) => id === before)?.n ?? 0);
+        return found
+          .filter((row) => row.n < end && (state === undefined || row.state === state))
           .toSorted((a, b) => b.n - a.n)
           .slice(0, limit)
           .map(deliveryOf);
@@ -213,7 +216,7 @@ function endpointOf({ id, url, events, createdAt }: EndpointRow): WebhookEndpoin
 }
 
 function deliveryOf(row: DeliveryRow): WebhookDelivery {
-  const { tenant: _tenant, user: _user, data: _data, claim: _claim, ...delivery } = row;
+  const { tenant: _tenant, n: _n, user: _user, data: _data, claim: _claim, ...delivery } = row;
   return { ...delivery, nextAttemptAt: row.state === "pending" ? row.nextAttemptAt : null };
 }
 

@@ -56,8 +56,6 @@ export interface WebhookDelivery {
   /** The value of the header `webhook-id`. */
   readonly id: string;
   readonly endpoint: string;
-  /** Increases with every delivery. Pages are ordered by it. */
-  readonly n: number;
   readonly session: string;
   readonly type: WebhookEventType;
   readonly state: DeliveryState;
@@ -109,8 +107,8 @@ export interface TakeDeliveriesQuery {
 export interface DeliveryPage {
   /** 1 to 100. */
   readonly limit: number;
-  /** The `n` of the last delivery of the previous page. */
-  readonly before?: number;
+  /** The id of the last delivery of the previous page. Without such a delivery, the page is empty. */
+  readonly before?: string;
   /** @default all states */
   readonly state?: DeliveryState;
 }

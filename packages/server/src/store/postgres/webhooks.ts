@@ -97,9 +97,11 @@ export function postgresWebhooks(db: Db, env: Env): Webhooks {
       checkDeliveryPage(page);
       const found = await endpoints(db, tenant).where("id", "=", endpoint).executeTakeFirst();
       if (found === undefined) return null;
-      let rows = db.selectFrom("webhook_deliveries").selectAll().where("endpoint_id", "=", endpoint);
-      if (page.before !== undefined) rows = rows.where("n", "<", page.before);
-      if (page.state !== undefined) rows = rows.where("state", "=", page.state);
+      const { before, state } = page;
+      const ofEndpoint = db.selectFrom("webhook_deliveries").where("endpoint_id", "=", endpoint);
+      let rows = ofEndpoint.selectAll();
+      if (before !== undefined) rows = rows.where("n", "<", ofEndpoint.select("n").where("id", "=", before));
+      if (state !== undefined) rows = rows.where("state", "=", state);
       return (await rows.orderBy("n", "desc").limit(page.limit).execute()).map(deliveryOf);
     },
     replay: (tenant, endpoint, id) =>
@@ -228,7 +230,6 @@ function deliveryOf(row: Selectable<WebhookTables["webhook_deliveries"]>): Webho
   return {
     id: row.id,
     endpoint: row.endpoint_id,
-    n: row.n,
     session: row.session_id,
     type: row.type,
     state: row.state,

@@ -96,7 +96,7 @@ export function checkResult(result: DeliveryResult): void {
 
 export function checkDeliveryPage({ limit, before, state }: DeliveryPage): void {
   checkLimit(limit, MAX_PAGE);
-  if (before !== undefined) checkCount(before, "before");
+  if (before !== undefined) checkId(before, "before");
   if (state !== undefined && !DELIVERY_STATES.includes(state))
     throw new StoreError("INVALID", `state must be one of ${DELIVERY_STATES.join(", ")}`);
 }

@@ -44,6 +44,8 @@ export function webhookRoutesContract(name: string, makeParts: () => Promise<Har
         { state: "pending", attempts: 0 },
         { session_id: ref.session },
       ]);
+      // An id of the page itself: a number of all deliveries would reveal the traffic of other tenants.
+      expect(first.next_before).toBe(first.deliveries[1].delivery_id);
       const rest = await harness.json("GET", `${path}?limit=2&before=${first.next_before}`);
       expect(rest).toMatchObject({ deliveries: [{ type: "turn.ended" }], next_before: null });
       const [taken] = await parts.store.webhooks.take({ limit: 1, perEndpoint: 1, leaseMs: 60_000 });

@@ -13,8 +13,9 @@ import {
   type WebhookEndpoint,
 } from "../../../store/ports/webhooks.ts";
 import { isWebhookUrl } from "../../../store/rules/webhooks.ts";
+import { ID_RULE, isId } from "../../../util/names.ts";
 import { RequestError } from "../../errors.ts";
-import { pageBefore, pageLimit } from "./page-query.ts";
+import { pageLimit } from "./page-query.ts";
 import { type Route, defineRoute } from "../route.ts";
 
 const DEFAULT_DELIVERIES = 50;
@@ -91,16 +92,16 @@ const deliveries = defineRoute({
   scope: "webhooks",
   query: z.strictObject({
     state: z.enum(DELIVERY_STATES).exactOptional(),
-    before: pageBefore,
+    before: z.string().refine(isId, `must have ${ID_RULE}`).exactOptional(),
     limit: pageLimit(MAX_PAGE - 1, DEFAULT_DELIVERIES),
   }),
-  responseSchema: z.strictObject({ deliveries: z.array(deliveryJson), next_before: z.int().nullable() }),
+  responseSchema: z.strictObject({ deliveries: z.array(deliveryJson), next_before: z.string().nullable() }),
   async handle({ context, caller, params, query }) {
     const page = { ...query, limit: query.limit + 1 };
     const found = await context.store.webhooks.deliveries(caller.tenant, params["webhook"] ?? "", page);
     if (found === null) throw notFound();
     const listed = found.slice(0, query.limit);
-    const next = found.length > query.limit ? (listed.at(-1)?.n ?? null) : null;
+    const next = found.length > query.limit ? (listed.at(-1)?.id ?? null) : null;
     return { status: 200, json: { deliveries: listed.map(toDeliveryJson), next_before: next } };
   },
 });
