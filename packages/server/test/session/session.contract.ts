@@ -527,12 +527,22 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         expect(await parts.store.sessions.find(other.ref)).not.toBeNull();
       });
 
-      test("by age removes only old sessions", async () => {
-        const harness = await full(parts);
+      test("by age removes only old sessions, and notes their number in the audit of each tenant", async () => {
+        // Sessions of earlier tests must not fill a part of the batch.
+        while ((await eraseExpired(parts, 0)) > 0);
+        const [harness, other] = [await full(parts), await full(parts)];
+        await parts.store.sessions.create(harness.actor, { id: `s-${randomUUID()}` });
         expect(await eraseExpired(parts, 3_600_000)).toBe(0);
         while ((await eraseExpired(parts, 0)) > 0);
         expect(await parts.store.sessions.find(harness.ref)).toBeNull();
         expect(await parts.log.head(harness.ref)).toBeNull();
+        const erased = async ({ tenant }: { readonly tenant: string }) =>
+          (await parts.store.audit.list(tenant, { after: 0, limit: 1_000 }))
+            .filter(({ action }) => action === "session.erased")
+            .map(({ actor, subject, detail }) => ({ actor, subject, ...(JSON.parse(detail) as object) }));
+        const entry = { actor: null, subject: "{}", reason: "retention" };
+        expect(await erased(harness.ref)).toEqual([{ ...entry, sessions: 2 }]);
+        expect(await erased(other.ref)).toEqual([{ ...entry, sessions: 1 }]);
       });
     });
   });

@@ -3,7 +3,7 @@
  *
  * Invariant: the store keeps an erasure record after the delete, so that `finishErasures` deletes the log even if the
  * process dies. The record stays for a grace period, because a concurrent claim can create the log again. The audit
- * notes an erasure without the user, and never keeps one from happening.
+ * notes an erasure without the user, and never keeps one from happening. An entry of `eraseExpired` names its reason.
  */
 import { isLogError } from "../../log/errors.ts";
 import type { SessionRef } from "../../util/refs.ts";
@@ -41,7 +41,16 @@ export async function eraseUser({ store, log }: Backend, tenant: string, user: s
 
 /** Erases sessions that were not used for `olderThanMs`. @returns how many, at most one batch */
 export async function eraseExpired({ store, log }: Backend, olderThanMs: number): Promise<number> {
-  const sessions = await store.sessions.removeExpired({ olderThanMs, limit: BATCH });
+  const sessions = await store.transaction(async (tx) => {
+    const removed = await tx.sessions.removeExpired({ olderThanMs, limit: BATCH });
+    // In one order, because each entry locks the end of a tenant's audit.
+    for (const tenant of [...new Set(removed.map((ref) => ref.tenant))].toSorted()) {
+      const count = removed.filter((ref) => ref.tenant === tenant).length;
+      const detail = { reason: "retention", sessions: count };
+      await tx.audit.add(tenant, { actor: null, action: "session.erased", subject: {}, detail });
+    }
+    return removed;
+  });
   for (const ref of sessions) await log.remove(ref);
   return sessions.length;
 }
