@@ -57,7 +57,7 @@ test("a mistyped limit, value or tenant changes nothing, and the help lists ever
   for (const name of limitNames("user")) expect(help).toContain(toWireName(name));
 });
 
-test("usage prints the days of a user or of the tenant", async () => {
+test("usage prints the days of a user, of an API key or of the tenant", async () => {
   const used = {
     turns: 1,
     calls: 2,
@@ -68,8 +68,11 @@ test("usage prints the days of a user or of the tenant", async () => {
     model: "m",
   };
   for (const user of ["linh", "ann"])
-    await store.usage.add("acme", { key: user, user, day: "2026-11-02", ...used });
+    await store.usage.add("acme", { key: user, user, apiKey: `key-of-${user}`, day: "2026-11-02", ...used });
   const range = ["--from", "2026-11-01", "--to", "2026-11-30"];
   expect((await turnstream("usage", ...LINH, ...range)).out).toBe("2026-11-02\tm\t1\t7\t0.25\n");
+  const ofKey = ["--tenant", "acme", "--key", "key-of-ann"];
+  expect((await turnstream("usage", ...ofKey, ...range)).out).toBe("2026-11-02\tm\t1\t7\t0.25\n");
+  expect(await turnstream("usage", ...ofKey, "--user", "ann", ...range)).toMatchObject({ code: 2 });
   expect((await turnstream("usage", "--tenant", "acme", ...range)).out).toBe("2026-11-02\tm\t2\t14\t0.5\n");
 });

@@ -128,6 +128,13 @@ export const ERRORS = {
     can_retry: false,
     meaning: "A tool that must not run twice was interrupted. Check manually whether it took effect.",
   },
+  USAGE_LIMIT_REACHED: {
+    number: 12004,
+    about: "turn",
+    can_retry: true,
+    meaning:
+      "The user, API key or tenant has used its tokens or cost of the day or month. Try the turn again later.",
+  },
   INTERACTION_CLOSED: {
     number: 13001,
     about: "turn",

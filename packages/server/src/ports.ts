@@ -160,6 +160,7 @@ export type {
   RunningTurn,
   RunningTurns,
   StopReceipt,
+  TurnCaller,
 } from "./store/ports/running.ts";
 export type {
   EpochClaim,
@@ -191,6 +192,7 @@ export {
 } from "./store/ports/webhooks.ts";
 export type { UsageAdd, UsageDay, UsageLedger } from "./store/ports/usage.ts";
 export {
+  type ByUseScope,
   defaultLimit,
   type ExceededLimit,
   fromWireName,
@@ -202,6 +204,9 @@ export {
   type LimitValues,
   toWireName,
   type TurnLimits,
+  type UsageLimits,
+  type UseOwner,
+  type UseScope,
 } from "./store/rules/limits.ts";
 export { type LimitChange, setLimits } from "./session/limits.ts";
 export {

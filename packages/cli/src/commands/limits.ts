@@ -158,6 +158,7 @@ function describeTarget(target: LimitTarget): string {
 interface UsageOptions {
   readonly tenant: string;
   readonly user?: string;
+  readonly key?: string;
   readonly from: string;
   readonly to: string;
 }
@@ -167,21 +168,26 @@ const USAGE_EXAMPLE = "turnstream usage --tenant acme --user alice --from 2026-1
 export function addUsage(program: Command, context: CliContext): void {
   program
     .command("usage")
-    .description("show what a tenant or a user has used: day, model, turns, tokens, cost")
+    .description("show what a tenant, a user or an API key has used: day, model, turns, tokens, cost")
     .requiredOption("--tenant <id>", "the tenant")
     .option("--user <id>", "one user of the tenant. Default: the whole tenant")
+    .option("--key <id>", "one API key of the tenant")
     .requiredOption("--from <day>", "first day (UTC), as YYYY-MM-DD")
     .requiredOption("--to <day>", "last day (UTC)")
     .addHelpText("after", examples([USAGE_EXAMPLE]))
     .action(action(context, showUsage));
 }
 
-async function showUsage(call: CommandCall, { tenant, user, from, to }: UsageOptions): Promise<void> {
+async function showUsage(call: CommandCall, { tenant, user, key, from, to }: UsageOptions): Promise<void> {
+  if (user !== undefined && key !== undefined) throw new UsageError("Use --user or --key, not both.");
   await withStore(call.settings, async (store) => {
     await requireTenant(store, tenant);
-    const days = await (user === undefined
-      ? store.usage.list(tenant, from, to)
-      : store.usage.listUser({ tenant, user }, from, to));
+    const { usage } = store;
+    const days = await (key !== undefined
+      ? usage.listKey(tenant, key, from, to)
+      : user !== undefined
+        ? usage.listUser({ tenant, user }, from, to)
+        : usage.list(tenant, from, to));
     call.print(
       days,
       days.map((day) => `${day.day}\t${day.model}\t${day.turns}\t${day.total_tokens}\t${day.cost}`),

@@ -17,6 +17,7 @@ import type { PaymentBackend } from "../session/payments/apply-payment.ts";
 import { cancelPayment } from "../session/payments/cancel-payment.ts";
 import { refreshPayment } from "../session/payments/query-payment.ts";
 import { sendMessage } from "../session/messages/send.ts";
+import type { OwnerLimits } from "../session/limit-exceeded.ts";
 import { stopTurn } from "../session/messages/stop-turn.ts";
 import { uploadIdOf } from "../session/blobs/upload.ts";
 import type { TransitionResult } from "../store/ports/interactions.ts";
@@ -82,14 +83,13 @@ export async function executeCommand(
     }
     case "submit": {
       const { form_request_id: form, values, go_on: startNextTurn = true } = command;
-      return requireApplied(await submitForm(backend, ref, { ...source, form, values, startNextTurn }));
+      const input = { ...source, ...(await limitsField(backend, caller)), form, values, startNextTurn };
+      return requireApplied(await submitForm(backend, ref, input));
     }
     case "decline": {
       const { form_request_id: form, reason, go_on: startNextTurn = true } = command;
-      const reasonField = reason === undefined ? {} : { reason };
-      return requireApplied(
-        await declineForm(backend, ref, { ...source, ...reasonField, form, startNextTurn }),
-      );
+      const fields = { ...(await limitsField(backend, caller)), ...(reason === undefined ? {} : { reason }) };
+      return requireApplied(await declineForm(backend, ref, { ...source, ...fields, form, startNextTurn }));
     }
     case "cancel_payment": {
       const { payment_request_id: payment } = command;
@@ -137,13 +137,17 @@ async function send(
     ...(Object.keys(options).length === 0 ? {} : { options }),
     ...(resume_form_request_id === undefined ? {} : { resumes: resume_form_request_id }),
     ...(form_values === undefined ? {} : { formValues: form_values }),
-    ...(backend.limiter === undefined ? {} : { limits: await backend.limiter.ownerLimits(caller) }),
+    ...(await limitsField(backend, caller)),
   });
   await sent.catch((error: unknown) => {
     if (error instanceof FormClosedError) requireApplied(error.lost);
     throw error;
   });
   return { user_message_id: id };
+}
+
+async function limitsField({ limiter }: CommandContext, caller: Caller): Promise<{ limits?: OwnerLimits }> {
+  return limiter === undefined ? {} : { limits: await limiter.ownerLimits(caller) };
 }
 
 /** The limits of the event schema. */

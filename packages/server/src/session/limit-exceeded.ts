@@ -1,11 +1,17 @@
 /**
- * `LimitExceededError` reports that a user or tenant has reached a limit. `requireTurnLimits` and `requireByteLimits` throw it in
- * the transaction that adds something.
+ * `LimitExceededError` reports that a user, an API key or a tenant has reached a limit. `requireTurnLimits` and
+ * `requireByteLimits` throw it in the transaction that adds something. `toTurnCaller` passes limits on to the worker.
  *
  * Invariant: they run last in that transaction, so that the locks of the counts are short. The error undoes all of it.
  */
-import type { Actor } from "../util/refs.ts";
-import type { ExceededLimit, TurnLimits } from "../store/rules/limits.ts";
+import type { TurnCaller } from "../store/ports/running.ts";
+import {
+  type ByUseScope,
+  type ExceededLimit,
+  toUsageLimits,
+  type TurnLimits,
+  type UseOwner,
+} from "../store/rules/limits.ts";
 import type { Store } from "../store/store.ts";
 
 export class LimitExceededError extends Error {
@@ -18,21 +24,24 @@ export class LimitExceededError extends Error {
   }
 }
 
-/** The limits of the user who owns a session, and of the tenant. */
-export interface OwnerLimits {
-  readonly owner: Actor;
-  readonly user: TurnLimits & { readonly storedBytes: number | null };
-  readonly tenant: TurnLimits & { readonly storedBytes: number | null };
+/** The limits of the user who owns a session, of the API key behind the request, and of the tenant. */
+export interface OwnerLimits extends ByUseScope<TurnLimits & { readonly storedBytes: number | null }> {
+  readonly owner: UseOwner;
+}
+
+/** Returns what the message or the retry of a turn stores about its request. */
+export function toTurnCaller(limits: OwnerLimits | undefined): Partial<TurnCaller> {
+  return limits === undefined ? {} : { apiKey: limits.owner.apiKey, usageLimits: toUsageLimits(limits) };
 }
 
 /** For a transaction that has added a message or a turn. @throws LimitExceededError */
-export async function requireTurnLimits(tx: Store, { owner, user, tenant }: OwnerLimits): Promise<void> {
-  throwIfExceeded(await tx.limits.findExceeded(owner, { user, tenant }));
+export async function requireTurnLimits(tx: Store, { owner, ...limits }: OwnerLimits): Promise<void> {
+  throwIfExceeded(await tx.limits.findExceeded(owner, limits));
 }
 
 /** For a transaction that has added a chunk of a file. @throws LimitExceededError */
-export async function requireByteLimits(tx: Store, { owner, user, tenant }: OwnerLimits): Promise<void> {
-  const limits = { user: user.storedBytes, tenant: tenant.storedBytes };
+export async function requireByteLimits(tx: Store, { owner, user, key, tenant }: OwnerLimits): Promise<void> {
+  const limits = { user: user.storedBytes, key: key.storedBytes, tenant: tenant.storedBytes };
   throwIfExceeded(await tx.limits.findExceededBytes(owner, limits));
 }
 

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 
 import type { Actor, SessionRef } from "../../src/util/refs.ts";
-import type { TurnLimits } from "../../src/store/rules/limits.ts";
+import type { TurnLimits, UseScope } from "../../src/store/rules/limits.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { suite } from "./suite.ts";
@@ -15,6 +15,7 @@ const NONE: TurnLimits = {
   costPerDay: null,
   costPerMonth: null,
 };
+const KEY = "key-1";
 const COUNTS = { turns: 1, calls: 1, input_tokens: 60, output_tokens: 40, total_tokens: 100 };
 
 export function limitsContract(name: string, makeStore: MakeStore): void {
@@ -77,12 +78,18 @@ export function limitsContract(name: string, makeStore: MakeStore): void {
       expect(sockets?.value).toBe(streams?.value);
     });
 
+    const exceededBy = (actor: Actor, limits: Partial<Record<UseScope, Partial<TurnLimits>>>) => {
+      const { user, key, tenant } = limits;
+      const all = { user: { ...NONE, ...user }, key: { ...NONE, ...key }, tenant: { ...NONE, ...tenant } };
+      return store().limits.findExceeded({ ...actor, apiKey: KEY }, all);
+    };
+
     test("counts queued messages and sessions with a turn, of the user and of the tenant", async () => {
       const { actor, ref } = await newSession(store());
       const other = await addSession(store(), { ...actor, user: unique("other") });
       const second = await addSession(store(), actor);
       const exceeded = (user: Partial<TurnLimits>, tenant: Partial<TurnLimits> = {}) =>
-        store().limits.findExceeded(actor, { user: { ...NONE, ...user }, tenant: { ...NONE, ...tenant } });
+        exceededBy(actor, { user, tenant });
       for (const id of ["a", "b"]) await store().queuedMessages.add(ref, { id, text: id });
       await store().queuedMessages.add(second, { id: "c", text: "c" });
       await store().queuedMessages.add(other, { id: "d", text: "d" });
@@ -115,7 +122,7 @@ export function limitsContract(name: string, makeStore: MakeStore): void {
       await add(today, "other", 1);
       await add("2001-01-01", actor.user, 100);
       const exceeded = (user: Partial<TurnLimits>, tenant: Partial<TurnLimits> = {}) =>
-        store().limits.findExceeded(actor, { user: { ...NONE, ...user }, tenant: { ...NONE, ...tenant } });
+        exceededBy(actor, { user, tenant });
       expect(await exceeded({ tokensPerDay: 101, costPerDay: 0.26, tokensPerMonth: 101 })).toBe(null);
       const byDay = await exceeded({ tokensPerDay: 100 });
       expect(byDay).toMatchObject({ limit: "tokensPerDay", scope: "user" });
@@ -128,15 +135,115 @@ export function limitsContract(name: string, makeStore: MakeStore): void {
       expect(await exceeded({}, { tokensPerDay: 200 })).toMatchObject({ scope: "tenant" });
     });
 
+    test("counts messages, turns and usage of an API key, whoever owns the session", async () => {
+      const { actor, ref } = await newSession(store());
+      const others = { ...actor, user: unique("other") };
+      const [second, third] = [await addSession(store(), others), await addSession(store(), others)];
+      const exceeded = (key: Partial<TurnLimits>) => exceededBy(actor, { key });
+      await store().queuedMessages.add(ref, { id: "a", text: "a", apiKey: KEY });
+      await store().queuedMessages.add(ref, { id: "b", text: "b" });
+      await store().queuedMessages.add(second, { id: "c", text: "c", apiKey: KEY });
+      await store().queuedMessages.add(third, { id: "d", text: "d", apiKey: "key-2" });
+      expect(await exceeded({ queuedMessages: 2, runningTurns: 2 })).toBe(null);
+      expect(await exceeded({ queuedMessages: 1 })).toMatchObject({ limit: "queuedMessages", scope: "key" });
+      expect(await exceeded({ runningTurns: 1 })).toMatchObject({ limit: "runningTurns", scope: "key" });
+      // The turn has the key of its message; a retry has the key of its request.
+      expect(await store().running.begin(second, { turn: "t" })).toMatchObject({ apiKey: KEY });
+      expect(await exceeded({ queuedMessages: 1, runningTurns: 2 })).toBe(null);
+      await store().running.end(second, "t");
+      expect(await exceeded({ runningTurns: 1 })).toBe(null);
+      await store().running.begin(second, { turn: "u", retries: "t", apiKey: KEY });
+      expect(await exceeded({ runningTurns: 1 })).toMatchObject({ scope: "key" });
+      const today = (await addAndFindDay(store(), actor.tenant)) ?? "";
+      const add = (apiKey: string | null) =>
+        store().usage.add(actor.tenant, { key: unique("turn"), apiKey, day: today, cost: 1, ...COUNTS });
+      for (const key of [KEY, KEY, "key-2", null]) await add(key);
+      expect(await exceeded({ tokensPerDay: 201, costPerMonth: 2.1 })).toBe(null);
+      expect(await exceeded({ tokensPerDay: 200 })).toMatchObject({ limit: "tokensPerDay", scope: "key" });
+      expect(await exceeded({ costPerMonth: 2 })).toMatchObject({ limit: "costPerMonth", scope: "key" });
+      expect(await store().usage.listKey(actor.tenant, KEY, today, today)).toMatchObject([
+        { turns: 2, total_tokens: 200, cost: 2 },
+      ]);
+      // A caller without a key has no limits of a key.
+      const zero = { ...NONE, tokensPerDay: 0, queuedMessages: 0 };
+      const without = { ...actor, apiKey: null };
+      const limits = { user: NONE, key: zero, tenant: NONE };
+      expect(await store().limits.findExceeded(without, limits)).toBe(null);
+      expect(await store().limits.findExceededUsage(without, limits)).toBe(null);
+    });
+
+    test("counts the tokens and cost that running turns have journaled, once", async () => {
+      const { actor, ref } = await newSession(store());
+      await store().queuedMessages.add(ref, { id: "a", text: "a", apiKey: KEY });
+      await store().running.begin(ref, { turn: "t" });
+      const exceeded = (scope: UseScope, limits: Partial<TurnLimits>) => {
+        const all = { user: NONE, key: NONE, tenant: NONE, [scope]: { ...NONE, ...limits } };
+        return store().limits.findExceededUsage({ ...actor, apiKey: KEY }, all);
+      };
+      const write = (key: string, turn = "t") =>
+        store().journal.write(ref, { turn, key, value: 1, epoch: 9, used: { tokens: 50, cost: 0.25 } });
+      await write("step/1");
+      await write("step/2");
+      // A repeat, an entry without usage and an entry of another turn add nothing.
+      expect(await write("step/2")).toBe("already");
+      await store().journal.write(ref, { turn: "t", key: "call", value: 1, epoch: 9 });
+      await write("step/1", "earlier");
+      for (const scope of ["user", "key", "tenant"] as const) {
+        expect(await exceeded(scope, { tokensPerDay: 101, tokensPerMonth: 101, costPerDay: 0.51 })).toBe(
+          null,
+        );
+        expect(await exceeded(scope, { tokensPerMonth: 100 })).toMatchObject({
+          limit: "tokensPerMonth",
+          scope,
+        });
+        expect(await exceeded(scope, { costPerDay: 0.5 })).toMatchObject({ limit: "costPerDay", scope });
+        expect(await exceededBy(actor, { [scope]: { tokensPerDay: 100 } })).toMatchObject({ scope });
+      }
+      // The end of the turn moves its usage to the ledger.
+      await store().transaction(async (tx) => {
+        const usage = { key: "t", user: actor.user, apiKey: KEY, cost: 0.5, ...COUNTS };
+        await tx.usage.add(actor.tenant, usage);
+        await tx.running.end(ref, "t");
+      });
+      for (const scope of ["user", "key", "tenant"] as const) {
+        expect(await exceeded(scope, { tokensPerDay: 101 })).toBe(null);
+        expect(await exceeded(scope, { tokensPerDay: 100 })).toMatchObject({ scope });
+      }
+    });
+
+    test("counts the bytes of an API key, also if another key starts the upload again", async () => {
+      const { actor, ref } = await newSession(store());
+      const exceeded = (apiKey: string, key: number) =>
+        store().limits.findExceededBytes({ ...actor, apiKey }, { user: null, key, tenant: null });
+      const start = (id: string, apiKey: string | null) =>
+        store().uploads.begin(ref, { id, name: id, mediaType: "", by: null, apiKey });
+      const add = (id: string, attempt: number, size: number) =>
+        store().uploads.add(ref, id, { attempt, bytes: new Uint8Array(size) });
+      await start("a", KEY);
+      await add("a", 1, 100);
+      await start("b", null);
+      await add("b", 1, 50);
+      expect(await exceeded(KEY, 99)).toMatchObject({ limit: "storedBytes", scope: "key" });
+      expect(await exceeded(KEY, 100)).toBe(null);
+      await start("a", "key-2");
+      expect(await exceeded(KEY, 0)).toBe(null);
+      await add("a", 2, 30);
+      expect(await exceeded("key-2", 29)).toMatchObject({ scope: "key" });
+      expect(await exceeded("key-2", 30)).toBe(null);
+      await store().uploads.remove(ref, "a");
+      expect(await exceeded("key-2", 0)).toBe(null);
+    });
+
     test("counts the bytes of uploads, also after a restart, a removal and an erasure", async () => {
       const { actor, ref } = await newSession(store());
       const other = await addSession(store(), { ...actor, user: unique("other") });
-      const exceededBytes = (user: number) => store().limits.findExceededBytes(actor, { user, tenant: null });
+      const exceededBytes = (user: number | null, tenant: number | null) =>
+        store().limits.findExceededBytes({ ...actor, apiKey: null }, { user, key: null, tenant });
       const bytes = async () => {
         let [low, high] = [0, 1_000];
         while (low < high) {
           const middle = Math.floor((low + high) / 2);
-          if ((await exceededBytes(middle)) === null) high = middle;
+          if ((await exceededBytes(middle, null)) === null) high = middle;
           else low = middle + 1;
         }
         return low;
@@ -145,11 +252,8 @@ export function limitsContract(name: string, makeStore: MakeStore): void {
       await upload(store(), ref, "b", 50);
       await upload(store(), other, "c", 30);
       expect(await bytes()).toBe(150);
-      expect(await store().limits.findExceededBytes(actor, { user: null, tenant: 179 })).toMatchObject({
-        limit: "storedBytes",
-        scope: "tenant",
-      });
-      expect(await store().limits.findExceededBytes(actor, { user: null, tenant: 180 })).toBe(null);
+      expect(await exceededBytes(null, 179)).toMatchObject({ limit: "storedBytes", scope: "tenant" });
+      expect(await exceededBytes(null, 180)).toBe(null);
       // An upload that is not complete starts again.
       await store().uploads.begin(ref, { id: "d", name: "d", mediaType: "", by: null });
       await store().uploads.add(ref, "d", { attempt: 1, bytes: new Uint8Array(7) });

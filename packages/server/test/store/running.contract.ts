@@ -27,11 +27,13 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(await store().running.begin(ref, { turn: "t0" })).toBeNull();
       const files = [{ url: "https://example.com/a" }];
       const options = { agent: "market", odd: "\0 \ud800", deep: [1, { a: null }] };
-      const first = { id: "z", text: "first \0 \ud800", files, by: "an", resumes: "f1", options };
+      const limits = { tokensPerDay: 5, tokensPerMonth: null, costPerDay: 0.5, costPerMonth: null };
+      const caller = { apiKey: "key", usageLimits: { user: limits, key: limits, tenant: limits } };
+      const first = { id: "z", text: "first \0 \ud800", files, by: "an", resumes: "f1", options, ...caller };
       await store().queuedMessages.add(ref, first);
       await store().queuedMessages.add(ref, { id: "a", text: "second" });
       const [shown] = await store().queuedMessages.list(ref);
-      expect(shown).not.toHaveProperty("options");
+      for (const hidden of ["options", "apiKey", "usageLimits"]) expect(shown).not.toHaveProperty(hidden);
       const turn = await store().running.begin(ref, { turn: "t1" });
       expect(turn).toEqual({
         ...ref,
@@ -44,6 +46,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
         attempts: 0,
         attemptsWithoutProgress: 0,
         stop: null,
+        ...caller,
       });
       expect(await store().running.get(ref)).toEqual(turn);
       expect((await store().queuedMessages.list(ref)).map(({ id }) => id)).toEqual(["a"]);
@@ -57,6 +60,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(await store().running.get(ref)).toBeNull();
       const next = await store().running.begin(ref, { turn: "t2" });
       expect(next).toMatchObject({ message: { id: "a", by: null, files: [] }, options: null });
+      expect(next).toMatchObject({ apiKey: null, usageLimits: null });
       await store().running.end(ref, "t2");
     });
 

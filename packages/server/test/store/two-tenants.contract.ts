@@ -192,17 +192,20 @@ const steps: Readonly<Record<string, Step>> = {
   "payments.claimQuery": ({ store, ref }) => store.payments.claimQuery(ref, PAYMENT, 60_000),
   "payments.setProviderRef": ({ store, ref, mark }) => store.payments.setProviderRef(ref, PAYMENT, mark),
   "usage.add": ({ store, tenant }) =>
-    store.usage.add(tenant, { key: ID, day: "2026-01-01", turns: 1, ...USAGE }),
+    store.usage.add(tenant, { key: ID, apiKey: ID, day: "2026-01-01", turns: 1, ...USAGE }),
   "usage.list": ({ store, tenant }) => store.usage.list(tenant, "2026-01-01", "2026-01-02"),
   "usage.listUser": ({ store, actor }) => store.usage.listUser(actor, "2026-01-01", "2026-01-02"),
+  "usage.listKey": ({ store, tenant }) => store.usage.listKey(tenant, ID, "2026-01-01", "2026-01-02"),
   "limits.replace": ({ store, tenant, actor }) =>
     store.limits.replace(tenant, { scope: "user", user: actor.user }, "admin", { sockets: 3 }),
   "limits.find": ({ store, actor }) => store.limits.find(actor),
   "limits.list": ({ store, tenant }) => store.limits.list(tenant),
   "limits.findExceeded": ({ store, actor }) =>
-    store.limits.findExceeded(actor, { user: TURN_LIMITS, tenant: TURN_LIMITS }),
+    store.limits.findExceeded({ ...actor, apiKey: ID }, byScope(TURN_LIMITS)),
+  "limits.findExceededUsage": ({ store, actor }) =>
+    store.limits.findExceededUsage({ ...actor, apiKey: ID }, byScope(TURN_LIMITS)),
   "limits.findExceededBytes": ({ store, actor }) =>
-    store.limits.findExceededBytes(actor, { user: MANY, tenant: MANY }),
+    store.limits.findExceededBytes({ ...actor, apiKey: ID }, byScope(MANY)),
   "audit.add": async ({ store, tenant, ref }) =>
     (
       await store.audit.add(tenant, {
@@ -262,6 +265,7 @@ const steps: Readonly<Record<string, Step>> = {
 };
 
 const MANY = 1_000_000_000;
+const byScope = <Limits>(limits: Limits) => ({ user: limits, key: limits, tenant: limits });
 /** Far above what the steps use. */
 const TURN_LIMITS = {
   queuedMessages: MANY,

@@ -120,6 +120,7 @@ export const errors = {
     TOOL_ERROR: "A tool failed. Try again.",
     LIMIT_REACHED: "A limit was reached.",
     OUTCOME_UNKNOWN: "This was interrupted. This may have succeeded.",
+    USAGE_LIMIT_REACHED: "The usage limit of the day or month is reached. Please try again later.",
     INTERACTION_CLOSED: "This was already decided.",
     INTERACTION_MISMATCH: "This has changed. Check it again.",
   },

@@ -145,6 +145,7 @@ export const errors: ErrorStrings = {
     TOOL_ERROR: "Một công cụ gặp lỗi. Hãy thử lại.",
     LIMIT_REACHED: "Đã đạt giới hạn.",
     OUTCOME_UNKNOWN: "Thao tác bị gián đoạn. Hãy kiểm tra xem đã có hiệu lực chưa.",
+    USAGE_LIMIT_REACHED: "Đã hết hạn mức sử dụng của ngày hoặc tháng. Vui lòng thử lại sau.",
     INTERACTION_CLOSED: "Yêu cầu này đã được quyết định hoặc đã hết hạn.",
     INTERACTION_MISMATCH: "Nội dung đã thay đổi. Hãy kiểm tra lại trước khi quyết định.",
   },

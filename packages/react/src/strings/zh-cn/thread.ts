@@ -145,6 +145,7 @@ export const errors: ErrorStrings = {
     TOOL_ERROR: "工具出错，请重试。",
     LIMIT_REACHED: "已达到上限。",
     OUTCOME_UNKNOWN: "操作被中断，请确认是否已生效。",
+    USAGE_LIMIT_REACHED: "已达到当日或当月的用量上限，请稍后再试。",
     INTERACTION_CLOSED: "此请求已有决定，或已超过时限。",
     INTERACTION_MISMATCH: "内容已有变化，请检查后再决定。",
   },

@@ -145,6 +145,7 @@ export const errors: ErrorStrings = {
     TOOL_ERROR: "工具發生錯誤，請再試一次。",
     LIMIT_REACHED: "已達上限。",
     OUTCOME_UNKNOWN: "操作遭到中斷，請確認是否已生效。",
+    USAGE_LIMIT_REACHED: "已達當日或當月的用量上限，請稍後再試。",
     INTERACTION_CLOSED: "此要求已有決定，或已超過時限。",
     INTERACTION_MISMATCH: "內容已有變更，請檢查後再決定。",
   },

@@ -27,7 +27,7 @@ export interface UploadLimits {
   readonly bytes: number;
   /** Bytes of all uploads of a session. */
   readonly sessionBytes: number;
-  /** Limits of the user and the tenant for all sessions. */
+  /** Limits of the user, the API key and the tenant for all sessions. */
   readonly owner: OwnerLimits | null;
 }
 
@@ -61,7 +61,8 @@ export async function uploadFile(
 ): Promise<UploadResult> {
   const { bytes, sessionBytes, owner } = { ...DEFAULT_UPLOAD_LIMITS, ...limits };
   const { id, name, mediaType = "", body, userId } = options;
-  const started = await store.uploads.begin(ref, { id, name, mediaType, by: userId });
+  const apiKey = owner?.owner.apiKey ?? null;
+  const started = await store.uploads.begin(ref, { id, name, mediaType, by: userId, apiKey });
   if (started === "already") {
     const there = await store.uploads.get(ref, id);
     if (there === null) throw new StoreError("NOT_FOUND", `upload ${id}`);

@@ -9,7 +9,7 @@ import { checkForm, type FileRef, type FormProblem, type FormSchema, type Json }
 import { truncateText, FORM_PROBLEMS } from "@turnstream/protocol/writer";
 import { StoreError } from "../../store/errors.ts";
 import type { TransitionResult, Interaction } from "../../store/ports/interactions.ts";
-import type { NewMessage } from "../../store/ports/running.ts";
+import type { NewMessage, TurnCaller } from "../../store/ports/running.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { canonicalJson } from "../../store/rules/canonical-json.ts";
 import type { Store } from "../../store/store.ts";
@@ -17,6 +17,7 @@ import { publishOutbox } from "../archive/publish-outbox.ts";
 import type { CommandBackend } from "../backend.ts";
 import { isJsonLongerThan } from "../../util/json.ts";
 import { uploadUrl } from "../blobs/upload.ts";
+import { type OwnerLimits, toTurnCaller } from "../limit-exceeded.ts";
 import { messageEvent, messageKey } from "../message-event.ts";
 import { DECISIONS_CHANNEL, encodeSessionRef, TURNS_CHANNEL } from "../signal-channels.ts";
 import { InputValidationError } from "../validation-error.ts";
@@ -41,6 +42,8 @@ interface FormAction extends DecisionSource {
    * @default true
    */
   readonly startNextTurn?: boolean;
+  /** The next turn ends at those of tokens and cost. They never refuse the form. @default no limits */
+  readonly limits?: OwnerLimits;
 }
 
 export interface SubmitFormInput extends FormAction {
@@ -115,14 +118,14 @@ export function declineForm(
 export async function changeForm(
   backend: CommandBackend,
   ref: SessionRef,
-  { form, userId, startNextTurn = true }: FormAction,
+  { form, userId, startNextTurn = true, limits }: FormAction,
   change: (tx: Store, interaction: Interaction) => Promise<TransitionResult>,
 ): Promise<TransitionResult> {
   const interaction = await findInteraction(backend.store, ref, form, "form");
   const result = await backend.store.transaction(async (tx) => {
     const changed = await change(tx, interaction);
     if (changed.applied && startNextTurn && !isWaitedFor(interaction))
-      await addGoOn(tx, ref, changed, userId);
+      await addGoOn(tx, ref, changed, { by: userId ?? null, ...toTurnCaller(limits) });
     return changed;
   });
   await publishOutbox(backend, ref);
@@ -228,14 +231,14 @@ async function addGoOn(
   tx: Store,
   ref: SessionRef,
   { interaction, change }: Extract<TransitionResult, { applied: true }>,
-  by: string | undefined,
+  source: Pick<NewMessage, "by" | keyof TurnCaller>,
 ): Promise<void> {
   const { key: form } = interaction;
   const { agent, mode, schema } = storedForm(interaction);
   const { values = {} } = change.body as { readonly values?: Json };
   const files = formFiles(schema, values).slice(0, MAX_FILES);
   const options = { ...(agent === undefined ? {} : { agent }), ...(mode === undefined ? {} : { mode }) };
-  const message = { id: `after.${form}`, text: "", files, resumes: form, by: by ?? null, options };
+  const message = { id: `after.${form}`, text: "", files, resumes: form, options, ...source };
   if ((await tx.queuedMessages.add(ref, message)) !== "added") return;
   await tx.outbox.add(ref, { key: messageKey("m", message.id), draft: messageEvent(message).draft });
 }

@@ -10,7 +10,7 @@ import { StoreError } from "../../store/errors.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { readHistory } from "../history/read-history.ts";
 import type { CommandBackend } from "../backend.ts";
-import { type OwnerLimits, requireTurnLimits } from "../limit-exceeded.ts";
+import { type OwnerLimits, requireTurnLimits, toTurnCaller } from "../limit-exceeded.ts";
 import { encodeSessionRef, TURNS_CHANNEL } from "../signal-channels.ts";
 
 /**
@@ -24,7 +24,7 @@ export type RetryReceipt =
 export interface RetryTurnOptions {
   /** Creates the id of the new turn. @default random ids */
   readonly env?: Pick<Env, "id">;
-  /** Refuses the retry beyond these limits. @default no limits */
+  /** Refuses the retry beyond these limits, and ends it at those of tokens and cost. @default no limits */
   readonly limits?: OwnerLimits;
 }
 
@@ -41,7 +41,7 @@ export async function retryTurn(
   const last = state.turns.last();
   if (last?.id !== turn || !canRetry(last)) throw new StoreError("CONFLICT", `turn ${turn}`);
   const { agent, mode } = last;
-  const next = { turn: env.id(), retries: turn, options: { agent, mode } };
+  const next = { turn: env.id(), retries: turn, options: { agent, mode }, ...toTurnCaller(limits) };
   const started = await store.transaction(async (tx) => {
     const added = await tx.running.begin(ref, next);
     if (added !== null && limits !== undefined) await requireTurnLimits(tx, limits);

@@ -14,7 +14,7 @@ import { answerByMessage } from "../interactions/answer-question.ts";
 import { type DecisionSource, decisionSource } from "../interactions/transition.ts";
 import { publishOutbox } from "../archive/publish-outbox.ts";
 import { resumeForm, withFormFiles } from "../interactions/submit-form.ts";
-import { type OwnerLimits, requireTurnLimits } from "../limit-exceeded.ts";
+import { type OwnerLimits, requireTurnLimits, toTurnCaller } from "../limit-exceeded.ts";
 import { messageEvent, messageKey } from "../message-event.ts";
 import type { CommandBackend, Backend } from "../backend.ts";
 import { InputValidationError } from "../validation-error.ts";
@@ -23,7 +23,10 @@ import { DECISIONS_CHANNEL, encodeSessionRef, TURNS_CHANNEL } from "../signal-ch
 export interface SendMessageInput extends Omit<NewMessage, "by">, DecisionSource {
   /** Only with `resumes`: the values of the form. */
   readonly formValues?: Json;
-  /** Refuses the message beyond these limits, unless it decides a form or a question. @default no limits */
+  /**
+   * Refuses the message beyond these limits, unless it decides a form or a question. The turn ends at those of tokens and
+   * cost. @default no limits
+   */
   readonly limits?: OwnerLimits;
   /**
    * False leaves a pending question as it is, for a sender who may not decide. The message then waits for the next turn.
@@ -62,7 +65,7 @@ export async function sendMessage(
   let isAnswer = false;
   const added = await store.transaction(async (tx) => {
     [isDecided, isAnswer] = [false, false];
-    const result = await tx.queuedMessages.add(ref, { ...message, text, whole });
+    const result = await tx.queuedMessages.add(ref, { ...message, ...toTurnCaller(limits), text, whole });
     if (result === "added") {
       await requireKnownAgent(tx, stringField(message.options ?? null, "agent"));
       // The form's event must come before the message that continues from it.

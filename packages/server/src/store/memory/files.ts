@@ -34,21 +34,28 @@ import { type MemoryTables, type Rows, sessionTable } from "./tables.ts";
 
 interface UploadRow extends SessionRef {
   readonly upload: Upload;
+  readonly apiKey: string | null;
   readonly attempt: number;
 }
 
 const UPLOADS = sessionTable<UploadRow>("uploads");
 const CHUNKS = sessionTable<Uint8Array>("upload_chunks");
 
-export function countUploadedBytes(rows: Rows, sessions: readonly SessionRef[]): number {
-  return sessions.flatMap((ref) => rows.of(UPLOADS, ref)).reduce((sum, { upload }) => sum + upload.size, 0);
+export function countUploadedBytes(
+  rows: Rows,
+  sessions: readonly SessionRef[],
+  isCounted: (row: Pick<UploadRow, "apiKey">) => boolean,
+): number {
+  return sessions
+    .flatMap((ref) => rows.of(UPLOADS, ref).filter(isCounted))
+    .reduce((sum, { upload }) => sum + upload.size, 0);
 }
 
 export function memoryUploads(tables: MemoryTables, env: Env): Uploads {
   return {
     begin: (ref, given) =>
       tables.run((rows) => {
-        const wanted = checkUpload(given);
+        const { apiKey, ...wanted } = checkUpload(given);
         requireSession(rows, ref);
         const there = rows.get(UPLOADS, ref, wanted.id);
         if (there?.upload.isComplete === true) return "already";
@@ -56,24 +63,24 @@ export function memoryUploads(tables: MemoryTables, env: Env): Uploads {
         const attempt = (there?.attempt ?? 0) + 1;
         const createdAt = env.now();
         const upload = { ...wanted, size: 0, chunks: 0, isComplete: false, createdAt };
-        put(rows, ref, upload, attempt);
+        put(rows, ref, { upload, apiKey, attempt });
         return { attempt };
       }),
     add: (ref, id, chunk) =>
       tables.run((rows) => {
         checkChunk(chunk);
-        const { upload } = open(rows, ref, id, chunk.attempt);
-        const total = rows.of(UPLOADS, ref).reduce((sum, row) => sum + row.upload.size, 0);
+        const { upload, ...row } = open(rows, ref, id, chunk.attempt);
+        const total = rows.of(UPLOADS, ref).reduce((sum, other) => sum + other.upload.size, 0);
         checkSessionBytes(id, total + chunk.bytes.byteLength, chunk);
         rows.put(CHUNKS, ref, key(id, upload.chunks), new Uint8Array(chunk.bytes));
         const size = upload.size + chunk.bytes.byteLength;
-        put(rows, ref, { ...upload, size, chunks: upload.chunks + 1 }, chunk.attempt);
+        put(rows, ref, { ...row, upload: { ...upload, size, chunks: upload.chunks + 1 } });
       }),
     complete: (ref, id, attempt) =>
       tables.run((rows) => {
         checkCount(attempt, "attempt");
-        const { upload } = open(rows, ref, id, attempt);
-        return put(rows, ref, { ...upload, isComplete: true }, attempt);
+        const { upload, ...row } = open(rows, ref, id, attempt);
+        return put(rows, ref, { ...row, upload: { ...upload, isComplete: true } });
       }),
     get: (ref, id) => tables.run((rows) => find(rows, ref, id)?.upload ?? null),
     chunk: (ref, id, n) =>
@@ -127,10 +134,9 @@ function open(rows: Rows, ref: SessionRef, id: string, attempt: number): UploadR
   return row;
 }
 
-function put(rows: Rows, { tenant, session }: SessionRef, upload: Upload, attempt: number): Upload {
-  const row = { tenant, session, upload, attempt };
-  rows.put(UPLOADS, row, upload.id, row);
-  return upload;
+function put(rows: Rows, { tenant, session }: SessionRef, row: Omit<UploadRow, keyof SessionRef>): Upload {
+  rows.put(UPLOADS, { tenant, session }, row.upload.id, { ...row, tenant, session });
+  return row.upload;
 }
 
 function removeChunks(rows: Rows, ref: SessionRef, { id, chunks }: Upload): void {

@@ -11,13 +11,18 @@ import type { Actor, SessionRef } from "../../util/refs.ts";
 import {
   checkLimitTarget,
   checkLimitValues,
+  COST_UNIT,
   findExceededBytesLimit,
   findExceededTurnLimit,
+  findExceededUsageLimit,
+  findInScopes,
   type LimitTarget,
   type LimitName,
+  type UseOwner,
+  type UseScope,
 } from "../rules/limits.ts";
 import { countUploadedBytes } from "./files.ts";
-import { countTurns } from "./running.ts";
+import { RUNNING, WAITING } from "./running.ts";
 import { compareText, SESSIONS } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 import { requireTenant } from "./tenants.ts";
@@ -47,31 +52,69 @@ export function memoryLimits(tables: MemoryTables, env: Env): CallerLimits {
           rows.put(LIMITS_SET, tenant, rowKey(row), row);
         }
       }),
-    findExceeded: (actor, limits) =>
+    findExceeded: (owner, limits) =>
       tables.run((rows) => {
         const now = env.now();
-        const count = (user: string | null) => ({
-          ...countTurns(rows, sessionsOf(rows, actor.tenant, user)),
-          ...sumUsage(rows, actor.tenant, user, now),
+        return findInScopes(owner, (scope) => {
+          const counts = { ...countTurns(rows, owner, scope), ...countUsage(rows, owner, scope, now) };
+          return findExceededTurnLimit(scope, counts, limits[scope], now);
         });
-        return (
-          findExceededTurnLimit("user", count(actor.user), limits.user, now) ??
-          findExceededTurnLimit("tenant", count(null), limits.tenant, now)
+      }),
+    findExceededUsage: (owner, limits) =>
+      tables.run((rows) => {
+        const now = env.now();
+        return findInScopes(owner, (scope) =>
+          findExceededUsageLimit(scope, countUsage(rows, owner, scope, now), limits[scope], now),
         );
       }),
-    findExceededBytes: ({ tenant, user }, limits) =>
+    findExceededBytes: (owner, limits) =>
       tables.run((rows) => {
-        const count = (of: string | null) => countUploadedBytes(rows, sessionsOf(rows, tenant, of));
-        return findExceededBytesLimit({ user: count(user), tenant: count(null) }, limits);
+        const count = (scope: UseScope) =>
+          countUploadedBytes(rows, sessionsOf(rows, owner, scope), isOfScope(owner, scope));
+        const bytes = { user: count("user"), key: count("key"), tenant: count("tenant") };
+        return findExceededBytesLimit(owner, bytes, limits);
       }),
   };
 }
 
-function sessionsOf(rows: Rows, tenant: string, user: string | null): SessionRef[] {
+function sessionsOf(rows: Rows, { tenant, user }: UseOwner, scope: UseScope): SessionRef[] {
   return rows
     .of(SESSIONS, tenant)
-    .filter((row) => user === null || row.user === user)
+    .filter((row) => scope !== "user" || row.user === user)
     .map(({ id }) => ({ tenant, session: id }));
+}
+
+/** Only the scope of a key looks at the key: a user's and a tenant's rows are those of their sessions. */
+function isOfScope({ apiKey }: UseOwner, scope: UseScope) {
+  return (row: { readonly apiKey: string | null }): boolean => scope !== "key" || row.apiKey === apiKey;
+}
+
+/** Counts queued messages, and the sessions with a turn that runs or is about to start. */
+function countTurns(rows: Rows, owner: UseOwner, scope: UseScope) {
+  const isCounted = isOfScope(owner, scope);
+  const sessions = sessionsOf(rows, owner, scope);
+  const queued = sessions.map(
+    (ref) => rows.of(WAITING, ref).filter((row) => row.body !== null && isCounted(row)).length,
+  );
+  const runs = (ref: SessionRef) => rows.of(RUNNING, ref).some(isCounted);
+  return {
+    queuedMessages: queued.reduce((sum, count) => sum + count, 0),
+    runningTurns: sessions.filter((ref, n) => (queued[n] ?? 0) > 0 || runs(ref)).length,
+  };
+}
+
+/** Sums the usage of ended turns, and what running turns have used so far. */
+function countUsage(rows: Rows, owner: UseOwner, scope: UseScope, now: number) {
+  const sums = sumUsage(rows, owner, scope, now);
+  const isCounted = isOfScope(owner, scope);
+  const running = sessionsOf(rows, owner, scope).flatMap((ref) => rows.of(RUNNING, ref));
+  for (const turn of running.filter(isCounted)) {
+    sums.tokensPerDay += turn.used.tokens;
+    sums.tokensPerMonth += turn.used.tokens;
+    sums.costPerDay += turn.used.micros / COST_UNIT;
+    sums.costPerMonth += turn.used.micros / COST_UNIT;
+  }
+  return sums;
 }
 
 function targetKey(target: LimitTarget): string {

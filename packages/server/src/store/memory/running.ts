@@ -28,19 +28,24 @@ import {
   checkOptions,
   checkSessions,
   checkStop,
+  checkTurnCaller,
+  checkUsed,
+  type StoredTurnCaller,
 } from "../rules/running.ts";
 import { compareText, EPOCHS, refOf, requireSession, sessionRow, SESSIONS } from "./session-rows.ts";
 import { type MemoryTables, type Rows, sessionTable, table } from "./tables.ts";
 
 /** JSON is stored as text; see `session-rows.ts`. */
-interface RunningRow extends Omit<RunningTurn, "user" | "message" | "options"> {
+interface RunningRow
+  extends Omit<RunningTurn, "user" | "message" | "options" | "usageLimits">, StoredTurnCaller {
   readonly message: UserMessage | null;
   readonly options: string | null;
+  readonly used: { readonly tokens: number; readonly micros: number };
   /** The newest entry of its journal at its last attempt. */
   readonly journaled: number;
 }
 
-const RUNNING = sessionTable<RunningRow>("running_turns");
+export const RUNNING = sessionTable<RunningRow>("running_turns");
 /** A session has at most one running turn, under this key. */
 const ONLY = "running";
 
@@ -51,21 +56,12 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
         const checked = checkNewTurn(turn);
         requireSession(rows, ref);
         if (running(rows, ref) !== undefined) return null;
-        const given = { message: null, options: checked.options };
-        const taken = checked.retries === null ? takeWaiting(rows, ref) : given;
+        const taken = checked.retries === null ? takeWaiting(rows, ref) : { message: null };
         if (taken === null) return null;
         const { tenant, session } = ref;
-        const unattempted = { attempts: 0, attemptsWithoutProgress: 0, journaled: 0 };
-        const row = {
-          tenant,
-          session,
-          ...checked,
-          ...taken,
-          startedAt: env.now(),
-          ...unattempted,
-          stop: null,
-        };
-        return turnOf(rows, put(rows, row));
+        const unattempted = { attempts: 0, attemptsWithoutProgress: 0, journaled: 0, stop: null };
+        const started = { startedAt: env.now(), used: { tokens: 0, micros: 0 }, ...unattempted };
+        return turnOf(rows, put(rows, { tenant, session, ...checked, ...taken, ...started }));
       }),
     get: (ref) =>
       tables.run((rows) => {
@@ -157,6 +153,10 @@ function running(rows: Rows, ref: SessionRef): RunningRow | undefined {
   return sessionRow(rows, ref) === undefined ? undefined : rows.get(RUNNING, ref, ONLY);
 }
 
+function addUsed(one: RunningRow["used"], other: RunningRow["used"]): RunningRow["used"] {
+  return { tokens: one.tokens + other.tokens, micros: one.micros + other.micros };
+}
+
 function put(rows: Rows, row: RunningRow): RunningRow {
   rows.put(RUNNING, row, ONLY, row);
   return row;
@@ -164,8 +164,13 @@ function put(rows: Rows, row: RunningRow): RunningRow {
 
 function turnOf(rows: Rows, row: RunningRow): RunningTurn {
   const { user } = requireSession(rows, row);
-  const { journaled: _, ...turn } = row;
-  return { ...turn, user, options: row.options === null ? null : (JSON.parse(row.options) as Json) };
+  const { journaled: _, used: __, options, usageLimits, ...turn } = row;
+  const limits = parseJson(usageLimits) as RunningTurn["usageLimits"];
+  return { ...turn, user, options: parseJson(options), usageLimits: limits };
+}
+
+function parseJson(json: string | null): Json {
+  return json === null ? null : (JSON.parse(json) as Json);
 }
 
 /** Removes the user's id from the message and from the stop request. */
@@ -199,6 +204,8 @@ export function memoryJournal(tables: MemoryTables): Journal {
         if (rows.get(JOURNAL, ref, rowKey(entry)) !== undefined) return "already";
         const n = rows.next("turn_journal");
         rows.put(JOURNAL, ref, rowKey(entry), { turn, key, n, value, isRetained });
+        const [used, row] = [checkUsed(entry), running(rows, ref)];
+        if (used !== null && row?.turn === turn) put(rows, { ...row, used: addUsed(row.used, used) });
         return "written";
       }),
     read: (ref, turn) =>
@@ -308,7 +315,7 @@ function isDead(rows: Rows, lease: Lease, now: number): boolean {
 }
 
 /** A queued message. Without a body it is no longer queued. */
-interface WaitingRow {
+interface WaitingRow extends StoredTurnCaller {
   readonly id: string;
   readonly n: number;
   readonly body: string | null;
@@ -318,7 +325,7 @@ interface WaitingRow {
   readonly options: string | null;
 }
 
-const WAITING = sessionTable<WaitingRow>("waiting_messages");
+export const WAITING = sessionTable<WaitingRow>("waiting_messages");
 
 export function memoryWaiting(tables: MemoryTables, env: Env): QueuedMessages {
   return {
@@ -330,7 +337,8 @@ export function memoryWaiting(tables: MemoryTables, env: Env): QueuedMessages {
         if (rows.get(WAITING, ref, id) !== undefined) return "already";
         const body = JSON.stringify(queuedMessageBody(message));
         const n = rows.next("waiting");
-        rows.put(WAITING, ref, id, { id, n, body, by, at: env.now(), options });
+        const caller = checkTurnCaller(message);
+        rows.put(WAITING, ref, id, { id, n, body, by, at: env.now(), options, ...caller });
         return "added";
       }),
     remove: (ref, id) =>
@@ -347,15 +355,13 @@ export function memoryWaiting(tables: MemoryTables, env: Env): QueuedMessages {
   };
 }
 
-/** Takes the oldest message out of the queue, with its options as JSON. */
-function takeWaiting(
-  rows: Rows,
-  ref: SessionRef,
-): { readonly message: UserMessage; readonly options: string | null } | null {
+/** Takes the oldest message out of the queue, with its options and limits as JSON. */
+function takeWaiting(rows: Rows, ref: SessionRef) {
   const [row] = waitingOf(rows, ref);
   if (row === undefined) return null;
   settle(rows, ref, row.id);
-  return { message: messageOf(row), options: row.options };
+  const { options, apiKey, usageLimits } = row;
+  return { message: messageOf(row), options, apiKey, usageLimits };
 }
 
 function waitingOf(rows: Rows, ref: SessionRef): WaitingRow[] {
@@ -375,17 +381,6 @@ function messageOf({ id, body, by, at }: WaitingRow): UserMessage {
   return { id, ...(JSON.parse(body ?? "{}") as QueuedMessageBody), by, at };
 }
 
-/** Counts the queued messages of these sessions, and the sessions with a turn that runs or is about to start. */
-export function countTurns(rows: Rows, sessions: readonly SessionRef[]) {
-  const queued = sessions.map((ref) => rows.of(WAITING, ref).filter(({ body }) => body !== null).length);
-  return {
-    queuedMessages: queued.reduce((sum, count) => sum + count, 0),
-    runningTurns: sessions.filter(
-      (ref, n) => (queued[n] ?? 0) > 0 || rows.get(RUNNING, ref, ONLY) !== undefined,
-    ).length,
-  };
-}
-
 /** Removes the sender's id. */
 export function clearMessageAuthor(rows: Rows, ref: SessionRef, user: string): void {
   for (const row of rows.of(WAITING, ref))
@@ -395,6 +390,6 @@ export function clearMessageAuthor(rows: Rows, ref: SessionRef, user: string): v
 function settle(rows: Rows, ref: SessionRef, id: string): boolean {
   const row = rows.get(WAITING, ref, id);
   if (row === undefined || row.body === null) return false;
-  rows.put(WAITING, ref, id, { ...row, body: null, by: null, options: null });
+  rows.put(WAITING, ref, id, { ...row, body: null, by: null, options: null, usageLimits: null });
   return true;
 }

@@ -8,15 +8,20 @@ import type { Actor } from "../../util/refs.ts";
 import { MAX_USAGE, type UsageAdd, type UsageDay, type UsageLedger } from "../ports/usage.ts";
 import { checkDuration } from "../rules/arguments.ts";
 import { checkDay, checkPage, checkUsage } from "../rules/ledger-arguments.ts";
-import { COST_UNIT } from "../rules/limits.ts";
+import { COST_UNIT, type UseOwner, type UseScope } from "../rules/limits.ts";
 import { compareText } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 import { requireTenant } from "./tenants.ts";
 
-/** Null for the tenant's sums. The cost is in millionths. */
-interface UsageRow extends UsageDay {
-  readonly user: string | null;
+/** Whose sums a row has: those of a user, of a key, or of the tenant. */
+interface UsageOf {
+  readonly scope: UseScope;
+  /** Empty for the tenant. */
+  readonly id: string;
 }
+
+/** The cost is in millionths. */
+interface UsageRow extends UsageDay, UsageOf {}
 
 const DAYS = table<UsageRow>("usage_days", "tenant");
 export const MARKS = table<{ readonly tenant: string; readonly key: string; readonly at: number }>(
@@ -30,17 +35,21 @@ export function memoryUsage(tables: MemoryTables, env: Env): UsageLedger {
       tables.run((rows) => {
         const { model, costMicros } = checkUsage(usage);
         requireTenant(rows, tenant);
-        const { key, user = null, day = dayOf(env.now()) } = usage;
+        const { key, user, apiKey, day = dayOf(env.now()) } = usage;
         if (rows.get(MARKS, tenant, key) !== undefined) return false;
         rows.put(MARKS, tenant, key, { tenant, key, at: env.now() });
         const added = { ...usage, cost: costMicros };
-        addTo(rows, tenant, { user: null, day, model }, added);
-        if (user !== null) addTo(rows, tenant, { user, day, model }, added);
+        addTo(rows, tenant, { ...WHOLE, day, model }, added);
+        if (user !== undefined) addTo(rows, tenant, { scope: "user", id: user, day, model }, added);
+        if (typeof apiKey === "string") addTo(rows, tenant, { scope: "key", id: apiKey, day, model }, added);
         return true;
       }),
 
-    list: (tenant, from, to) => tables.run((rows) => listDays(rows, tenant, null, from, to)),
-    listUser: ({ tenant, user }, from, to) => tables.run((rows) => listDays(rows, tenant, user, from, to)),
+    list: (tenant, from, to) => tables.run((rows) => listDays(rows, tenant, WHOLE, from, to)),
+    listUser: ({ tenant, user }, from, to) =>
+      tables.run((rows) => listDays(rows, tenant, { scope: "user", id: user }, from, to)),
+    listKey: (tenant, apiKey, from, to) =>
+      tables.run((rows) => listDays(rows, tenant, { scope: "key", id: apiKey }, from, to)),
 
     pruneMarks: ({ olderThanMs, limit }) =>
       tables.run((rows) => {
@@ -59,16 +68,15 @@ function dayOf(now: number): string {
   return new Date(now).toISOString().slice(0, 10);
 }
 
-function rowKey({ user, day, model }: Pick<UsageRow, "user" | "day" | "model">): string {
-  return JSON.stringify([user, day, model]);
+const WHOLE: UsageOf = { scope: "tenant", id: "" };
+
+type RowId = Pick<UsageRow, "scope" | "id" | "day" | "model">;
+
+function rowKey({ scope, id, day, model }: RowId): string {
+  return JSON.stringify([scope, id, day, model]);
 }
 
-function addTo(
-  rows: Rows,
-  tenant: string,
-  of: Pick<UsageRow, "user" | "day" | "model">,
-  usage: UsageAdd & { readonly cost: number },
-): void {
+function addTo(rows: Rows, tenant: string, of: RowId, usage: UsageAdd & { readonly cost: number }): void {
   const before = rows.get(DAYS, tenant, rowKey(of));
   rows.put(DAYS, tenant, rowKey(of), {
     ...of,
@@ -85,24 +93,25 @@ function sum(before: number | undefined, more: number): number {
   return Math.min((before ?? 0) + more, MAX_USAGE);
 }
 
-function listDays(rows: Rows, tenant: string, user: string | null, from: string, to: string): UsageDay[] {
+function listDays(rows: Rows, tenant: string, { scope, id }: UsageOf, from: string, to: string): UsageDay[] {
   checkDay(from);
   checkDay(to);
   return rows
     .of(DAYS, tenant)
-    .filter((row) => row.user === user && row.day >= from && row.day <= to)
+    .filter((row) => row.scope === scope && row.id === id && row.day >= from && row.day <= to)
     .toSorted((a, b) => compareText(a.day, b.day) || compareText(a.model, b.model))
-    .map(({ user: _, ...day }) => ({ ...day, cost: day.cost / COST_UNIT }));
+    .map(({ scope: _, id: __, ...day }) => ({ ...day, cost: day.cost / COST_UNIT }));
 }
 
 function total(days: readonly UsageDay[], name: "total_tokens" | "cost"): number {
   return days.reduce((all, day) => all + day[name], 0);
 }
 
-/** Sums the tokens and the cost of today and of this month. @param user null for the whole tenant */
-export function sumUsage(rows: Rows, tenant: string, user: string | null, now: number) {
+/** Sums the tokens and the cost of ended turns today and in this month. */
+export function sumUsage(rows: Rows, { tenant, user, apiKey }: UseOwner, scope: UseScope, now: number) {
   const today = dayOf(now);
-  const days = listDays(rows, tenant, user, `${today.slice(0, 8)}01`, today);
+  const id = { user, key: apiKey ?? "", tenant: "" }[scope];
+  const days = listDays(rows, tenant, { scope, id }, `${today.slice(0, 8)}01`, today);
   const ofToday = days.filter(({ day }) => day === today);
   return {
     tokensPerDay: total(ofToday, "total_tokens"),
@@ -113,5 +122,6 @@ export function sumUsage(rows: Rows, tenant: string, user: string | null, now: n
 }
 
 export function eraseUsageOfUser(rows: Rows, { tenant, user }: Actor): void {
-  for (const row of rows.of(DAYS, tenant)) if (row.user === user) rows.remove(DAYS, tenant, rowKey(row));
+  for (const row of rows.of(DAYS, tenant))
+    if (row.scope === "user" && row.id === user) rows.remove(DAYS, tenant, rowKey(row));
 }

@@ -26,7 +26,10 @@ export interface Upload {
   readonly createdAt: number;
 }
 
-export type NewUpload = Pick<Upload, "id" | "name" | "mediaType" | "by">;
+export interface NewUpload extends Pick<Upload, "id" | "name" | "mediaType" | "by"> {
+  /** The id of the API key behind the request, for its limit of bytes. @default none */
+  readonly apiKey?: string | null;
+}
 
 export interface NewChunk {
   readonly attempt: number;
@@ -68,12 +71,13 @@ export interface Uploads {
 export const MAX_PRUNED = 1_000;
 
 /** @returns the upload with texts that can be stored */
-export function checkUpload({ id, name, mediaType, by }: NewUpload): NewUpload {
+export function checkUpload({ id, name, mediaType, by, apiKey = null }: NewUpload) {
   return {
     id: checkId(id, "upload id"),
     name: checkText(name, "name"),
     mediaType: checkText(mediaType, "media type"),
     by: by === null ? null : checkId(by, "by"),
+    apiKey: apiKey === null ? null : checkId(apiKey, "apiKey"),
   };
 }
 

@@ -1,12 +1,22 @@
 /**
- * `CallerLimits` is the sub-port of limits on what tenants and users may use: the stored values, and the counts that
- * are compared with them. Types only.
+ * `CallerLimits` is the sub-port of limits on what tenants, API keys and users may use: the stored values, and the
+ * counts that are compared with them. Types only.
  *
  * Invariant: `findExceeded` and `findExceededBytes` count what the transaction has added. Until it ends, no other
- * transaction passes them for the same user or, near the limit, for the same tenant. So no limit is exceeded.
+ * transaction passes them for the same user or, near the limit, for the same key or tenant. So no limit is exceeded.
+ * Tokens and cost are those of ended turns, and those that running turns have journaled.
  */
 import type { Actor } from "../../util/refs.ts";
-import type { ExceededLimit, LimitName, LimitTarget, LimitValues, TurnLimits } from "../rules/limits.ts";
+import type {
+  ByUseScope,
+  ExceededLimit,
+  LimitName,
+  LimitTarget,
+  LimitValues,
+  TurnLimits,
+  UsageLimits,
+  UseOwner,
+} from "../rules/limits.ts";
 
 /**
  * Who set a limit: `operator` with the CLI or code that has the store, `admin` with an API key of the tenant. At the
@@ -34,16 +44,12 @@ export interface CallerLimits {
    */
   replace(tenant: string, target: LimitTarget, source: LimitSource, values: LimitValues): Promise<void>;
   /**
-   * Compares the queued messages, the turns and the usage of a user and their tenant with their limits. For a
-   * transaction that has added a message or a turn; it must be the last call before the end.
+   * Compares the queued messages, the turns and the usage of a user, their API key and their tenant with the limits.
+   * For a transaction that has added a message or a turn; it must be the last call before the end.
    */
-  findExceeded(
-    actor: Actor,
-    limits: { readonly user: TurnLimits; readonly tenant: TurnLimits },
-  ): Promise<ExceededLimit | null>;
+  findExceeded(owner: UseOwner, limits: ByUseScope<TurnLimits>): Promise<ExceededLimit | null>;
+  /** Compares the usage alone, without a lock. For a turn that is about to call a model. */
+  findExceededUsage(owner: UseOwner, limits: ByUseScope<UsageLimits>): Promise<ExceededLimit | null>;
   /** Compares the bytes of all uploads with the limits. For a transaction that has added a chunk. */
-  findExceededBytes(
-    actor: Actor,
-    limits: { readonly user: number | null; readonly tenant: number | null },
-  ): Promise<ExceededLimit | null>;
+  findExceededBytes(owner: UseOwner, limits: ByUseScope<number | null>): Promise<ExceededLimit | null>;
 }

@@ -9,8 +9,17 @@
 import type { Json, UserMessage } from "@turnstream/protocol";
 import type { SessionRef } from "../../util/refs.ts";
 import { checkId } from "../rules/arguments.ts";
+import type { ByUseScope, UsageLimits } from "../rules/limits.ts";
 
-export interface RunningTurn extends SessionRef {
+/** The request that started a turn, for its limits. */
+export interface TurnCaller {
+  /** The id of the API key behind the request; null if there is none. */
+  readonly apiKey: string | null;
+  /** The limits that each model call of the turn compares. Null for no limits. */
+  readonly usageLimits: ByUseScope<UsageLimits> | null;
+}
+
+export interface RunningTurn extends SessionRef, TurnCaller {
   readonly turn: string;
   /** The owner of the session. */
   readonly user: string;
@@ -32,7 +41,8 @@ export interface RunningTurn extends SessionRef {
   readonly stop: { readonly by: string | null; readonly at: number } | null;
 }
 
-export interface NewTurn {
+/** The caller's fields only with `retries`: a message has its own. */
+export interface NewTurn extends Partial<TurnCaller> {
   readonly turn: string;
   /** Retry this turn instead of taking a queued message. */
   readonly retries?: string;
@@ -108,6 +118,8 @@ export interface NewJournalEntry extends JournalEntry {
    * the model.
    */
   readonly isRetained?: boolean;
+  /** Tokens and cost that the entry adds to those of the running turn, if it is written now. @default none */
+  readonly used?: { readonly tokens: number; readonly cost: number };
 }
 
 /**
@@ -177,7 +189,8 @@ export interface Leases {
 /** The stored fields of a message, except id, sender and time. */
 export type QueuedMessageBody = Omit<UserMessage, "id" | "by" | "at">;
 export type NewMessage = Pick<UserMessage, "id" | "text"> &
-  Partial<Omit<UserMessage, "at">> & {
+  Partial<Omit<UserMessage, "at">> &
+  Partial<TurnCaller> & {
     /** For the worker that starts the turn, such as the requested agent. Not shown to users. */
     readonly options?: Json;
   };

@@ -1,8 +1,8 @@
 /**
- * `UsageLedger` is the sub-port of the usage of tenants and users by day and model.
+ * `UsageLedger` is the sub-port of the usage of tenants, API keys and users by day and model.
  *
- * Invariant: a key is counted once, for the tenant and the user together. The counts outlive the sessions they came
- * from. Those of a user are erased with the user; the sums of the tenant stay.
+ * Invariant: an idempotency key is counted once, for the tenant, the API key and the user together. The counts outlive
+ * the sessions they came from. Those of a user are erased with the user; the sums of the tenant and of the keys stay.
  */
 import type { Usage } from "@turnstream/protocol";
 import type { Actor } from "../../util/refs.ts";
@@ -13,6 +13,8 @@ export interface UsageAdd extends Usage {
   readonly key: string;
   /** The user whose turn it was. Default: it counts for the tenant only. */
   readonly user?: string;
+  /** The id of the API key behind the turn. Default: it counts for no key. */
+  readonly apiKey?: string | null;
   /** `YYYY-MM-DD` in UTC. @default today, by the database's clock */
   readonly day?: string;
   /** @default "" */
@@ -39,6 +41,8 @@ export interface UsageLedger {
   list(tenant: string, from: string, to: string): Promise<UsageDay[]>;
   /** The same for one user. */
   listUser(actor: Actor, from: string, to: string): Promise<UsageDay[]>;
+  /** The same for one API key. */
+  listKey(tenant: string, apiKey: string, from: string, to: string): Promise<UsageDay[]>;
   /** Deletes old idempotency keys that will not be repeated. The counts stay. */
   pruneMarks(page: { readonly olderThanMs: number; readonly limit: number }): Promise<number>;
 }

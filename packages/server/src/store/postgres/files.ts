@@ -45,11 +45,19 @@ export function postgresUploads(db: Db): Uploads {
   return {
     begin: (ref, given) =>
       inTransaction(db, async (tx) => {
-        const { id, name, mediaType, by } = checkUpload(given);
+        const { id, name, mediaType, by, apiKey } = checkUpload(given);
         await lockSessionRow(tx, ref);
         const row = await tx
           .insertInto("uploads")
-          .values({ ...rowOf(ref), id, name, media_type: mediaType, by_user: by, ...ownerColumn(ref) })
+          .values({
+            ...rowOf(ref),
+            id,
+            name,
+            media_type: mediaType,
+            by_user: by,
+            key_id: apiKey,
+            ...ownerColumn(ref),
+          })
           .onConflict((oc) =>
             oc
               .columns(["tenant_id", "session_id", "id"])
@@ -57,6 +65,7 @@ export function postgresUploads(db: Db): Uploads {
                 name,
                 media_type: mediaType,
                 by_user: by,
+                key_id: apiKey,
                 size: 0,
                 chunks: 0,
                 attempt: sql<number>`uploads.attempt + 1`,

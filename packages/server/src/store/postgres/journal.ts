@@ -11,7 +11,8 @@ import type { Journal, Leases, NewJournalEntry } from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
-import { checkJournalEntry, checkRetainedTurns } from "../rules/running.ts";
+import { MAX_USAGE } from "../ports/usage.ts";
+import { checkJournalEntry, checkRetainedTurns, checkUsed } from "../rules/running.ts";
 import type { Database, Db } from "./database.ts";
 import { ago, bytewiseOrder, clockPlus, withSessionLock, ofSession, sessionNotFound } from "./session-row.ts";
 
@@ -43,6 +44,7 @@ export function postgresJournal(db: Db): Journal {
 async function write(db: Db, ref: SessionRef, entry: NewJournalEntry): Promise<"written" | "already"> {
   const value = checkJournalEntry(entry);
   const { turn, key, epoch, isRetained = false } = entry;
+  const used = checkUsed(entry);
   const row = await db
     .with(
       (cte) => cte("held").materialized(),
@@ -74,6 +76,19 @@ async function write(db: Db, ref: SessionRef, entry: NewJournalEntry): Promise<"
         )
         .onConflict((oc) => oc.columns(["tenant_id", "session_id", "turn", "key"]).doNothing())
         .returning("key"),
+    )
+    .with("counted", (qb) =>
+      qb
+        .updateTable("running_turns")
+        .from("added")
+        .set({
+          used_tokens: sql<number>`least(used_tokens + ${used?.tokens ?? 0}::bigint, ${MAX_USAGE}::bigint)`,
+          used_micros: sql<number>`least(used_micros + ${used?.micros ?? 0}::bigint, ${MAX_USAGE}::bigint)`,
+        })
+        .where("tenant_id", "=", ref.tenant)
+        .where("session_id", "=", ref.session)
+        .where("turn", "=", turn)
+        .where(sql<boolean>`${used !== null}::boolean`),
     )
     .selectFrom("held")
     .leftJoin("added", (join) => join.onTrue())

@@ -1,26 +1,33 @@
 /**
  * `postgresLimits` implements limits and their counts on PostgreSQL.
  *
- * Invariant: a lock per user, and near the limit a lock per tenant, lasts from the count until the transaction ends.
- * The count is a statement of its own, after the lock, so that it sees what other transactions have committed. Locks
- * are taken after those of the session (session-row.ts), the user's before the tenant's.
+ * Invariant: a lock per user, and near the limit a lock per API key and per tenant, lasts from the count until the
+ * transaction ends. The count is a statement of its own, after the lock, so that it sees what other transactions have
+ * committed. Locks are taken after those of the session (session-row.ts): the user's, the key's, the tenant's.
  */
 import { sql } from "kysely";
 import { StoreError } from "../errors.ts";
 import type { CallerLimits, StoredLimit } from "../ports/limits.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
-import type { Actor } from "../../util/refs.ts";
 import {
+  type ByUseScope,
   checkLimitTarget,
   checkLimitValues,
   COST_UNIT,
   findExceededBytesLimit,
   findExceededTurnLimit,
+  findExceededUsageLimit,
+  findInScopes,
   hasLimit,
+  hasUsageLimit,
   isFarBelow,
   type LimitTarget,
   type TurnLimits,
+  type UsageCounts,
+  type UsageLimits,
   type UseCounts,
+  type UseOwner,
+  type UseScope,
 } from "../rules/limits.ts";
 import type { Db } from "./database.ts";
 import { inTransaction } from "./session-row.ts";
@@ -42,16 +49,25 @@ export function postgresLimits(db: Db): CallerLimits {
         const rows = Object.entries(values).map(([name, value]) => ({ ...row, name, value: value ?? null }));
         if (rows.length > 0) await tx.insertInto("caller_limits").values(rows).execute();
       }),
-    findExceeded: (actor, limits) => inTransaction(db, (tx) => findExceeded(tx, actor, limits)),
-    async findExceededBytes({ tenant, user }, limits) {
-      const rows = await db
-        .selectFrom("stored_bytes")
-        .select(["user_id", "bytes"])
-        .where("tenant_id", "=", tenant)
-        .where("user_id", "in", ["", user])
-        .execute();
-      const bytesOf = (id: string) => rows.find((row) => row.user_id === id)?.bytes ?? 0;
-      return findExceededBytesLimit({ user: bytesOf(user), tenant: bytesOf("") }, limits);
+    findExceeded: (owner, limits) => inTransaction(db, (tx) => findExceeded(tx, owner, limits)),
+    async findExceededUsage(owner, limits) {
+      const row = await readCounts(db, owner, limits);
+      return findInScopes(owner, (scope) =>
+        findExceededUsageLimit(scope, usageCounts(row[`${scope}_used`]), limits[scope], row.now),
+      );
+    },
+    async findExceededBytes(owner, limits) {
+      const { tenant, user, apiKey } = owner;
+      const { rows } = await sql<{ readonly scope: UseScope; readonly bytes: number }>`
+        select case user_id when '' then 'tenant' else 'user' end as scope, bytes
+        from stored_bytes where tenant_id = ${tenant} and user_id in ('', ${user})
+        union all
+        select 'key', bytes from stored_key_bytes where tenant_id = ${tenant} and key_id = ${apiKey}`.execute(
+        db,
+      );
+      const bytesOf = (scope: UseScope) => rows.find((row) => row.scope === scope)?.bytes ?? 0;
+      const bytes = { user: bytesOf("user"), key: bytesOf("key"), tenant: bytesOf("tenant") };
+      return findExceededBytesLimit(owner, bytes, limits);
     },
   };
 }
@@ -89,22 +105,24 @@ async function readLimits(db: Db, tenant: string, users?: readonly string[]): Pr
   });
 }
 
-async function findExceeded(
-  tx: Db,
-  actor: Actor,
-  limits: { readonly user: TurnLimits; readonly tenant: TurnLimits },
-) {
-  await lock(tx, `limits/user/${JSON.stringify([actor.tenant, actor.user])}`);
-  const counts = await countUse(tx, actor, limits);
-  const ofUser = findExceededTurnLimit("user", counts.user, limits.user, counts.now);
+async function findExceeded(tx: Db, owner: UseOwner, limits: ByUseScope<TurnLimits>) {
+  await lock(tx, `limits/user/${JSON.stringify([owner.tenant, owner.user])}`);
+  let counts = await countUse(tx, owner, limits);
+  const findIn = (scope: UseScope) => findExceededTurnLimit(scope, counts[scope], limits[scope], counts.now);
+  const ofUser = findIn("user");
   if (ofUser !== null) return ofUser;
-  const isFar = (name: "queuedMessages" | "runningTurns") =>
-    isFarBelow(counts.tenant[name], limits.tenant[name]);
-  if (isFar("queuedMessages") && isFar("runningTurns"))
-    return findExceededTurnLimit("tenant", counts.tenant, limits.tenant, counts.now);
-  await lock(tx, `limits/tenant/${actor.tenant}`);
-  const again = await countUse(tx, actor, limits);
-  return findExceededTurnLimit("tenant", again.tenant, limits.tenant, again.now);
+  for (const scope of owner.apiKey === null ? (["tenant"] as const) : (["key", "tenant"] as const)) {
+    const isFar = (name: "queuedMessages" | "runningTurns") =>
+      isFarBelow(counts[scope][name], limits[scope][name]);
+    if (!isFar("queuedMessages") || !isFar("runningTurns")) {
+      const id = scope === "key" ? JSON.stringify([owner.tenant, owner.apiKey]) : owner.tenant;
+      await lock(tx, `limits/${scope}/${id}`);
+      counts = await countUse(tx, owner, limits);
+    }
+    const exceeded = findIn(scope);
+    if (exceeded !== null) return exceeded;
+  }
+  return null;
 }
 
 /** The lock lasts until the transaction ends. Two names with the same hash only wait for each other. */
@@ -112,55 +130,90 @@ async function lock(tx: Db, name: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(tx);
 }
 
-interface CountRow {
-  readonly now: number;
-  readonly user_queued: number;
-  readonly user_turns: number;
-  readonly tenant_queued: number;
-  readonly tenant_turns: number;
-  readonly user_used: readonly [number, number, number, number] | null;
-  readonly tenant_used: readonly [number, number, number, number] | null;
+type Fragment = ReturnType<typeof sql>;
+
+/** Conditions on rows of messages and turns, and the days of ended turns, of each scope. */
+function rowsOf({ tenant, user, apiKey }: UseOwner): ByUseScope<{ of: Fragment; days: Fragment }> {
+  const ofTenant = sql`tenant_id = ${tenant}`;
+  return {
+    user: {
+      of: sql`${ofTenant} and owner = ${user}`,
+      days: sql`usage_user_days where ${ofTenant} and user_id = ${user}`,
+    },
+    key: {
+      of: sql`${ofTenant} and key_id = ${apiKey}`,
+      days: sql`usage_key_days where ${ofTenant} and key_id = ${apiKey}`,
+    },
+    tenant: { of: ofTenant, days: sql`usage_days where ${ofTenant}` },
+  };
 }
 
+/** Tokens of today and of this month, then the costs in millionths. Null if nothing has to be counted. */
+type UsedColumn = readonly [number, number, number, number] | null;
+/** Queued messages and turns. */
+type TurnsColumn = readonly [number, number];
+
 /** Stops counting one row beyond the limit. */
-async function countUse(
-  tx: Db,
-  { tenant, user }: Actor,
-  limits: { readonly user: TurnLimits; readonly tenant: TurnLimits },
-): Promise<{ readonly now: number; readonly user: UseCounts; readonly tenant: UseCounts }> {
-  const ofUser = sql`tenant_id = ${tenant} and owner = ${user}`;
-  const ofTenant = sql`tenant_id = ${tenant}`;
-  const queued = (of: typeof ofUser, limit: number | null) => sql`
+async function countUse(tx: Db, owner: UseOwner, limits: ByUseScope<TurnLimits>) {
+  const { user, key, tenant } = rowsOf(owner);
+  const turns = ({ of }: typeof user, { queuedMessages, runningTurns }: TurnLimits) => sql`json_build_array(
     (select count(*) from (
-      select from waiting_messages where ${of} and body is not null limit ${most(limit)}) q)`;
-  const turns = (of: typeof ofUser, limit: number | null) => sql`
+      select from waiting_messages where ${of} and body is not null limit ${most(queuedMessages)}) q),
     (select count(*) from (
       select session_id from waiting_messages where ${of} and body is not null
-      union select session_id from running_turns where ${of} limit ${most(limit)}) t)`;
-  const sums = sql`json_build_array(
-    coalesce(sum(total_tokens) filter (where day = today), 0), coalesce(sum(total_tokens), 0),
-    coalesce(sum(cost_micros) filter (where day = today), 0), coalesce(sum(cost_micros), 0))`;
-  const { rows } = await sql<CountRow>`
+      union select session_id from running_turns where ${of} limit ${most(runningTurns)}) t))`;
+  const row = await readCounts<Record<`${UseScope}_turns`, TurnsColumn>>(
+    tx,
+    owner,
+    limits,
+    sql`,
+    ${turns(user, limits.user)} as user_turns,
+    ${turns(key, limits.key)} as key_turns,
+    ${turns(tenant, limits.tenant)} as tenant_turns`,
+  );
+  const countsOf = (scope: UseScope): UseCounts => {
+    const [queuedMessages, runningTurns] = row[`${scope}_turns`];
+    return { queuedMessages, runningTurns, ...usageCounts(row[`${scope}_used`]) };
+  };
+  return { now: row.now, user: countsOf("user"), key: countsOf("key"), tenant: countsOf("tenant") };
+}
+
+type UsageRow = { readonly now: number } & Record<`${UseScope}_used`, UsedColumn>;
+
+/** Reads the usage of each scope that has a limit, and the columns `more`. */
+async function readCounts<More>(
+  db: Db,
+  owner: UseOwner,
+  limits: ByUseScope<UsageLimits>,
+  more = sql``,
+): Promise<UsageRow & More> {
+  const { user, key, tenant } = rowsOf(owner);
+  const used = ({ of, days }: typeof user, scopeLimits: UsageLimits) =>
+    hasUsageLimit(scopeLimits)
+      ? sql`(
+        select json_build_array(today_tokens + r.tokens, month_tokens + r.tokens,
+          today_micros + r.micros, month_micros + r.micros)
+        from (select coalesce(sum(total_tokens) filter (where day = today), 0) as today_tokens,
+            coalesce(sum(total_tokens), 0) as month_tokens,
+            coalesce(sum(cost_micros) filter (where day = today), 0) as today_micros,
+            coalesce(sum(cost_micros), 0) as month_micros
+          from ${days} and day >= month_start) d,
+        (select coalesce(sum(used_tokens), 0) as tokens, coalesce(sum(used_micros), 0) as micros
+          from running_turns where ${of}) r)`
+      : sql`null`;
+  const { rows } = await sql<UsageRow & More>`
     with clock as (
       select clock_timestamp()::timestamptz(3) as now,
         to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD') as today,
         to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-01') as month_start)
     select now,
-      ${queued(ofUser, limits.user.queuedMessages)} as user_queued,
-      ${turns(ofUser, limits.user.runningTurns)} as user_turns,
-      ${queued(ofTenant, limits.tenant.queuedMessages)} as tenant_queued,
-      ${turns(ofTenant, limits.tenant.runningTurns)} as tenant_turns,
-      (select ${sums} from usage_user_days
-        where tenant_id = ${tenant} and user_id = ${user} and day >= month_start) as user_used,
-      (select ${sums} from usage_days where tenant_id = ${tenant} and day >= month_start) as tenant_used
-    from clock`.execute(tx);
+      ${used(user, limits.user)} as user_used,
+      ${used(key, limits.key)} as key_used,
+      ${used(tenant, limits.tenant)} as tenant_used${more}
+    from clock`.execute(db);
   const [row] = rows;
   if (row === undefined) throw new TypeError("a select without a condition returns a row");
-  return {
-    now: row.now,
-    user: useCounts(row.user_queued, row.user_turns, row.user_used),
-    tenant: useCounts(row.tenant_queued, row.tenant_turns, row.tenant_used),
-  };
+  return row;
 }
 
 /** How many rows to count. */
@@ -171,11 +224,9 @@ function most(limit: number | null): number {
 /** A larger limit of the database's `limit` would not be a bigint. */
 const MAX_COUNT = 1_000_000_000;
 
-function useCounts(queuedMessages: number, runningTurns: number, used: CountRow["user_used"]): UseCounts {
-  const [tokensPerDay = 0, tokensPerMonth = 0, dayMicros = 0, monthMicros = 0] = used ?? [];
+function usageCounts(used: UsedColumn): UsageCounts {
+  const [tokensPerDay, tokensPerMonth, dayMicros, monthMicros] = used ?? [0, 0, 0, 0];
   return {
-    queuedMessages,
-    runningTurns,
     tokensPerDay,
     tokensPerMonth,
     costPerDay: dayMicros / COST_UNIT,

@@ -33,6 +33,7 @@ import { allowanceDigest } from "./migrations/0020-allowance-digest.ts";
 import { tenantSessionIds } from "./migrations/0021-tenant-session-ids.ts";
 import { shareTokens } from "./migrations/0022-share-tokens.ts";
 import { limits } from "./migrations/0024-limits.ts";
+import { keyLimits } from "./migrations/0025-key-limits.ts";
 
 const migrations: Readonly<Record<string, Migration>> = {
   "0001-core": core,
@@ -57,6 +58,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0021-tenant-session-ids": tenantSessionIds,
   "0022-share-tokens": shareTokens,
   "0024-limits": limits,
+  "0025-key-limits": keyLimits,
 };
 
 /** Names of its own, because a database may have Kysely's tables of an app. */

@@ -18,7 +18,14 @@ import {
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
-import { checkNewTurn, checkOptions, checkSessions, checkStop } from "../rules/running.ts";
+import {
+  checkNewTurn,
+  checkOptions,
+  checkSessions,
+  checkStop,
+  checkTurnCaller,
+  type StoredTurnCaller,
+} from "../rules/running.ts";
 import type { Db } from "./database.ts";
 import {
   ago,
@@ -147,6 +154,8 @@ const COLUMNS = [
   "fruitless",
   "stop_by",
   "stop_at",
+  "key_id",
+  "usage_limits",
 ] as const;
 
 /** The newest journal entry of a row of `running_turns`. */
@@ -185,6 +194,8 @@ function turnOf(row: TurnRow): RunningTurn {
     attempts: row.attempts,
     attemptsWithoutProgress: row.fruitless,
     stop: row.stop_at === null ? null : { by: row.stop_by, at: row.stop_at },
+    apiKey: row.key_id,
+    usageLimits: row.usage_limits,
   };
 }
 
@@ -202,20 +213,33 @@ async function begin(tx: Db, ref: SessionRef, turn: NewTurn): Promise<RunningTur
   return postgresRunning(tx).get(ref);
 }
 
-function retry(tx: Db, ref: SessionRef, turn: ReturnType<typeof checkNewTurn>) {
+function callerColumns({ apiKey, usageLimits }: StoredTurnCaller) {
+  return { key_id: apiKey, usage_limits: usageLimits };
+}
+
+function retry(
+  tx: Db,
+  ref: SessionRef,
+  { turn, retries, options, ...caller }: ReturnType<typeof checkNewTurn>,
+) {
   return tx
     .insertInto("running_turns")
-    .values({ ...rowOf(ref), ...turn, ...ownerColumn(ref) })
+    .values({ ...rowOf(ref), turn, retries, options, ...callerColumns(caller), ...ownerColumn(ref) })
     .onConflict((oc) => oc.columns(["tenant_id", "session_id"]).doNothing())
     .executeTakeFirstOrThrow();
 }
+
+/** What a turn copies from its message. */
+const COPIED = ["options", "owner", "key_id", "usage_limits"] as const;
+/** A row without a body is no longer queued. */
+const NOT_QUEUED = { body: null, by_user: null, options: null, usage_limits: null };
 
 /** One statement: takes the oldest message out of the queue and inserts its turn. */
 function take(tx: Db, ref: SessionRef, turn: string) {
   return tx
     .with("oldest", (qb) =>
       ofSession(qb.selectFrom("waiting_messages"), ref)
-        .select(["tenant_id", "session_id", "id", "body", "by_user", "added_at", "options", "owner"])
+        .select(["tenant_id", "session_id", "id", "body", "by_user", "added_at", ...COPIED])
         .where("body", "is not", null)
         .where((eb) =>
           eb.not(
@@ -235,7 +259,7 @@ function take(tx: Db, ref: SessionRef, turn: string) {
       qb
         .updateTable("waiting_messages")
         .from("oldest")
-        .set({ body: null, by_user: null, options: null })
+        .set(NOT_QUEUED)
         .whereRef("waiting_messages.tenant_id", "=", "oldest.tenant_id")
         .whereRef("waiting_messages.session_id", "=", "oldest.session_id")
         .whereRef("waiting_messages.id", "=", "oldest.id"),
@@ -249,8 +273,7 @@ function take(tx: Db, ref: SessionRef, turn: string) {
       "message",
       "message_by",
       "message_at",
-      "options",
-      "owner",
+      ...COPIED,
     ])
     .expression((eb) =>
       eb
@@ -263,8 +286,7 @@ function take(tx: Db, ref: SessionRef, turn: string) {
           "body",
           "by_user",
           "added_at",
-          "options",
-          "owner",
+          ...COPIED,
         ]),
     )
     .executeTakeFirstOrThrow();
@@ -293,7 +315,6 @@ async function startable(db: Db, olderThanMs: number, limit: number): Promise<Se
   return rows.map((row) => ({ tenant: row.tenant_id, session: row.session_id }));
 }
 
-/** A row without a body is no longer queued. */
 export function postgresWaiting(db: Db): QueuedMessages {
   return {
     add: (ref, message) => inTransaction(db, (tx) => add(tx, ref, message)),
@@ -331,6 +352,7 @@ async function add(tx: Db, ref: SessionRef, message: NewMessage) {
       body: JSON.stringify(queuedMessageBody(message)),
       by_user: by,
       options,
+      ...callerColumns(checkTurnCaller(message)),
       ...ownerColumn(ref),
     })
     .onConflict((oc) => oc.columns(["tenant_id", "session_id", "id"]).doNothing())
@@ -353,7 +375,7 @@ function queuedMessage(row: MessageRow): UserMessage[] {
 
 async function settle(tx: Db, ref: SessionRef, id: string): Promise<boolean> {
   const { numUpdatedRows } = await ofSession(tx.updateTable("waiting_messages"), ref)
-    .set({ body: null, by_user: null, options: null })
+    .set(NOT_QUEUED)
     .where("id", "=", id)
     .where("body", "is not", null)
     .executeTakeFirst();

@@ -129,6 +129,7 @@ export interface LedgerTables {
     total_tokens: number;
     cost_micros: number;
   };
+  usage_key_days: Omit<LedgerTables["usage_user_days"], "user_id"> & { key_id: string };
   usage_marks: { tenant_id: string; key: string; marked_at: Time };
   people: { number: GeneratedAlways<number>; tenant_id: string; user_id: string };
   audit_log: {

@@ -10,7 +10,7 @@ import type { EventDraft } from "@turnstream/protocol/writer";
 import type { AgentInput } from "../ports/agents.ts";
 import type { SessionHeader } from "../ports/archive.ts";
 import type { LimitSource } from "../ports/limits.ts";
-import type { QueuedMessageBody } from "../ports/running.ts";
+import type { QueuedMessageBody, TurnCaller } from "../ports/running.ts";
 import type { DeliveryState, WebhookEventType } from "../ports/webhooks.ts";
 
 /** Written as JSON text, read parsed. */
@@ -18,6 +18,7 @@ export type JsonColumn<T> = ColumnType<T, string, string>;
 /** Set by the database's clock by default; read as milliseconds. */
 export type Time = ColumnType<number, Date | undefined, Date>;
 export type NullableTime = ColumnType<number | null, Date | null | undefined, Date | null>;
+type UsageLimitsColumn = ColumnType<TurnCaller["usageLimits"], string | null, null>;
 
 /** Tables of migration 0001, with the columns that later migrations added. */
 export interface CoreTables {
@@ -76,6 +77,8 @@ export interface CoreTables {
     /** Added by migration 0003. Null for none, or if the message is no longer queued. */
     options: ColumnType<Json, string | null, string | null>;
     owner: string | null;
+    key_id: string | null;
+    usage_limits: UsageLimitsColumn;
   };
   archived_events: {
     tenant_id: string;
@@ -208,6 +211,7 @@ export interface FileTables {
     complete: Generated<boolean>;
     created_at: Time;
     owner: string | null;
+    key_id: string | null;
   };
   upload_chunks: {
     tenant_id: string;
@@ -297,6 +301,10 @@ export interface RuntimeTables {
     /** Null without a stop request. */
     stop_at: NullableTime;
     owner: string | null;
+    key_id: string | null;
+    usage_limits: UsageLimitsColumn;
+    used_tokens: Generated<number>;
+    used_micros: Generated<number>;
   };
   turn_journal: {
     tenant_id: string;
@@ -355,6 +363,7 @@ export interface LimitTables {
   };
   /** Triggers on `uploads` write it. An empty user stands for the whole tenant. */
   stored_bytes: { tenant_id: string; user_id: string; bytes: number };
+  stored_key_bytes: { tenant_id: string; key_id: string; bytes: number };
 }
 
 /** Table of migration 0016. */

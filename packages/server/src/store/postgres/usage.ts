@@ -1,7 +1,8 @@
 /**
  * `postgresUsage` implements the usage ledger on PostgreSQL.
  *
- * Invariant: one statement marks a usage key and adds its counts for the tenant and the user, so a repeat adds nothing.
+ * Invariant: one statement marks a usage key and adds its counts for the tenant, the API key and the user, so a repeat
+ * adds nothing.
  */
 import { sql } from "kysely";
 import { MAX_USAGE, type UsageDay, type UsageLedger } from "../ports/usage.ts";
@@ -23,7 +24,17 @@ export function postgresUsage(db: Db): UsageLedger {
   return {
     async add(tenant, usage) {
       const { model, costMicros } = checkUsage(usage);
-      const { key, user = null, day = null, turns, calls, input_tokens, output_tokens, total_tokens } = usage;
+      const {
+        key,
+        user = null,
+        apiKey = null,
+        day = null,
+        turns,
+        calls,
+        input_tokens,
+        output_tokens,
+        total_tokens,
+      } = usage;
       const { rows } = await sql`
         with mark as (
           insert into usage_marks (tenant_id, key) values (${tenant}, ${key})
@@ -39,6 +50,10 @@ export function postgresUsage(db: Db): UsageLedger {
           insert into usage_user_days as d (tenant_id, user_id, day, model, ${countColumns})
           select tenant_id, ${user}::text, day, model, ${countColumns} from used where ${user}::text is not null
           on conflict (tenant_id, user_id, day, model) do update set ${addCounts}
+        ), of_key as (
+          insert into usage_key_days as d (tenant_id, key_id, day, model, ${countColumns})
+          select tenant_id, ${apiKey}::text, day, model, ${countColumns} from used where ${apiKey}::text is not null
+          on conflict (tenant_id, key_id, day, model) do update set ${addCounts}
         )
         insert into usage_days as d (tenant_id, day, model, ${countColumns})
         select tenant_id, day, model, ${countColumns} from used
@@ -47,36 +62,11 @@ export function postgresUsage(db: Db): UsageLedger {
       return rows.length > 0;
     },
 
-    async list(tenant, from, to) {
-      checkDay(from);
-      checkDay(to);
-      const rows = await db
-        .selectFrom("usage_days")
-        .select(["day", "model", ...COUNTS])
-        .where("tenant_id", "=", tenant)
-        .where("day", ">=", from)
-        .where("day", "<=", to)
-        .orderBy("day")
-        .orderBy("model")
-        .execute();
-      return rows.map(usageDayOf);
-    },
-
-    async listUser({ tenant, user }, from, to) {
-      checkDay(from);
-      checkDay(to);
-      const rows = await db
-        .selectFrom("usage_user_days")
-        .select(["day", "model", ...COUNTS])
-        .where("tenant_id", "=", tenant)
-        .where("user_id", "=", user)
-        .where("day", ">=", from)
-        .where("day", "<=", to)
-        .orderBy("day")
-        .orderBy("model")
-        .execute();
-      return rows.map(usageDayOf);
-    },
+    list: (tenant, from, to) => listDays(db, sql`usage_days where tenant_id = ${tenant}`, from, to),
+    listUser: ({ tenant, user }, from, to) =>
+      listDays(db, sql`usage_user_days where tenant_id = ${tenant} and user_id = ${user}`, from, to),
+    listKey: (tenant, apiKey, from, to) =>
+      listDays(db, sql`usage_key_days where tenant_id = ${tenant} and key_id = ${apiKey}`, from, to),
 
     async pruneMarks({ olderThanMs, limit }) {
       const { numDeletedRows } = await db
@@ -100,9 +90,12 @@ export function postgresUsage(db: Db): UsageLedger {
   };
 }
 
-function usageDayOf({
-  cost_micros,
-  ...row
-}: Omit<UsageDay, "cost"> & { readonly cost_micros: number }): UsageDay {
-  return { ...row, cost: cost_micros / COST_UNIT };
+/** @param rows a table with a condition */
+async function listDays(db: Db, rows: ReturnType<typeof sql>, from: string, to: string): Promise<UsageDay[]> {
+  checkDay(from);
+  checkDay(to);
+  const found = await sql<Omit<UsageDay, "cost"> & { readonly cost_micros: number }>`
+    select day, model, ${countColumns} from ${rows} and day >= ${from} and day <= ${to}
+    order by day, model`.execute(db);
+  return found.rows.map(({ cost_micros, ...row }) => ({ ...row, cost: cost_micros / COST_UNIT }));
 }

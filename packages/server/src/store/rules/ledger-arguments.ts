@@ -96,7 +96,7 @@ export function checkFlagResolution({ by, note }: FlagResolution): void {
 
 /** @returns the model and the cost as they can be stored */
 export function checkUsage(usage: UsageAdd): { readonly model: string; readonly costMicros: number } {
-  checkIds({ key: usage.key, user: usage.user }, "usage");
+  checkIds({ key: usage.key, user: usage.user, apiKey: usage.apiKey ?? undefined }, "usage");
   if (usage.day !== undefined) checkDay(usage.day);
   const { turns, calls, input_tokens, output_tokens, total_tokens } = usage;
   for (const count of [turns, calls, input_tokens, output_tokens, total_tokens]) checkCount(count, "usage");

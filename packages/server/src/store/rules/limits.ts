@@ -7,6 +7,7 @@
  */
 import { StoreError } from "../errors.ts";
 import { isId } from "../../util/names.ts";
+import type { Actor } from "../../util/refs.ts";
 
 /** Who or what a limit counts: a network address, an API key, a user, a tenant, or one gateway process. */
 export const LIMIT_SCOPES = ["address", "key", "user", "tenant", "gateway"] as const;
@@ -59,39 +60,40 @@ export const LIMITS = {
   runningTurns: {
     unit: "turns",
     description: "Sessions with a turn that runs or is about to start.",
-    defaults: { user: 100, tenant: 5_000 },
+    defaults: { key: null, user: 100, tenant: 5_000 },
   },
   queuedMessages: {
     unit: "messages",
     description: "Messages that wait for a turn.",
-    defaults: { user: 1_000, tenant: 20_000 },
+    defaults: { key: null, user: 1_000, tenant: 20_000 },
   },
   storedBytes: {
     unit: "bytes",
     description: "Uploaded files in all sessions. A file beyond the limit is refused with 413.",
-    defaults: { user: 10 * GIGABYTE, tenant: 1_000 * GIGABYTE },
+    defaults: { key: null, user: 10 * GIGABYTE, tenant: 1_000 * GIGABYTE },
   },
   tokensPerDay: {
     unit: "tokens per day (UTC)",
-    description: "Input and output tokens of ended turns. At the limit, no further turn starts.",
-    defaults: { user: 50 * MILLION, tenant: 5_000 * MILLION },
+    description:
+      "Input and output tokens, counted after each model call. At the limit, no further call starts.",
+    defaults: { key: null, user: 50 * MILLION, tenant: 5_000 * MILLION },
   },
   tokensPerMonth: {
     unit: "tokens per month (UTC)",
     description: "The same for a calendar month.",
-    defaults: { user: 500 * MILLION, tenant: 50_000 * MILLION },
+    defaults: { key: null, user: 500 * MILLION, tenant: 50_000 * MILLION },
   },
   costPerDay: {
     unit: "cost per day (UTC)",
     description:
-      "Cost of ended turns, in the currency of the agents' `pricing`. At the limit, no further turn starts.",
-    defaults: { user: null, tenant: null },
+      "Cost of model calls, in the currency of the agents' `pricing`. At the limit, no further call starts.",
+    defaults: { key: null, user: null, tenant: null },
     isDecimal: true,
   },
   costPerMonth: {
     unit: "cost per month (UTC)",
     description: "The same for a calendar month.",
-    defaults: { user: null, tenant: null },
+    defaults: { key: null, user: null, tenant: null },
     isDecimal: true,
   },
 } as const satisfies Record<string, LimitDeclaration>;
@@ -188,48 +190,95 @@ export function lowerLimit(
   return other === undefined || other === null ? one : Math.min(one, other);
 }
 
-/** What a user or a tenant has in use, in a transaction that adds something to it. */
-export interface UseCounts {
-  readonly queuedMessages: number;
-  readonly runningTurns: number;
-  readonly tokensPerDay: number;
-  readonly tokensPerMonth: number;
-  readonly costPerDay: number;
-  readonly costPerMonth: number;
+/** The scopes whose use the store counts. They are compared and locked in this order. */
+const USE_SCOPES = ["user", "key", "tenant"] as const;
+export type UseScope = (typeof USE_SCOPES)[number];
+
+/** Who uses something: the owner of the session, and the API key behind the request, or null. */
+export interface UseOwner extends Actor {
+  readonly apiKey: string | null;
 }
 
+/** A value for the user, the API key and the tenant. */
+export type ByUseScope<Value> = Readonly<Record<UseScope, Value>>;
+
+/** Returns the first result of a scope that is not null. An owner without an API key has no such scope. */
+export function findInScopes<Result>(
+  { apiKey }: UseOwner,
+  find: (scope: UseScope) => Result | null,
+): Result | null {
+  for (const scope of USE_SCOPES) {
+    const found = scope === "key" && apiKey === null ? null : find(scope);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+const USAGE_LIMITS = ["tokensPerDay", "tokensPerMonth", "costPerDay", "costPerMonth"] as const;
+const TURN_LIMITS = ["queuedMessages", "runningTurns", ...USAGE_LIMITS] as const;
+
+/** The limits that each model call of a turn has to respect. */
+export type UsageLimits = Readonly<Record<(typeof USAGE_LIMITS)[number], number | null>>;
 /** The limits that a new message or a retry has to respect. */
-export type TurnLimits = Readonly<Record<keyof UseCounts, number | null>>;
-const TURN_LIMITS = [
-  "queuedMessages",
-  "runningTurns",
-  "tokensPerDay",
-  "tokensPerMonth",
-  "costPerDay",
-  "costPerMonth",
-] as const satisfies readonly (keyof UseCounts)[];
+export type TurnLimits = Readonly<Record<(typeof TURN_LIMITS)[number], number | null>>;
+
+/** Tokens and cost of a user, a key or a tenant today and in this month. */
+export type UsageCounts = Readonly<Record<keyof UsageLimits, number>>;
+/** What a user, a key or a tenant has in use, in a transaction that adds something to it. */
+export type UseCounts = Readonly<Record<keyof TurnLimits, number>>;
 
 /** How long a client waits for a turn to end or a file to be deleted, because the server can't know it. */
 const RETRY_COUNT_MS = 5_000;
 
 /**
  * Returns the first limit that is exceeded.
- * @param counts include what the transaction adds. Tokens and cost of a turn are known only after it.
+ * @param counts include what the transaction adds. Tokens and cost of a model call are known only after it.
  */
 export function findExceededTurnLimit(
-  scope: "user" | "tenant",
+  scope: UseScope,
   counts: UseCounts,
   limits: TurnLimits,
   now: number,
 ): ExceededLimit | null {
-  for (const limit of TURN_LIMITS) {
-    const [count, most] = [counts[limit], limits[limit]];
-    if (most === null) continue;
-    const isUsed = limit.startsWith("tokens") || limit.startsWith("cost");
-    if (isUsed ? count >= most : count > most)
-      return { limit, scope, retryAfterMs: retryAfterMs(limit, now) };
+  for (const limit of ["queuedMessages", "runningTurns"] as const) {
+    const most = limits[limit];
+    if (most !== null && counts[limit] > most) return { limit, scope, retryAfterMs: RETRY_COUNT_MS };
+  }
+  return findExceededUsageLimit(scope, counts, limits, now);
+}
+
+/** Returns the first limit that is reached, so that no further model call may start. */
+export function findExceededUsageLimit(
+  scope: UseScope,
+  counts: UsageCounts,
+  limits: UsageLimits,
+  now: number,
+): ExceededLimit | null {
+  for (const limit of USAGE_LIMITS) {
+    const most = limits[limit];
+    if (most === null || counts[limit] < most) continue;
+    const end = limit.endsWith("Day") ? startOfNextDay(now) : startOfNextMonth(now);
+    return { limit, scope, retryAfterMs: end - now };
   }
   return null;
+}
+
+/** True if one of the limits is set, so that tokens and cost have to be counted. */
+export function hasUsageLimit(limits: UsageLimits): boolean {
+  return USAGE_LIMITS.some((name) => limits[name] !== null);
+}
+
+/** The limits of a turn's model calls, for the worker that runs it. Null if there are none. */
+export function toUsageLimits(limits: ByUseScope<UsageLimits>): ByUseScope<UsageLimits> | null {
+  const pick = ({ tokensPerDay, tokensPerMonth, costPerDay, costPerMonth }: UsageLimits): UsageLimits => ({
+    tokensPerDay,
+    tokensPerMonth,
+    costPerDay,
+    costPerMonth,
+  });
+  const { user, key, tenant } = limits;
+  if (![user, key, tenant].some(hasUsageLimit)) return null;
+  return { user: pick(user), key: pick(key), tenant: pick(tenant) };
 }
 
 /** How long a client waits for files to be deleted. */
@@ -237,20 +286,15 @@ const RETRY_BYTES_MS = 3_600_000;
 
 /** Returns the exceeded limit of stored bytes. @param bytes include what the transaction adds */
 export function findExceededBytesLimit(
-  bytes: { readonly user: number; readonly tenant: number },
-  limits: { readonly user: number | null; readonly tenant: number | null },
+  owner: UseOwner,
+  bytes: ByUseScope<number>,
+  limits: ByUseScope<number | null>,
 ): ExceededLimit | null {
-  for (const scope of ["user", "tenant"] as const) {
+  return findInScopes(owner, (scope) => {
     const most = limits[scope];
-    if (most !== null && bytes[scope] > most)
-      return { limit: "storedBytes", scope, retryAfterMs: RETRY_BYTES_MS };
-  }
-  return null;
-}
-
-function retryAfterMs(limit: keyof UseCounts, now: number): number {
-  if (limit.endsWith("Day")) return startOfNextDay(now) - now;
-  return limit.endsWith("Month") ? startOfNextMonth(now) - now : RETRY_COUNT_MS;
+    if (most === null || bytes[scope] <= most) return null;
+    return { limit: "storedBytes", scope, retryAfterMs: RETRY_BYTES_MS };
+  });
 }
 
 function startOfNextDay(now: number): number {

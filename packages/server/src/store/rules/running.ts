@@ -7,10 +7,11 @@
  */
 import type { Json } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
-import type { NewJournalEntry, NewTurn } from "../ports/running.ts";
+import type { NewJournalEntry, NewTurn, TurnCaller } from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { checkCount, checkId } from "./arguments.ts";
+import { COST_UNIT } from "./limits.ts";
 
 const MAX_OPTIONS_BYTES = 64_000;
 /** Larger values belong into a blob. */
@@ -22,20 +23,34 @@ export function checkOptions(options: Json | undefined): string | null {
   return options === undefined || options === null ? null : checkJson(options, "options", MAX_OPTIONS_BYTES);
 }
 
-export function checkNewTurn({ turn, retries, options }: NewTurn): {
+/** What is stored about the request behind a turn. The limits are JSON. */
+export interface StoredTurnCaller {
+  readonly apiKey: string | null;
+  readonly usageLimits: string | null;
+}
+
+export function checkTurnCaller({ apiKey = null, usageLimits }: Partial<TurnCaller>): StoredTurnCaller {
+  return {
+    apiKey: apiKey === null ? null : checkId(apiKey, "apiKey"),
+    usageLimits: checkOptions(usageLimits),
+  };
+}
+
+export function checkNewTurn({ turn, retries, options, ...caller }: NewTurn): StoredTurnCaller & {
   readonly turn: string;
   readonly retries: string | null;
   readonly options: string | null;
 } {
-  if (retries === undefined && options !== undefined)
+  if (retries === undefined && (options !== undefined || Object.keys(caller).length > 0))
     throw new StoreError(
       "INVALID",
-      "options are only allowed with retries: otherwise the message has its own",
+      "options, apiKey and usageLimits are only allowed with retries: otherwise the message has its own",
     );
   return {
     turn: checkId(turn, "turn"),
     retries: retries === undefined ? null : checkId(retries, "retries"),
     options: checkOptions(options),
+    ...checkTurnCaller(caller),
   };
 }
 
@@ -45,6 +60,15 @@ export function checkJournalEntry({ key, turn, epoch, value }: NewJournalEntry):
   checkId(turn, "turn");
   checkCount(epoch, "epoch");
   return checkJson(value, "journal value", MAX_JOURNAL_BYTES);
+}
+
+/** @returns the tokens and the cost in millionths that an entry adds, or null */
+export function checkUsed({ used }: NewJournalEntry) {
+  if (used === undefined) return null;
+  return {
+    tokens: checkCount(used.tokens, "journal used tokens"),
+    micros: checkCount(Math.round(used.cost * COST_UNIT), "journal used cost in millionths"),
+  };
 }
 
 export function checkRetainedTurns(turns: readonly string[]): readonly string[] {

@@ -4,6 +4,7 @@ import { errorReply } from "@turnstream/protocol/schema";
 import { WebSocket } from "ws";
 import { signToken } from "../../../src/gateway/auth/tokens.ts";
 import type { ServerOptions } from "../../../src/gateway/create-server.ts";
+import { LIMITS } from "../../../src/store/rules/limits.ts";
 import type { SecurityEvent } from "../../../src/util/security-event.ts";
 import { SocketClient, StreamClient } from "../clients.ts";
 import { openServer, type TestResponse, type TestServer } from "../test-server.ts";
@@ -329,6 +330,38 @@ describe("what a user adds", () => {
     expect(refused).toMatchObject({ details: { limit: "tokens_per_day", scope: "user" } });
     expect((refused as { retry_after_seconds: number }).retry_after_seconds).toBeLessThanOrEqual(86_400);
   });
+});
+
+test("the tokens of an API key stop the turns of all users behind it, and are read by key", async () => {
+  await open({ callerLimits: { key: { tokensPerDay: 100 } } });
+  const { tenant } = server.actor;
+  const claims = { tenant, user: "ann", key: server.key.id, scopes: ["read", "write"] };
+  const now = Date.now();
+  const jwt = await signToken({ ...claims, expiresAt: now + 60_000 }, server.secrets[0], now);
+  const headers = { authorization: `Bearer ${jwt}` };
+  const sendAs = async (session: string, as: Record<string, string>) =>
+    fetch(`${server.url}/api/v1/sessions/${session}/messages`, {
+      method: "POST",
+      headers: { ...as, "content-type": "application/json" },
+      body: JSON.stringify({ text: "hi", stream: true }),
+    });
+  const { json } = await server.request("POST", "/sessions", { body: {}, headers });
+  expect(await readStatus(sendAs(json.session_id as string, headers))).toBe(200);
+  // The turn has the key that issued the token, and the limits that its model calls compare.
+  const { store } = server.backend;
+  const ref = { tenant, session: json.session_id as string };
+  expect(await store.running.begin(ref, { turn: "t" })).toMatchObject({
+    apiKey: server.key.id,
+    usageLimits: { key: { tokensPerDay: 100 }, user: { tokensPerDay: LIMITS.tokensPerDay.defaults.user } },
+  });
+  const used = { turns: 1, calls: 1, input_tokens: 60, output_tokens: 40, total_tokens: 100 };
+  const day = new Date().toISOString().slice(0, 10);
+  await store.usage.add(tenant, { key: "1", user: "ann", apiKey: server.key.id, day, ...used });
+  const refused = await sendAs(await newSession(), server.auth);
+  expect(await refused.json()).toMatchObject({ details: { limit: "tokens_per_day", scope: "key" } });
+  const usage = (key: string) => server.request("GET", `/usage/tenant?key=${key}&from=${day}&to=${day}`);
+  expect((await usage(server.key.id)).json).toMatchObject({ days: [{ total_tokens: 100 }] });
+  expect((await usage("other")).json).toEqual({ days: [] });
 });
 
 describe("limits over HTTP", () => {

@@ -130,9 +130,9 @@ export class CallerLimiter {
   }
 
   /** Returns the limits that the store compares in the transaction that adds something. */
-  async ownerLimits(caller: Pick<Caller, "tenant" | "user">): Promise<OwnerLimits> {
-    const { user, tenant } = await this.#stored.get(caller);
-    return { owner: { tenant: caller.tenant, user: caller.user }, user, tenant };
+  async ownerLimits(caller: Pick<Caller, "tenant" | "user" | "key">): Promise<OwnerLimits> {
+    const { tenant, user, key: apiKey } = caller;
+    return { owner: { tenant, user, apiKey }, ...(await this.#stored.get(caller)) };
   }
 
   /** Returns all limits that apply to a user. */

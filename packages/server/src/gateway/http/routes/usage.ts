@@ -1,7 +1,7 @@
 /**
- * `usageRoutes` return what a user or a tenant has used, by day and model.
- * Invariant: a caller reads its own usage. The usage of another user or of the whole tenant needs the scope `admin`,
- * which tokens of users can't have.
+ * `usageRoutes` return what a user, an API key or a tenant has used, by day and model.
+ * Invariant: a caller reads its own usage. The usage of another user, of a key or of the whole tenant needs the scope
+ * `admin`, which tokens of users can't have.
  */
 import { z } from "zod";
 import { isId } from "../../../util/names.ts";
@@ -16,6 +16,7 @@ const MAX_DAYS = 366;
 
 const day = z.iso.date();
 const query = { from: day.exactOptional(), to: day.exactOptional() };
+const id = z.string().refine(isId, "must have 1 to 256 characters").exactOptional();
 const usageJson = z.strictObject({
   days: z.array(
     z.strictObject({
@@ -37,10 +38,7 @@ const ofUser = defineRoute({
   summary:
     "Returns the usage of the caller's user, or of `user` with the scope `admin`, by day (UTC) and model. Without `from`, of the last 30 days.",
   scope: "read",
-  query: z.strictObject({
-    ...query,
-    user: z.string().refine(isId, "must have 1 to 256 characters").exactOptional(),
-  }),
+  query: z.strictObject({ ...query, user: id }),
   responseSchema: usageJson,
   async handle({ context, caller, query: { user = caller.user, ...range } }) {
     if (user !== caller.user) requireScope(caller, "admin");
@@ -53,13 +51,17 @@ const ofUser = defineRoute({
 const ofTenant = defineRoute({
   method: "GET",
   path: "/usage/tenant",
-  summary: "Returns the usage of the whole tenant, by day (UTC) and model.",
+  summary:
+    "Returns the usage of the whole tenant, or of the API key with the id `key`, by day (UTC) and model.",
   scope: "admin",
-  query: z.strictObject(query),
+  query: z.strictObject({ ...query, key: id }),
   responseSchema: usageJson,
-  async handle({ context, caller, query: range }) {
+  async handle({ context, caller: { tenant }, query: { key, ...range } }) {
+    const { usage } = context.store;
     const { from, to } = toRange(range, context.env.now());
-    const days = await context.store.usage.list(caller.tenant, from, to);
+    const days = await (key === undefined
+      ? usage.list(tenant, from, to)
+      : usage.listKey(tenant, key, from, to));
     return { status: 200, json: { days: days.map(toDayJson) } };
   },
 });
