@@ -9,7 +9,7 @@ import { modelErrorFrom } from "../../models/errors.ts";
 import type { ModelUsage, StreamPart } from "../../models/model.ts";
 import { usageOf } from "../../models/usage.ts";
 import type { AiSdkPart } from "../define/stream-body.ts";
-import { enforceLimits } from "./enforce-limits.ts";
+import { enforceLimits, enforceUsageLimits } from "./enforce-limits.ts";
 import { TurnFailed } from "../attempt/outcomes.ts";
 import { failedResult, parseToolOutput, successResult } from "../attempt/tool-result.ts";
 import { type RunContext, createStepWriter } from "../attempt/run-context.ts";
@@ -59,7 +59,9 @@ export class AiSdkStreamReader {
           canRetry: true,
         });
       case "start-step":
-        return enforceLimits(this.#scope, this.#steps);
+        enforceLimits(this.#scope, this.#steps);
+        // The first step was checked before the body started.
+        return this.#steps === 0 ? undefined : enforceUsageLimits(this.#scope.attempt);
       case "finish-step":
         return this.#endStep(part["usage"] as FlatUsage | undefined);
       case "error":

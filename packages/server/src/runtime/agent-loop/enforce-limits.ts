@@ -1,13 +1,16 @@
 /**
  * `enforceLimits` checks the limits of a run before each step, and the limits of the main agent for the whole turn.
+ * `enforceUsageLimits` checks those of the user, the API key and the tenant.
  *
  * Invariant: the main agent's tokens and cost count all runs, and reaching them ends the turn. A sub-agent's limits
- * count its own run only, and end only that. One step can exceed a limit. `TurnAttempt.setDeadline` enforces the time
+ * count its own run only, and end only that. One step of each run can exceed a limit. `TurnAttempt.setDeadline` enforces the time
  * limit.
  */
 import type { Agent } from "../define/agent.ts";
 import { MAIN_RUN } from "../events/turn-writer.ts";
-import { LimitReached } from "../attempt/outcomes.ts";
+import type { TurnAttempt } from "../attempt/attempt.ts";
+import { LimitReached, UsageLimitReached } from "../attempt/outcomes.ts";
+import { retryStore } from "../attempt/retry-store.ts";
 import type { RunContext } from "../attempt/run-context.ts";
 
 /** @param n number of steps that the run has made */
@@ -18,6 +21,18 @@ export function enforceLimits({ attempt, agent, root, path }: RunContext, n: num
   if (n >= agent.limits.maxSteps)
     throw new LimitReached({ limit: "steps", value: agent.limits.maxSteps }, { isOfTurn });
   if (!isOfTurn) check(agent, usage.of(path).total_tokens, usage.costOf(path), { isOfTurn });
+}
+
+/**
+ * Compares what the user, the key and the tenant have used today and in this month, including their other running turns.
+ * One query before each model call.
+ * @throws UsageLimitReached
+ */
+export async function enforceUsageLimits({ context, row }: TurnAttempt): Promise<void> {
+  const { usageLimits } = row;
+  if (usageLimits === null) return;
+  const exceeded = await retryStore(context, () => context.store.limits.findExceededUsage(row, usageLimits));
+  if (exceeded !== null) throw new UsageLimitReached(exceeded);
 }
 
 function check(

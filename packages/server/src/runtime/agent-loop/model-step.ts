@@ -17,7 +17,7 @@ import { type StepRecord, stepKey } from "../attempt/journal-entries.ts";
 import { MAIN_RUN } from "../events/turn-writer.ts";
 import { openGroup } from "../events/groups.ts";
 import { resolveImages } from "../prompt/images.ts";
-import { enforceLimits } from "./enforce-limits.ts";
+import { enforceLimits, enforceUsageLimits } from "./enforce-limits.ts";
 import { ModelStreamInterrupted, TurnFailed } from "../attempt/outcomes.ts";
 import { type RunContext, createStepWriter, toModelTools } from "../attempt/run-context.ts";
 import { toUsageRecord } from "../attempt/usage.ts";
@@ -36,6 +36,8 @@ export async function runModelStep(
   const known = attempt.fromJournal(key);
   if (known !== undefined) return known;
   enforceLimits(scope, n);
+  // The first step of a turn was checked before the title and the prompt, which may call a model too.
+  if (n > 0 || path !== MAIN_RUN) await enforceUsageLimits(attempt);
   const { unsavedAnswers } = stepAttemptsOf(attempt, key);
   // Limit the retries: every model call costs money, and the error that prevents the commit may persist.
   if (unsavedAnswers >= scope.agent.retry.maxAttempts)

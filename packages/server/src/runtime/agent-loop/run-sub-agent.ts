@@ -8,7 +8,7 @@ import { findToolResult, toolLabel } from "@turnstream/protocol";
 import type { Prompt } from "../../models/model.ts";
 import { stringField } from "../../util/json.ts";
 import type { ToolCallRecord } from "../attempt/journal-entries.ts";
-import { LimitReached, outcomeFor } from "../attempt/outcomes.ts";
+import { LimitReached, outcomeFor, UsageLimitReached } from "../attempt/outcomes.ts";
 import { type RunContext, subAgentContext } from "../attempt/run-context.ts";
 import { failedResult, successResult } from "../attempt/tool-result.ts";
 import { findSubAgent } from "../define/agent.ts";
@@ -68,7 +68,8 @@ export async function runSubAgent(
   } catch (error) {
     // The calling agent handles a failure of the sub-agent. Errors that end the turn are thrown.
     const end = attempt.signal.aborted ? null : outcomeFor(error, attempt.strings);
-    if (end?.reason !== "error" || (error instanceof LimitReached && error.isOfTurn)) throw error;
+    const endsTurn = error instanceof LimitReached ? error.isOfTurn : error instanceof UsageLimitReached;
+    if (end?.reason !== "error" || endsTurn) throw error;
     attempt.context.onError(error, { during: `the sub-agent ${sub.name}` });
     return {
       ...failedResult(`${name} could not finish: ${end.text}`),

@@ -19,7 +19,7 @@ import { selectStrings } from "../strings/catalogs.ts";
 import type { RuntimeStrings } from "../strings/runtime-strings.ts";
 import { retryStore } from "./retry-store.ts";
 import { ReferenceIdAllocator } from "./reference-pool.ts";
-import { UsageTracker } from "./usage.ts";
+import { findUsage, UsageTracker } from "./usage.ts";
 
 /** How often this process tried a step, and when to retry it. */
 export interface StepAttempts {
@@ -182,7 +182,10 @@ export class TurnAttempt {
     await this.#archiver.archive(commit, flushedTo);
   }
 
+  /** An entry with usage adds it to the running turn, so that other turns of the same user count it at once. */
   #entry(key: string, value: Json, isRetained: boolean): NewJournalEntry {
-    return { turn: this.row.turn, key, value, epoch: this.epoch, isRetained };
+    const record = findUsage(key, value)?.record;
+    const used = record && { tokens: record.usage.total_tokens, cost: record.cost ?? 0 };
+    return { turn: this.row.turn, key, value, epoch: this.epoch, isRetained, ...(used && { used }) };
   }
 }

@@ -9,6 +9,7 @@
 import type { Json, TextTemplate } from "@turnstream/protocol";
 import type { TurnErrorCode } from "@turnstream/protocol/writer";
 import { ModelError } from "../../models/errors.ts";
+import { type ExceededLimit, toWireName } from "../../store/rules/limits.ts";
 import { describeMessage } from "../../util/describe-error.ts";
 import type { TurnOutcome } from "../events/closing-events.ts";
 import type { ReachedLimit, RuntimeStrings } from "../strings/runtime-strings.ts";
@@ -53,6 +54,17 @@ export class LimitReached extends Error {
   }
 }
 
+/** The user, the API key or the tenant has used all tokens or cost of the day or month. It ends the whole turn. */
+export class UsageLimitReached extends Error {
+  readonly exceeded: ExceededLimit;
+
+  constructor(exceeded: ExceededLimit) {
+    super(`The limit ${exceeded.limit} of the ${exceeded.scope} was reached.`);
+    this.name = "UsageLimitReached";
+    this.exceeded = exceeded;
+  }
+}
+
 /** The turn can't continue, and a notice shows the reason to the user. */
 export class TurnFailed extends Error {
   readonly code: TurnErrorCode;
@@ -87,6 +99,12 @@ export function outcomeFor(
     const params = { ...reached };
     const text = { text: strings.limit(reached), template: { code: "LIMIT_REACHED", params } };
     return errorOutcome("LIMIT_REACHED", text, { canRetry: false, details: params });
+  }
+  if (error instanceof UsageLimitReached) {
+    const { limit, scope, retryAfterMs } = error.exceeded;
+    const details = { limit: toWireName(limit), scope, retry_after_ms: Math.ceil(retryAfterMs) };
+    const text = errorText(strings, "USAGE_LIMIT_REACHED");
+    return errorOutcome("USAGE_LIMIT_REACHED", text, { canRetry: true, details });
   }
   if (error instanceof ModelError) {
     const { code, isRetryable: canRetry, status } = error;

@@ -24,6 +24,16 @@ export function toUsageRecord({ pricing }: Pick<Agent, "pricing">, model: string
   return { usage, model, cost };
 }
 
+/** Returns the usage in a journal entry and the path of its run, or null if entries with this key have none. */
+export function findUsage(
+  key: string,
+  value: Json,
+): { readonly path: string; readonly record: UsageRecord } | null {
+  const isOfRun = key.startsWith(STEP_PREFIX) || key.startsWith(USAGE_PREFIX);
+  if (!isOfRun && key !== COMPACTION_KEY) return null;
+  return { path: isOfRun ? runPath(key) : MAIN_RUN, record: value as unknown as UsageRecord };
+}
+
 export class UsageTracker {
   readonly #byRun = new Map<string, Usage>();
   readonly #byModel = new Map<string, Usage>();
@@ -34,9 +44,8 @@ export class UsageTracker {
   static from(journal: ReadonlyMap<string, Json>): UsageTracker {
     const spending = new UsageTracker();
     for (const [key, value] of journal) {
-      const isOfRun = key.startsWith(STEP_PREFIX) || key.startsWith(USAGE_PREFIX);
-      if (isOfRun || key === COMPACTION_KEY)
-        spending.add(isOfRun ? runPath(key) : MAIN_RUN, value as unknown as UsageRecord);
+      const found = findUsage(key, value);
+      if (found !== null) spending.add(found.path, found.record);
     }
     return spending;
   }

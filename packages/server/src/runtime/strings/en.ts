@@ -27,6 +27,8 @@ export const en: RuntimeStrings = {
     LLM_REFUSED: "The model declined to answer this. Please rephrase it.",
     CONTEXT_TOO_LONG: "This conversation has become too long for the model. Please start a new one.",
     OUTCOME_UNKNOWN: "This was interrupted, and it is not known whether it took effect. Please check.",
+    USAGE_LIMIT_REACHED:
+      "This answer was ended because the usage limit of the day or month is reached. Please try again later.",
   },
   notRetryable: "This can't be answered right now. The operator of this service has to look into it.",
   toolFailed: "This did not work.",

@@ -26,6 +26,8 @@ export const vi: RuntimeStrings = {
     LLM_REFUSED: "Mô hình từ chối trả lời. Hãy thử diễn đạt khác.",
     CONTEXT_TOO_LONG: "Cuộc trò chuyện đã quá dài. Hãy bắt đầu cuộc mới.",
     OUTCOME_UNKNOWN: "Việc này bị gián đoạn, chưa rõ đã thực hiện hay chưa. Hãy kiểm tra lại.",
+    USAGE_LIMIT_REACHED:
+      "Câu trả lời này đã kết thúc vì đã hết hạn mức sử dụng của ngày hoặc tháng. Vui lòng thử lại sau.",
   },
   notRetryable: "Hiện không thể trả lời. Người vận hành dịch vụ cần kiểm tra.",
   toolFailed: "Không thực hiện được.",

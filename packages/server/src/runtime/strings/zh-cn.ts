@@ -26,6 +26,7 @@ export const zhCn: RuntimeStrings = {
     LLM_REFUSED: "模型拒绝回答，请换一种说法。",
     CONTEXT_TOO_LONG: "对话过长，模型无法处理，请开始新的对话。",
     OUTCOME_UNKNOWN: "操作被中断，不确定是否已生效，请确认。",
+    USAGE_LIMIT_REACHED: "已达到当日或当月的用量上限，回答已结束，请稍后再试。",
   },
   notRetryable: "目前无法回答，需要服务的运营人员处理。",
   toolFailed: "操作未成功。",

@@ -26,6 +26,7 @@ export const zhTw: RuntimeStrings = {
     LLM_REFUSED: "模型拒絕回覆，請換個說法。",
     CONTEXT_TOO_LONG: "對話過長，模型無法處理，請開始新的對話。",
     OUTCOME_UNKNOWN: "操作遭到中斷，不確定是否已生效，請確認。",
+    USAGE_LIMIT_REACHED: "已達當日或當月的用量上限，回覆已結束，請稍後再試。",
   },
   notRetryable: "目前無法回覆，需由服務的營運人員處理。",
   toolFailed: "操作未成功。",

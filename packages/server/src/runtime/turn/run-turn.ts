@@ -25,7 +25,7 @@ import { NO_USAGE } from "../../models/usage.ts";
 import { commitRequests } from "../interactions/ending-request.ts";
 import { withdrawPending } from "../interactions/withdraw.ts";
 import { RuntimeError } from "../errors.ts";
-import { OUTCOME_KEY, type PinnedAgent } from "../attempt/journal-entries.ts";
+import { OUTCOME_KEY, type PinnedAgent, stepKey, STREAM_STARTED_KEY } from "../attempt/journal-entries.ts";
 import { closeOpenGroup } from "../attempt/close-open-group.ts";
 import { MAIN_RUN } from "../events/turn-writer.ts";
 import { readFiles } from "../files/read-files.ts";
@@ -39,8 +39,10 @@ import {
   LimitReached,
   notRetryableText,
   StopRequested,
+  UsageLimitReached,
 } from "../attempt/outcomes.ts";
 import type { RuntimeContext } from "../attempt/context.ts";
+import { enforceUsageLimits } from "../agent-loop/enforce-limits.ts";
 import { pinAgent } from "../agent-loop/pinned-agent.ts";
 import { runAgent } from "../agent-loop/run-agent.ts";
 import { mainRunContext } from "../attempt/run-context.ts";
@@ -184,7 +186,7 @@ async function runOrFail(attempt: TurnAttempt, agent: Agent | undefined): Promis
     const reason: unknown = attempt.signal.aborted ? attempt.signal.reason : error;
     const known = outcomeFor(reason, attempt.strings, context.showsProviderErrors);
     if (known === null && canRetryAttempt(reason, attempt)) throw reason;
-    if (!(reason instanceof StopRequested) && !(reason instanceof LimitReached))
+    if (!EXPECTED.some((type) => reason instanceof type))
       context.onError(reason, { during: `turn ${attempt.row.turn}` });
     end = known ?? failureFor(reason, attempt.strings);
   }
@@ -192,6 +194,9 @@ async function runOrFail(attempt: TurnAttempt, agent: Agent | undefined): Promis
   await attempt.journal(OUTCOME_KEY, end);
   return end;
 }
+
+/** Reasons to end a turn that are no errors. */
+const EXPECTED = [StopRequested, LimitReached, UsageLimitReached];
 
 /** The log rejects the same events again, so TOO_LARGE and INVALID can't be retried. */
 function failureFor(error: unknown, strings: RuntimeStrings): TurnOutcome {
@@ -252,6 +257,10 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
   if (left <= 0) throw new LimitReached(limit);
   attempt.setDeadline(left, () => new LimitReached(limit));
   try {
+    const hasStarted = [stepKey(MAIN_RUN, 0), STREAM_STARTED_KEY].some(
+      (key) => attempt.fromJournal<unknown>(key) !== undefined,
+    );
+    if (!hasStarted) await enforceUsageLimits(attempt);
     const pinned: PinnedAgent = await pinAgent(attempt, MAIN_RUN, agent);
     const scope = await mainRunContext(attempt, agent, pinned);
     await readFiles(scope);
@@ -290,7 +299,8 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
     for (const [model, usedByModel] of used) {
       const cost = usage.costOfModel(model);
       const key = `turn/${row.turn}/${model}`;
-      await tx.usage.add(ref.tenant, { ...usedByModel, key, user: row.user, model, turns, cost });
+      const { user, apiKey } = row;
+      await tx.usage.add(ref.tenant, { ...usedByModel, key, user, apiKey, model, turns, cost });
       // Count the turn once, even if it used several models.
       turns = 0;
     }

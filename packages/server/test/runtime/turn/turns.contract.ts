@@ -17,9 +17,10 @@ const greet = tool({
 export function turnContract(makeBackend: () => Promise<HarnessBackend>): void {
   let harness: TurnHarness;
   const open = async (): Promise<TurnHarness> => (harness = await TurnHarness.open(await makeBackend()));
-  afterEach(() => harness.close());
 
   describe("turn", () => {
+    afterEach(() => harness.close());
+
     it("thinks, calls a tool and answers", async () => {
       const s = await open();
       const model = scriptedModel([

@@ -1,5 +1,7 @@
 /** Runs the contract of a turn on real Redis and PostgreSQL, with DBOS as the engine. */
 import { openRealBackend } from "../real-backend.ts";
 import { turnContract } from "./turns.contract.ts";
+import { usageLimitsContract } from "./usage-limits.contract.ts";
 
 turnContract(openRealBackend);
+usageLimitsContract(openRealBackend);

@@ -3,9 +3,12 @@ import { createMemoryLog } from "../../../src/log/memory.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { turnContract } from "./turns.contract.ts";
+import { usageLimitsContract } from "./usage-limits.contract.ts";
 
-turnContract(async () => ({
+const makeBackend = async () => ({
   log: createMemoryLog(),
   store: createMemoryStore(),
   signals: createMemorySignals(),
-}));
+});
+turnContract(makeBackend);
+usageLimitsContract(makeBackend);
