@@ -36,9 +36,10 @@ const completed = responsesFrames["response.output_text.completed"].shape;
 
 export const postMessageReply = z
   .strictObject({
-    response_id: z.string(),
+    response_id: z.string().describe("the turn; with `queued`, the turn that the message waits for"),
     chat_id: z.int(),
-    status: z.enum(["completed", "stopped", "requires_interaction"]),
+    /** Added: `queued`, with HTTP status 202. */
+    status: z.enum(["completed", "stopped", "requires_interaction", "queued"]),
     final_text: completed.final_text,
     usage: completed.usage,
     interactions: z

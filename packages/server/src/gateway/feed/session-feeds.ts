@@ -15,6 +15,7 @@ import {
   idleSince,
   type TurnEnded,
   type TurnStarted,
+  waitForBlockedTurn,
   waitForTurnEnd,
   waitForTurnStart,
 } from "./turn-watch.ts";
@@ -28,6 +29,8 @@ export interface SessionFeeds {
    * @throws the signal's reason, or StoreError with code `NOT_FOUND`
    */
   waitForTurnStart(ref: SessionRef, message: string, signal: AbortSignal): Promise<TurnStarted>;
+  /** Resolves with the running turn when it waits for a user. @throws like `waitForTurnStart` */
+  waitForBlockedTurn(ref: SessionRef, signal: AbortSignal): Promise<TurnStarted>;
   /** Resolves when a turn has ended. */
   waitForTurnEnd(ref: SessionRef, turn: string, signal: AbortSignal): Promise<TurnEnded>;
   /**
@@ -108,6 +111,7 @@ export function createSessionFeeds({
   return {
     subscribe: (ref, options, subscriber) => open(ref).subscribe(options, subscriber),
     waitForTurnStart: (ref, message, signal) => waitForTurnStart(open(ref), message, signal),
+    waitForBlockedTurn: (ref, signal) => waitForBlockedTurn(open(ref), signal),
     waitForTurnEnd: (ref, turn, signal) => waitForTurnEnd(open(ref), turn, signal),
     idleSince: (ref, leastMs) => {
       const feed = feeds.get(sessionKey(ref));

@@ -1,6 +1,6 @@
 /**
- * `waitForTurnStart` and `waitForTurnEnd` wait for a turn on a feed, or find one that already started or ended.
- * `idleSince` returns since when a running turn has written no event.
+ * `waitForTurnStart`, `waitForBlockedTurn` and `waitForTurnEnd` wait for a turn on a feed, or find one that already
+ * started, waits for a user, or ended. `idleSince` returns since when a running turn has written no event.
  * Invariant: listen for new entries before the existing ones are searched, and search again after a reset, so that no
  * turn is missed. Every wait ends when the signal is aborted or the feed ends, and removes its listener. A message
  * that was withdrawn or does not exist gives `NOT_FOUND`. `idleSince` reads the session at most once per idle period.
@@ -41,6 +41,9 @@ const TURNS_PER_PAGE = 20;
 
 /** The event types that determine what happens to a message. */
 const START_EVENTS = ['"turn.start"', '"question.update"', '"message.remove"'];
+
+/** The event types after which a turn may wait for a user. */
+const REQUEST_EVENTS = ['"approval.request"', '"question.request"', '"form.request"'];
 
 /** Number of pages that are searched. An older message counts as missing. */
 const MAX_PAGES = 50;
@@ -119,6 +122,23 @@ async function findTurnStartIn(
   return null;
 }
 
+/** Resolves with the running turn when it waits for a user, so that no queued message starts before a decision. */
+export async function waitForBlockedTurn(feed: SessionFeed, signal: AbortSignal): Promise<TurnStarted> {
+  const find = async (): Promise<TurnStarted | null> => {
+    const turn = (await readHistory(feed.context, feed.ref, { turns: 1 })).state.turns.last();
+    if (turn === undefined || !waitsForUser(turn)) return null;
+    return { turn: turn.id, before: await findCursorBefore(feed, turn.start) };
+  };
+  while (true) {
+    const found = await findOrWait<TurnStarted | "requested">(feed, signal, {
+      find,
+      match: (entry) => (REQUEST_EVENTS.some((type) => entry.mightContain(type)) ? "requested" : null),
+    });
+    const blocked = found === "requested" ? await find() : found;
+    if (blocked !== null) return blocked;
+  }
+}
+
 export async function waitForTurnEnd(feed: SessionFeed, id: string, signal: AbortSignal): Promise<TurnEnded> {
   const find = async (): Promise<TurnEnded | null> => {
     const { state } = await readHistory(feed.context, feed.ref, { turns: TURNS_PER_PAGE });
@@ -166,8 +186,12 @@ export function idleSince(feed: SessionFeed, minMs: number): number | null {
 /** Returns true if a turn runs and does not wait for a user. */
 function isIdle(state: SessionState): boolean {
   const turn = state.turns.last();
-  if (turn === undefined || turn.status !== "running") return false;
-  return !listBlocks(turn).some((block) => "version" in block && isPending(block) && !outlivesTurn(block));
+  return turn !== undefined && turn.status === "running" && !waitsForUser(turn);
+}
+
+function waitsForUser(turn: Turn): boolean {
+  if (turn.status !== "running") return false;
+  return listBlocks(turn).some((block) => "version" in block && isPending(block) && !outlivesTurn(block));
 }
 
 /** Returns the cursor directly before a seq, with the epoch of the event at that position. */

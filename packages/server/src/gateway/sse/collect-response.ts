@@ -26,6 +26,8 @@ import { subscribeToTurn } from "./turn-subscription.ts";
 
 type InteractionFrame = ResponsesFrameOf<"response.interaction_request">;
 
+type JsonResult = Extract<RouteResult, { readonly json: unknown }>;
+
 const CHECK_INTERVAL_MS = 1_000;
 const NO_USAGE = { total_prompt_tokens: 0, total_completion_tokens: 0, total_tokens: 0, total_calls: 0 };
 
@@ -36,7 +38,7 @@ export function collectResponse(
   format: StreamFormat,
   options: Omit<SubscribeOptions, "format">,
   signal: AbortSignal,
-): Promise<RouteResult> {
+): Promise<JsonResult> {
   return new Promise((resolve, reject) => {
     let subscription: Subscription | null = null;
     let isSettled = false;
@@ -167,7 +169,7 @@ class CollectedResponse {
     return [...this.#requests].filter(([, request]) => blocksTurn(request)).map(([key]) => key);
   }
 
-  toResult(): RouteResult {
+  toResult(): JsonResult {
     if (this.#error === null) return { status: 200, json: this.toReply() };
     const { message } = this.#error;
     const code = errorCodeFromNumber(this.#error.code);

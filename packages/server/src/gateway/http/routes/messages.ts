@@ -2,15 +2,17 @@
  * `messageRoutes` serve `POST /sessions/{session}/messages`: sends a message and returns the answering turn in the
  * `responses` dialect, as a stream or as one object. `POST /chats/{chat}/messages` is the same route with the field
  * names of that dialect.
- * Invariant: the turn continues if the client disconnects. A repeated request with the same idempotency key or
+ * Invariant: the turn continues if the client disconnects. Without `stream`, no response waits for a user: a message
+ * that is queued behind a turn that waits for one gets 202 with the status `queued`. A repeated request with the same idempotency key or
  * `client_message_id` attaches to the same turn and sends no second message. The stored response is only the message's
  * id. The requested format of the answer is not part of the digest. `include_tool_tags` is accepted in the body and in
  * the query.
  */
 import { z } from "zod";
-import { postMessage, restBodies } from "@turnstream/protocol/schema";
+import { postMessage, type PostMessageReply, restBodies } from "@turnstream/protocol/schema";
 import type { SessionRef } from "../../../util/refs.ts";
 import { executeCommand } from "../../execute-command.ts";
+import type { StreamFormat } from "../../encoding/stream-format.ts";
 import { collectResponse } from "../../sse/collect-response.ts";
 import { sessionStream, type ResolveSubscribeOptions } from "../../sse/session-stream.ts";
 import { parseIdempotencyKey, requestDigest, runIdempotent } from "../idempotency.ts";
@@ -60,14 +62,58 @@ async function sendAndAnswer(routeContext: MessageContext): Promise<RouteResult>
   if (body.stream)
     return { status: 200, headers, stream: sessionStream(context, ref, format, resolveOptions) };
   try {
-    return {
-      ...(await collectResponse(context, ref, format, await resolveOptions(signal), signal)),
-      headers,
-    };
+    return { ...(await answerOrQueue(context, { ref, message, format, resolveOptions }, signal)), headers };
   } catch (error) {
     if (!signal.aborted) throw error;
     // The client has disconnected.
     return { status: 204 };
+  }
+}
+
+interface AwaitedAnswer {
+  readonly ref: SessionRef;
+  readonly message: string;
+  readonly format: StreamFormat;
+  readonly resolveOptions: ResolveSubscribeOptions;
+}
+
+/** Returns the answer when it is complete or waits for a user, or 202 if an earlier turn waits for one. */
+async function answerOrQueue(
+  context: GatewayContext,
+  answer: AwaitedAnswer,
+  signal: AbortSignal,
+): Promise<RouteResult> {
+  const decided = new AbortController();
+  const both = AbortSignal.any([signal, decided.signal]);
+  const started = answer.resolveOptions(both);
+  const queued = waitUntilBlocked(context, answer, both);
+  // The one that comes later fails when it is aborted.
+  for (const promise of [started, queued]) promise.catch(() => undefined);
+  try {
+    const first = (await Promise.race([started, queued])) ?? (await started);
+    if ("status" in first) return first;
+    return await collectResponse(context, answer.ref, answer.format, first, signal);
+  } finally {
+    decided.abort();
+  }
+}
+
+/** Resolves when a turn before the message waits for a user. @returns null if the message is no longer queued */
+async function waitUntilBlocked(
+  context: GatewayContext,
+  { ref, message, format }: AwaitedAnswer,
+  signal: AbortSignal,
+): Promise<(RouteResult & { readonly status: number }) | null> {
+  while (true) {
+    const { turn, before } = await context.feeds.waitForBlockedTurn(ref, signal);
+    const options = { after: before, untilTurnEnd: turn };
+    const { json } = await collectResponse(context, ref, format, options, signal);
+    const reply = json as PostMessageReply;
+    // Otherwise the turn has ended in the meantime, and the next one may wait too.
+    if (reply.status !== "requires_interaction") continue;
+    const waiting = await context.store.queuedMessages.list(ref);
+    if (!waiting.some(({ id }) => id === message)) return null;
+    return { status: 202, json: { ...reply, status: "queued", final_text: "" } };
   }
 }
 

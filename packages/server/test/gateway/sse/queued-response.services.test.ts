@@ -1,0 +1,5 @@
+/** Runs the contract of responses to queued messages on PostgreSQL, Redis and DBOS. */
+import { openRealBackend } from "../../runtime/real-backend.ts";
+import { queuedResponseContract } from "./queued-response.contract.ts";
+
+queuedResponseContract("real servers", openRealBackend);
