@@ -1,17 +1,21 @@
 /**
  * `MarkdownBody` renders Markdown piece by piece. Complete pieces render once, and only the growing piece re-renders.
  * Loaded as a chunk with the parsers.
- * Invariant: HTML in an answer never becomes elements, and no input makes it throw. The time of a render grows
- * linearly with the text, so no pattern here may match white space across lines.
+ *
+ * A long text is drawn in slices, one per task, so that the page handles input between them. The rest is plain text
+ * until its slice. A server draws only the first slice.
+ *
+ * Invariant: HTML in an answer never becomes elements, and no input makes it throw. One render takes at most 50 ms of
+ * CPU time, so no pattern here may match white space across lines.
  */
-import { memo, type ReactNode, useMemo, useRef } from "react";
+import { memo, type ReactNode, useDeferredValue, useMemo, useRef } from "react";
 import Markdown, { type Options } from "react-markdown";
 import rehypeSanitize from "rehype-sanitize";
 import remarkGfm from "remark-gfm";
 import remend from "remend";
 import type { MarkdownProps } from "../components.ts";
 import { CitationContext } from "./citations/references.ts";
-import { numberReferences, withMarks } from "./citations/citation-marks.ts";
+import { hasSameMarks, numberReferences, withMarks } from "./citations/citation-marks.ts";
 import { CodeBlock } from "../ui/code-block.tsx";
 import { HeadingContext } from "./headings.ts";
 import {
@@ -19,11 +23,14 @@ import {
   definitionsFor,
   splitListItems,
   EMPTY_SPLIT,
+  normalizeNewlines,
   type Piece,
   splitBlocks,
 } from "./split-blocks.ts";
-import { ELEMENTS } from "./markdown-elements.tsx";
+import { ELEMENTS, TightContext } from "./markdown-elements.tsx";
 import { rehypeCitations, rehypeHtmlAsText } from "./rehype-answer.ts";
+import { findCostEnd, findCut } from "./render-cost.ts";
+import { useDrawnEnd } from "./use-drawn-end.ts";
 
 type Plugins = NonNullable<Options["remarkPlugins"]>;
 
@@ -49,18 +56,13 @@ const NO_HTML: Plugins = [without("htmlText")];
  */
 const NEEDS_GFM = /[|~@]|www\.|https?:|\[[\sx]\]/i;
 const REHYPE: NonNullable<Options["rehypePlugins"]> = [rehypeHtmlAsText, rehypeSanitize, rehypeCitations];
-/** Larger than any readable text. The parsers take quadratic time for some longer or deeper inputs. */
-const MAX_PIECE_CHARS = 20_000;
+/** Twice the cost of a piece, because of definitions and completed syntax. */
+const MAX_COST = 24_000;
 /** From each such character after an address, the extensions read up to the last one. */
 const LONG_PUNCTUATION = /(?:[!"'),.:;<?_~*\]]|&[a-z0-9]{1,40};){100}/i;
-/** Characters that can start or end inline syntax. The parser compares those of one piece with each other. */
-const MARKS = /[*_`[\]<&]/;
-const MAX_MARKS = 2_000;
 /** Tildes take much more time than other marks. */
 const MAX_TILDES = 500;
 const TOO_DEEP = /^(?:[ \t]*(?:[>*+-]|\d{1,9}[.)])){20}/m;
-
-const TIGHT: typeof ELEMENTS = { ...ELEMENTS, p: ({ children }) => <>{children}</> };
 
 const NO_ANNOTATIONS: NonNullable<MarkdownProps["annotations"]> = [];
 
@@ -70,28 +72,28 @@ function hasMore(source: string, pattern: RegExp, limit: number): boolean {
 }
 
 interface ProseProps {
-  readonly source: string;
-  /** For a list whose items are not paragraphs. */
-  readonly isTight?: boolean;
+  readonly text: string;
+  /** The definitions that the text uses. */
+  readonly used: string;
 }
 
-const Prose = memo(function Prose({ source, isTight = false }: ProseProps) {
-  const isTooMuch = hasMore(source, MARKS, MAX_MARKS) || hasMore(source, /~/, MAX_TILDES);
-  if (source.length > MAX_PIECE_CHARS || isTooMuch || TOO_DEEP.test(source))
-    return <p className="ts-plain">{source}</p>;
+const Prose = memo(function Prose({ text, used }: ProseProps) {
+  const source = text + used;
+  const isTooMuch = findCostEnd(source, 0, MAX_COST) < source.length || hasMore(source, /~/, MAX_TILDES);
+  if (isTooMuch || TOO_DEEP.test(source)) return <p className="ts-plain">{text}</p>;
   try {
     // Called as a function instead of an element, so that parse errors are caught here.
     return Markdown({
       children: source,
       remarkPlugins: [
-        ...(NEEDS_GFM.test(source) && !LONG_PUNCTUATION.test(source) ? GFM : []),
+        ...(NEEDS_GFM.test(text) && !LONG_PUNCTUATION.test(source) ? GFM : []),
         ...(hasMore(source, /<[!?]/, MAX_COMMENTS) ? NO_HTML : []),
       ],
       rehypePlugins: REHYPE,
-      components: isTight ? TIGHT : ELEMENTS,
+      components: ELEMENTS,
     });
   } catch {
-    return <p className="ts-plain">{source}</p>;
+    return <p className="ts-plain">{text}</p>;
   }
 });
 
@@ -104,19 +106,19 @@ interface ListOrProseProps {
 /** Renders a long list item by item, so that only the last item is parsed again when the list grows. */
 const ListOrProse = memo(function ListOrProse({ source, definitions, isOpen }: ListOrProseProps) {
   const list = splitListItems(source);
-  const prose = (text: string, mayGrow: boolean, isTight: boolean): ReactNode => (
-    <Prose
-      source={(mayGrow ? completeSyntax(text) : text) + definitionsFor(text, definitions)}
-      isTight={isTight}
-    />
+  const prose = (text: string, mayGrow: boolean): ReactNode => (
+    <Prose text={mayGrow ? completeSyntax(text) : text} used={definitionsFor(text, definitions)} />
   );
-  if (list === null) return prose(source, isOpen, false);
+  if (list === null) return prose(source, isOpen);
   const { start, isLoose, items } = list;
   // Items have no identity except their index.
-  const drawn = items.map((text, n) => (
-    <li key={n}>{prose(text, isOpen && n === items.length - 1, !isLoose)}</li>
-  ));
-  return start === null ? <ul>{drawn}</ul> : <ol {...(start === 1 ? {} : { start })}>{drawn}</ol>;
+  const drawn = items.map((text, n) => <li key={n}>{prose(text, isOpen && n === items.length - 1)}</li>);
+  return (
+    // A context, so that a list which becomes loose isn't parsed again.
+    <TightContext value={!isLoose}>
+      {start === null ? <ul>{drawn}</ul> : <ol {...(start === 1 ? {} : { start })}>{drawn}</ol>}
+    </TightContext>
+  );
 });
 
 interface PiecesProps {
@@ -127,25 +129,52 @@ interface PiecesProps {
   readonly isOpen: boolean;
 }
 
-const Pieces = memo(function Pieces({ pieces, definitions, annotations, isOpen }: PiecesProps) {
-  return pieces.map(({ at, raw, code, level }, n) => {
+export const Pieces = memo(function Pieces({ pieces, definitions, annotations, isOpen }: PiecesProps) {
+  return pieces.map(({ at, head, raw, code, level }, n) => {
     const isLast = isOpen && n === pieces.length - 1;
     if (code !== null) {
       const text = isLast && !code.isClosed ? code.text.replace(/\n {0,3}[`~]+$/, "") : code.text;
       return <CodeBlock key={at} language={code.language} text={text} />;
     }
-    const source = withMarks(raw, at, annotations);
+    const source = head + withMarks(raw, at, annotations);
     return (
       <HeadingContext key={at} value={level}>
         <ListOrProse source={source} definitions={definitions} isOpen={isLast} />
       </HeadingContext>
     );
   });
-});
+}, areSame);
+
+/** A new citation changes only the pieces around it. */
+function areSame(before: PiecesProps, next: PiecesProps): boolean {
+  if (before.pieces !== next.pieces || before.definitions !== next.definitions) return false;
+  const last = next.pieces.at(-1);
+  const [from, to] = [next.pieces[0]?.at ?? 0, (last?.at ?? 0) + (last?.raw.length ?? 0)];
+  return before.isOpen === next.isOpen && hasSameMarks(before.annotations, next.annotations, from, to);
+}
 
 /** Completes incomplete syntax. An incomplete link is shown as text. */
 function completeSyntax(text: string): string {
-  return text.length > MAX_PIECE_CHARS ? text : remend(text, { linkMode: "text-only", katex: false });
+  return remend(text, { linkMode: "text-only", katex: false });
+}
+
+/** Text that is drawn later. In parts, so that a slice doesn't lay out all of it again. */
+const PLAIN_CHARS = 4_096;
+
+function drawPlain(text: string, from: number): ReactNode[] {
+  const parts: ReactNode[] = [];
+  let at = from;
+  for (let n = Math.floor(from / PLAIN_CHARS); at < text.length; n++) {
+    const end = findCut(text, n * PLAIN_CHARS, (n + 1) * PLAIN_CHARS);
+    if (end <= at) continue;
+    parts.push(
+      <p key={`plain ${n}`} className="ts-plain">
+        {text.slice(at, end)}
+      </p>,
+    );
+    at = end;
+  }
+  return parts;
 }
 
 export function MarkdownBody({
@@ -154,16 +183,21 @@ export function MarkdownBody({
   annotations = NO_ANNOTATIONS,
   turnId = "",
 }: MarkdownProps) {
+  const clean = normalizeNewlines(text);
+  const end = useDrawnEnd(clean);
+  const isCut = end < clean.length;
   // The previous split only saves time; the result is the same without it.
   const before = useRef(EMPTY_SPLIT);
-  const split = splitBlocks(before.current, text);
+  const split = splitBlocks(before.current, clean.slice(0, end));
   before.current = split;
   const citations = useMemo(
     () => (turnId === "" ? null : { turnId, annotations, numbers: numberReferences(annotations) }),
     [turnId, annotations],
   );
   const marks = citations === null ? NO_ANNOTATIONS : annotations;
-  const { chunks, definitions } = split;
+  const { chunks } = split;
+  // A definition can change every piece before it. React draws them in the background.
+  const definitions = useDeferredValue(split.definitions);
   return (
     <CitationContext value={citations}>
       {chunks.map((pieces, n) => (
@@ -172,9 +206,10 @@ export function MarkdownBody({
           pieces={pieces}
           definitions={definitions}
           annotations={marks}
-          isOpen={isStreaming && n === chunks.length - 1}
+          isOpen={(isStreaming || isCut) && n === chunks.length - 1}
         />
       ))}
+      {isCut && drawPlain(clean, end)}
     </CitationContext>
   );
 }

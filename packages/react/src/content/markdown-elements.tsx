@@ -3,7 +3,7 @@
  * Invariant: links and images become `SafeLink` and `SafeImage`, so every address of an answer passes the link policy.
  * Headings get the level of `HeadingContext`.
  */
-import { type ComponentProps, type ReactNode, useContext } from "react";
+import { type ComponentProps, createContext, type ReactNode, useContext } from "react";
 import type { Components } from "react-markdown";
 import { useThreadContext } from "../context.ts";
 import { CitationContext } from "./citations/references.ts";
@@ -59,7 +59,15 @@ function Heading({ size, children }: HeadingProps) {
   return <Level className={`ts-h${size}`}>{children}</Level>;
 }
 
+/** Whether paragraphs are shown without an element, because they are items of a tight list. */
+export const TightContext = createContext(false);
+
+function Paragraph({ children }: { readonly children?: ReactNode }) {
+  return useContext(TightContext) ? children : <p>{children}</p>;
+}
+
 export const ELEMENTS: Components = {
+  p: ({ children }) => <Paragraph>{children}</Paragraph>,
   a: ({ href = "", children }) => <SafeLink address={href}>{children}</SafeLink>,
   img: ({ src, alt = "" }) => <SafeImage address={typeof src === "string" ? src : ""} alt={alt} />,
   pre: ({ children }) => <NestedCode>{children}</NestedCode>,

@@ -2,6 +2,8 @@
  * `splitBlocks` splits Markdown into pieces that render independently. All pieces except the last two stay unchanged
  * when text is appended. Pure. Each call lexes only the end of the text again, not the whole answer.
  *
+ * No piece except code costs more than `MAX_PIECE_COST`. A longer one is cut. The rest of a table repeats its header.
+ *
  *   text     # Title ¶¶ A paragraph. ¶¶ - a list ¶ - of two ¶¶ Half a sen
  *            └─────────── closed ──────┘ └──────── tail ────────────────┘
  *                                        ▲ safe: lexed again from here
@@ -11,10 +13,13 @@
  */
 import { Lexer, type Token, Tokenizer, type Tokens, type TokensList } from "marked";
 import { levelBelowHeading, headingLevel, type HeadingPath, withHeading } from "./headings.ts";
+import { findCostEnd, findCut } from "./render-cost.ts";
 
 export interface Piece {
   /** The offset in the text, in UTF-16 code units. */
   readonly at: number;
+  /** For the rest of a table that was cut: the lines of its header. Otherwise empty. */
+  readonly head: string;
   readonly raw: string;
   /** A code block, which needs no further parsing; null for everything else. */
   readonly code: Code | null;
@@ -32,54 +37,105 @@ interface Code {
 /** The link definitions by label, as written. */
 export type Definitions = ReadonlyMap<string, string>;
 
-export interface Split {
-  readonly text: string;
+/** The part of the text that appended text can't change any more. */
+interface Closed {
+  /** Where it ends, and the tail starts. */
+  readonly safe: number;
+  /** If a table or a code block was cut there: its first lines, which the tail repeats. Otherwise empty. */
+  readonly head: string;
   /**
-   * Pieces in chunks, so that a delta doesn't visit a whole long answer. A full chunk before the tail never changes.
+   * Pieces in chunks, so that a delta doesn't visit a whole long answer. A full chunk never changes.
    */
   readonly chunks: readonly (readonly Piece[])[];
   readonly definitions: Definitions;
-  /** Where the tail starts, and the chunks and definitions before it. */
-  readonly safe: number;
-  readonly closed: readonly (readonly Piece[])[];
-  readonly closedDefinitions: Definitions;
-  readonly closedHeadings: HeadingPath;
+  readonly headings: HeadingPath;
+}
+
+export interface Split {
+  readonly text: string;
+  /** With the pieces of the tail. */
+  readonly chunks: readonly (readonly Piece[])[];
+  readonly definitions: Definitions;
+  readonly closed: Closed;
 }
 
 const PIECES_PER_CHUNK = 32;
 /** The number of last pieces that appended text can still join. */
 const OPEN_PIECES = 2;
+/** The most that a piece costs, and the most that is lexed at once. See render-cost.ts. */
+const MAX_PIECE_COST = 12_000;
+/** Code is not parsed, but each delta copies it. */
+const MAX_CODE_CHARS = 100_000;
+/** A table with a longer header is not continued. */
+const MAX_HEAD_CHARS = 500;
 
-export const EMPTY_SPLIT: Split = {
-  text: "",
-  chunks: [],
-  definitions: new Map(),
-  safe: 0,
-  closed: [],
-  closedDefinitions: new Map(),
-  closedHeadings: [],
-};
+const NOTHING: Closed = { safe: 0, head: "", chunks: [], definitions: new Map(), headings: [] };
+
+export const EMPTY_SPLIT: Split = { text: "", chunks: [], definitions: new Map(), closed: NOTHING };
 
 /** Continues the previous split if `text` starts with it, otherwise starts over. */
 export function splitBlocks(before: Split, text: string): Split {
   const clean = normalizeNewlines(text);
   if (clean === before.text) return before;
   const from = clean.startsWith(before.text) ? before : EMPTY_SPLIT;
-  const tokens = placeTokens(clean, from.safe);
-  const sure = countClosed(clean, tokens);
-  const tail = tokens.slice(sure);
-  const { pieces, headings } = toPieces(tokens.slice(0, sure), from.closedHeadings);
-  const closed = withPieces(from.closed, pieces);
-  const closedDefinitions = withDefinitions(from.closedDefinitions, tokens.slice(0, sure));
-  return {
-    text: clean,
-    chunks: withPieces(closed, toPieces(tail, headings).pieces),
-    definitions: keepIfSame(from.definitions, withDefinitions(closedDefinitions, tail)),
-    safe: tail[0]?.at ?? from.safe,
-    closed,
-    closedDefinitions,
-    closedHeadings: headings,
-  };
+  let { closed } = from;
+  for (;;) {
+    const end = findWindowEnd(clean, closed);
+    const tokens = placeTokens(clean, closed, end);
+    const sure = countClosed(clean, tokens);
+    const safe = tokens[sure]?.at ?? closed.safe;
+    const isStuck = end < clean.length && safe === closed.safe;
+    closed = isStuck ? closeWindow(closed, clean, tokens, end) : close(closed, tokens.slice(0, sure), safe);
+    if (end < clean.length) continue;
+    const tail = tokens.slice(sure);
+    return {
+      text: clean,
+      chunks: withPieces(closed.chunks, toPieces(tail, closed.headings).pieces),
+      definitions: keepIfSame(from.definitions, withDefinitions(closed.definitions, tail)),
+      closed,
+    };
+  }
+}
+
+function close(closed: Closed, tokens: readonly PlacedToken[], safe: number, head = ""): Closed {
+  if (safe === closed.safe) return closed;
+  const { pieces, headings } = toPieces(tokens, closed.headings);
+  const chunks = withPieces(closed.chunks, pieces);
+  const definitions = withDefinitions(closed.definitions, tokens);
+  return { safe, head, chunks, definitions, headings };
+}
+
+/** Closes a part of a window that has no end of a piece, so that a piece can't grow without a bound. */
+function closeWindow(closed: Closed, text: string, tokens: readonly PlacedToken[], end: number): Closed {
+  const last = tokens.at(-1);
+  if (last !== undefined && last.at > closed.safe) return close(closed, tokens.slice(0, -1), last.at);
+  const isWhole = last?.token.type === "code" && toCode(last.token as Tokens.Code).isClosed;
+  const cut = isWhole ? end : findCut(text, closed.safe, end);
+  const parts = placeTokens(text, closed, cut);
+  return close(closed, parts, cut, isWhole ? "" : findHead(parts.at(-1)?.token));
+}
+
+/** Returns the lines that continue a token which was cut. */
+function findHead(token: Token | undefined): string {
+  const lines = token?.type === "table" ? 2 : token?.type === "code" && FENCE.test(token.raw) ? 1 : 0;
+  const head = (token?.raw ?? "").split("\n", lines).join("\n");
+  return lines === 0 || head.length > MAX_HEAD_CHARS ? "" : `${head}\n`;
+}
+
+const FENCE = /^ {0,3}(`{3,}(?=[^`\n]*(?:\n|$))|~{3,})/;
+
+/** Returns where the text that is lexed next ends. A code block is lexed up to its closing fence. */
+function findWindowEnd(text: string, { safe, head }: Closed): number {
+  const end = Math.max(safe + 1, findCostEnd(text, safe, MAX_PIECE_COST));
+  if (end >= text.length) return text.length;
+  const fence = FENCE.exec(head + text.slice(safe, end))?.[1];
+  if (fence === undefined) return end;
+  const most = Math.min(text.length, safe + MAX_CODE_CHARS);
+  const closing = new RegExp(`\\n {0,3}${fence}${fence.charAt(0)}* *(?=\\n|$)`);
+  // The first line of a code block that was cut can be its closing fence, after the line break before it.
+  const start = head === "" ? safe : safe - 1;
+  const found = closing.exec(text.slice(start, most));
+  return Math.max(end, found === null ? most : start + found.index + found[0].length);
 }
 
 /** Returns the number of first pieces that can't change any more. */
@@ -97,9 +153,13 @@ function isAfterBlank(text: string, at: number): boolean {
   return text.slice(text.lastIndexOf("\n", lineEnd - 1) + 1, lineEnd).trim() === "";
 }
 
-/** Keeps the length, so that offsets in the text stay valid. */
-function normalizeNewlines(text: string): string {
-  return text.includes("\r") ? text.replaceAll("\r\n", " \n").replaceAll("\r", "\n") : text;
+/**
+ * Keeps offsets in the text valid. A `\r` at the end is left out, because it means something else before a `\n`, and a
+ * change of earlier text would start the split over.
+ */
+export function normalizeNewlines(text: string): string {
+  if (!text.includes("\r")) return text;
+  return text.replace(/\r$/, "").replaceAll("\r\n", " \n").replaceAll("\r", "\n");
 }
 
 /** The content of a piece matters only to find the end of the piece. */
@@ -142,23 +202,30 @@ function blockTokens(source: string): readonly Token[] {
 
 interface PlacedToken {
   readonly at: number;
+  readonly head: string;
+  readonly raw: string;
   readonly token: Token;
 }
 
-/** Returns the tokens from `start` on, without blank lines. */
-function placeTokens(text: string, start: number): PlacedToken[] {
-  const source = text.slice(start);
+/** Returns the tokens between the closed part and `end`, without blank lines. */
+function placeTokens(text: string, { safe, head }: Closed, end: number): PlacedToken[] {
+  const source = head + text.slice(safe, end);
   const found: PlacedToken[] = [];
-  let at = 0;
+  let done = 0;
+  const place = (token: Token): void => {
+    const isContinued = done < head.length;
+    const raw = isContinued ? token.raw.slice(head.length) : token.raw;
+    const at = safe + Math.max(0, done - head.length);
+    if (token.type !== "space" && raw.trim() !== "")
+      found.push({ at, head: isContinued ? head : "", raw, token });
+    done += token.raw.length;
+  };
   for (const token of blockTokens(source)) {
-    if (!source.startsWith(token.raw, at)) break;
-    if (token.type !== "space") found.push({ at: start + at, token });
-    at += token.raw.length;
+    if (!source.startsWith(token.raw, done)) break;
+    place(token);
   }
-  if (at < source.length) {
-    const raw = source.slice(at);
-    found.push({ at: start + at, token: { type: "text", raw, text: raw } });
-  }
+  const raw = source.slice(done);
+  if (raw !== "") place({ type: "text", raw, text: raw });
   return found;
 }
 
@@ -169,12 +236,12 @@ function toPieces(
 ): { readonly pieces: Piece[]; readonly headings: HeadingPath } {
   let headings = before;
   const pieces: Piece[] = [];
-  for (const { at, token } of tokens) {
+  for (const { at, head, raw, token } of tokens) {
     if (token.type === "def") continue;
     if (token.type === "heading") headings = withHeading(headings, (token as Tokens.Heading).depth);
     const level = token.type === "heading" ? headingLevel(headings) : levelBelowHeading(headings);
     const code = token.type === "code" ? toCode(token as Tokens.Code) : null;
-    pieces.push({ at, raw: token.raw, code, level });
+    pieces.push({ at, head, raw, code, level });
   }
   return { pieces, headings };
 }
@@ -188,7 +255,7 @@ function toCode({ raw, lang = "", text, codeBlockStyle }: Tokens.Code): Code {
   return { language: rest.length === 0 ? "" : (lang.split(/\s/)[0] ?? ""), text, isClosed };
 }
 
-function withPieces(chunks: Split["closed"], pieces: readonly Piece[]): Split["closed"] {
+function withPieces(chunks: Split["chunks"], pieces: readonly Piece[]): Split["chunks"] {
   if (pieces.length === 0) return chunks;
   const last = chunks.at(-1) ?? [];
   const canAppend = last.length > 0 && last.length < PIECES_PER_CHUNK;
@@ -212,19 +279,22 @@ function keepIfSame(before: Definitions, next: Definitions): Definitions {
   return isSame ? before : next;
 }
 
-/** A longer definition is ignored: each piece that uses it is parsed together with it. */
-const MAX_DEFINITION_CHARS = 500;
-
-/** Returns the definitions that a piece uses, as text to append to it. */
+/**
+ * Returns the definitions that a piece uses, as text to append to it. The piece is parsed together with them. So only
+ * the first ones count whose length is in proportion to that of the piece.
+ */
 export function definitionsFor(raw: string, definitions: Definitions): string {
   if (definitions.size === 0) return "";
+  const maxChars = MIN_DEFINITION_CHARS + 3 * raw.length;
   let used = "";
   for (const tag of findTags(raw)) {
     const text = definitions.get(tag) ?? "";
-    if (text !== "" && text.length <= MAX_DEFINITION_CHARS) used += `\n\n${text}`;
+    if (text !== "" && used.length + text.length <= maxChars) used += `\n\n${text}`;
   }
   return used;
 }
+
+const MIN_DEFINITION_CHARS = 300;
 
 /** Returns the texts between brackets. Reads every character once; a pattern would read them again from each bracket. */
 function findTags(raw: string): ReadonlySet<string> {

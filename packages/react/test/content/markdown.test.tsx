@@ -4,6 +4,7 @@ import { createElement, useState } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
 import type { MarkdownProps } from "../../src/components.ts";
+import { hasSameMarks } from "../../src/content/citations/citation-marks.ts";
 import { Markdown } from "../../src/content/text-block.tsx";
 import { MarkdownBody } from "../../src/content/markdown-chunk.tsx";
 import { Stage } from "../stage.tsx";
@@ -119,8 +120,33 @@ test("deeply nested or very long text renders without an error", () => {
     "`a ".repeat(5_000),
   ];
   for (const text of odd) expect(html(`${text}end`)).toContain("end");
-  expect(html(`${"> ".repeat(300)}deep`)).not.toContain("<blockquote>");
+  expect(html(`${"> ".repeat(200)}deep`)).not.toContain("<blockquote>");
   expect(html(`${"> ".repeat(10)}deep`).match(/<blockquote>/g)).toHaveLength(10);
+});
+
+test("a server draws the first slice of a long text, and the rest as plain text", () => {
+  const drawn = html(Array.from({ length: 500 }, (_, n) => `# h${n}`).join("\n"));
+  expect(drawn).toMatch(/^<h3 class="ts-h1">h0<\/h3>/);
+  expect(drawn).toMatch(/<p class="ts-plain"># h\d+\n/);
+  const shown = [...drawn.matchAll(/h(\d+)(?=[<\n])/g)].map(([, n]) => Number(n));
+  expect(shown).toEqual(Array.from({ length: 500 }, (_, n) => n));
+});
+
+test("the parts of a long table have the same header", () => {
+  const rows = Array.from({ length: 20 }, (_, n) => `| [${n}](https://x.example) | b |\n`).join("");
+  const drawn = html(`| a | b |\n|---|---|\n${rows}${"| 1 | 2 |\n".repeat(5)}`);
+  expect(drawn.match(/<th>a<\/th>/g)?.length).toBe(drawn.match(/<table/g)?.length);
+});
+
+test("a citation changes only the pieces around it", () => {
+  const [one, two] = [
+    { reference: 1, start: 5, end: 9 },
+    { reference: 2, start: 50, end: 54 },
+  ] as const;
+  expect(hasSameMarks([one], [one, two], 0, 40)).toBe(true);
+  expect(hasSameMarks([one], [one, two], 40, 80)).toBe(false);
+  expect(hasSameMarks([two], [one, two], 40, 80)).toBe(false);
+  expect(hasSameMarks([one, two], [{ ...one }, { ...two }], 0, 80)).toBe(true);
 });
 
 test("text is plain on a server and until the Markdown chunk is loaded", () => {

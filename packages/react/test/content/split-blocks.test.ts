@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { definitionsFor, EMPTY_SPLIT, type Split, splitBlocks } from "../../src/content/split-blocks.ts";
+import { findCostEnd, findSliceEnd } from "../../src/content/render-cost.ts";
 import { cutAt, randomMarkdown } from "./random-markdown.ts";
 
 const pieces = ({ chunks }: Split) => chunks.flat();
@@ -37,12 +38,14 @@ test("a line of dashes joins everything above it, up to a blank line, into one p
   const text = 'price\n<!-- --> -->\n[a]: https://d.example "t"\n-';
   let split = EMPTY_SPLIT;
   for (let end = 1; end <= text.length; end++) split = splitBlocks(split, text.slice(0, end));
-  expect(pieces(split)).toEqual([{ at: 0, raw: text, code: null, level: 3 }]);
+  expect(pieces(split)).toEqual([{ at: 0, head: "", raw: text, code: null, level: 3 }]);
 });
 
 test("text that makes the lexer throw becomes one piece", () => {
   const text = "- a\n    > 1.\nb\n";
-  expect(pieces(splitBlocks(EMPTY_SPLIT, text))).toEqual([{ at: 0, raw: text, code: null, level: 3 }]);
+  expect(pieces(splitBlocks(EMPTY_SPLIT, text))).toEqual([
+    { at: 0, head: "", raw: text, code: null, level: 3 },
+  ]);
 });
 
 test("every piece is at its offset, with only blank lines and definitions between pieces", () => {
@@ -74,7 +77,7 @@ test("full chunks before the end stay the same objects", () => {
 test("only the end of a long answer is lexed again when text is appended", () => {
   const paragraph = "Cổ phiếu VNM giao dịch quanh 82.000 VND, thanh khoản cao hơn trung bình.\n\n";
   const long = splitBlocks(EMPTY_SPLIT, paragraph.repeat(3_000));
-  expect(long.safe).toBeGreaterThan(long.text.length - 3 * paragraph.length);
+  expect(long.closed.safe).toBeGreaterThan(long.text.length - 3 * paragraph.length);
 });
 
 test("a link finds its definition in another piece", () => {
@@ -109,4 +112,72 @@ test("U07 headings start at level 3 and never skip a level, whatever levels the 
       for (const [n, level] of found.entries()) expect(level - (found[n - 1] ?? 3)).toBeLessThanOrEqual(1);
     }),
   );
+});
+
+const cells = (n: number) => `| ${n} | **${n}** |\n`;
+const longTable = `| a | b |\n|---|---|\n${Array.from({ length: 200 }, (_, n) => cells(n)).join("")}\nEnd.`;
+
+test("a long table is cut into tables with the same header, and no row is lost", () => {
+  const parts = pieces(splitBlocks(EMPTY_SPLIT, longTable)).slice(0, -1);
+  expect(parts.length).toBeGreaterThan(2);
+  expect(parts.map(({ head }) => head)).toEqual(["", ...parts.slice(1).map(() => "| a | b |\n|---|---|\n")]);
+  expect(`${parts.map(({ raw }) => raw).join("")}\n\nEnd.`).toBe(longTable);
+});
+
+test("a long code block stays one piece, and the text after it is Markdown again", () => {
+  const text = `\`\`\`ts\n${"let a = [1];\n".repeat(5_000)}\`\`\`\n\n# b\n\nc`;
+  const [first, ...others] = pieces(splitBlocks(EMPTY_SPLIT, text));
+  expect(first?.code).toMatchObject({ language: "ts", isClosed: true });
+  expect(others.map(({ raw }) => raw.trim())).toEqual(["# b", "c"]);
+});
+
+test("code that is longer than 100,000 characters continues as code", () => {
+  const text = `~~~ts\n${"x\n".repeat(75_000)}~~~\n\nEnd.`;
+  const all = pieces(splitBlocks(EMPTY_SPLIT, text));
+  expect(all.slice(0, -1).map(({ code: part }) => part?.language)).toEqual(["ts", "ts"]);
+  expect(all.at(-1)?.raw).toBe("End.");
+});
+
+test("no text without an end of a block becomes a long piece, and every character is in one", () => {
+  const endless = [
+    "a",
+    "a ",
+    "- a\n",
+    "> a\n",
+    "a\n",
+    "<b>\n",
+    "[a](b)",
+    "|",
+    "\n",
+    "    a\n",
+    "1. 2. a\n",
+    "😀",
+  ];
+  for (const part of endless) {
+    const text = part.repeat(Math.ceil(50_000 / part.length));
+    const all = pieces(splitBlocks(EMPTY_SPLIT, text));
+    for (const { raw } of all) expect(findCostEnd(raw, 0, 12_000), part).toBe(raw.length);
+    expect(
+      all
+        .map(({ raw }) => raw)
+        .join("")
+        .replaceAll(/\s/g, ""),
+    ).toBe(text.replaceAll(/\s/g, ""));
+  }
+});
+
+test("a slice ends after a line, never splits a character, and always continues", () => {
+  const text = `${"a line\n".repeat(500)}${"😀".repeat(20_000)}`;
+  const ends: number[] = [];
+  for (let end = 0; end < text.length; ends.push(end)) end = findSliceEnd(text, end);
+  expect(ends.length).toBeGreaterThan(5);
+  expect(text.slice(0, ends[0]).endsWith("\n")).toBe(true);
+  for (const end of ends) expect(text.slice(0, end)).not.toMatch(/[\ud800-\udbff]$/);
+});
+
+test("text that arrives with line breaks of two characters is not split again from the start", () => {
+  const before = splitBlocks(EMPTY_SPLIT, "a\r\n\r\nb\r\n\r\nc\r\n\r\nd\r");
+  const after = splitBlocks(before, "a\r\n\r\nb\r\n\r\nc\r\n\r\nd\r\n\r\ne");
+  expect(after.text.startsWith(before.text)).toBe(true);
+  expect(pieces(after).map(({ raw }) => raw.trim())).toEqual(["a", "b", "c", "d", "e"]);
 });

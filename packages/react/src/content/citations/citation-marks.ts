@@ -31,6 +31,26 @@ export function withMarks(raw: string, at: number, annotations: readonly Annotat
   return marked + raw.slice(done);
 }
 
+/** Returns true if the text between two offsets gets the same marks from both lists. */
+export function hasSameMarks(
+  some: readonly Annotation[],
+  others: readonly Annotation[],
+  from: number,
+  to: number,
+): boolean {
+  if (some === others) return true;
+  const first = findFirstFrom(some, from);
+  if (first !== findFirstFrom(others, from)) return false;
+  for (let n = first; ; n++) {
+    const [one, other] = [some[n], others[n]];
+    const isOutside = (annotation?: Annotation): boolean =>
+      annotation === undefined || annotation.start >= to;
+    if (isOutside(one) && isOutside(other)) return true;
+    if (one?.start !== other?.start || one?.end !== other?.end || one?.reference !== other?.reference)
+      return false;
+  }
+}
+
 /** Binary search: annotations are in the order of the text. */
 function findFirstFrom(annotations: readonly Annotation[], at: number): number {
   let low = 0;

@@ -1,0 +1,39 @@
+/**
+ * `useDrawnEnd` returns up to which offset a text is drawn as Markdown. It starts with one slice, and each later task
+ * adds one, until the text is complete.
+ * Invariant: the first render depends only on the text, so that it equals the server's. One task draws one slice of one
+ * answer, so that the page handles input between slices.
+ */
+import { useEffect, useReducer, useRef } from "react";
+import { findSliceEnd } from "./render-cost.ts";
+
+/** @param text a change of drawn text starts over */
+export function useDrawnEnd(text: string): number {
+  const drawn = useRef("");
+  const [, redraw] = useReducer((count: number) => count + 1, 0);
+  const from = text.startsWith(drawn.current) ? drawn.current.length : 0;
+  const end = findSliceEnd(text, from);
+  useEffect(() => {
+    drawn.current = text.slice(0, end);
+    return end < text.length ? schedule(redraw) : undefined;
+  }, [text, end]);
+  return end;
+}
+
+const waiting = new Set<() => void>();
+let timer: ReturnType<typeof setTimeout> | null = null;
+
+/** Runs the function in a later task, after those that wait already. Returns a function that cancels it. */
+function schedule(run: () => void): () => void {
+  waiting.add(run);
+  timer ??= setTimeout(runNext, 0);
+  return () => void waiting.delete(run);
+}
+
+function runNext(): void {
+  const [next] = waiting;
+  timer = waiting.size > 1 ? setTimeout(runNext, 0) : null;
+  if (next === undefined) return;
+  waiting.delete(next);
+  next();
+}
