@@ -96,7 +96,12 @@ export default defineConfig({
         extends: true,
         test: {
           name: "pure",
-          include: ["packages/*/test/**/*.test.{ts,tsx}", "conformance/**/*.test.ts", "scripts/**/*.test.ts"],
+          include: [
+            "packages/*/test/**/*.test.{ts,tsx}",
+            "conformance/**/*.test.ts",
+            "fuzz/**/*.test.ts",
+            "scripts/**/*.test.ts",
+          ],
           exclude: [...configDefaults.exclude, withServices, inBrowser, ...isolated],
           expect: { poll },
           // Properties run thousands of generated logs, on machines that may be busy.

@@ -1,7 +1,7 @@
 /**
- * Runs the fuzzer: `npm run fuzz`. It feeds each target with generated input, prints one JSON object per target and a
- * summary line. The exit code is 0 only if nothing crashed, nothing blocked the main thread for more than 50 ms of CPU
- * time, and no hidden text was found.
+ * Runs the fuzzer: `npm run fuzz`. It feeds each target with generated input. It prints progress to stderr, one JSON
+ * object per target, and a summary as the last line. The exit code is 0 only if nothing crashed, nothing blocked the
+ * main thread for more than 50 ms of CPU time, and no hidden text was found.
  */
 import { readSeed } from "@turnstream/testkit/util/seeded-random.ts";
 import { fuzzTarget, type FuzzReport, type Target } from "./target.ts";

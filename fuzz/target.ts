@@ -1,8 +1,9 @@
 /**
  * `Target` is one part of the system that the fuzzer feeds with generated input. `fuzzTarget` runs it for a time and
  * counts what went wrong.
- * Invariant: a case depends only on its seed, so that it can be repeated. A slow case counts as a hold only if it is
- * slow three times, because a first run also compiles code. Times are those of an otherwise idle machine.
+ * Invariant: a case depends only on its seed, so that it can be repeated. A hold is CPU time of a thread, so that a busy
+ * machine doesn't cause one. It counts only if the best of three runs of the case is too slow: compilation and garbage
+ * collection are not the fault of the input, and don't happen every time.
  */
 import { measureSlowness } from "@turnstream/testkit/util/cpu-slowness.ts";
 import fc from "fast-check";
@@ -45,8 +46,10 @@ export interface FuzzReport {
 const MAX_HOLD_MS = 50 * Number(process.env["TURNSTREAM_SLOWNESS"] ?? 1);
 const TRIES = 3;
 const MAX_EXAMPLES = 5;
-/** Cases before the first one that counts, because a cold process compiles its code. */
-const WARM_UP_CASES = 5;
+/** The share of the time before the first case that counts, because a cold process compiles its code. */
+const WARM_UP_SHARE = 0.2;
+const MAX_WARM_UP_CASES = 5;
+const PROGRESS_MS = 30_000;
 const FIXED_SEED = 20_261_117;
 
 /** Runs cases until the time is over: alternately from a fixed seed and from the seed of the run. */
@@ -58,9 +61,16 @@ export async function fuzzTarget(target: Target, ms: number, seed: number): Prom
     if (examples.length < MAX_EXAMPLES) examples.push(`seed ${caseSeed}: ${what}`.slice(0, 400));
   };
   try {
-    for (let n = 0; n < WARM_UP_CASES; n++) await open.runCase(FIXED_SEED - 1 - n);
-    const until = performance.now() + ms;
-    for (let n = 0; performance.now() < until; n++) {
+    const started = performance.now();
+    const passed = (): number => performance.now() - started;
+    for (let n = 0; n < MAX_WARM_UP_CASES && passed() < ms * WARM_UP_SHARE; n++)
+      await open.runCase(FIXED_SEED - 1 - n);
+    let reportAt = PROGRESS_MS;
+    for (let n = 0; n === 0 || passed() < ms; n++) {
+      if (passed() > reportAt) {
+        reportAt += PROGRESS_MS;
+        console.error(`[fuzz] ${target.name}, ${Math.round(passed() / 1_000)} s: ${JSON.stringify(counts)}`);
+      }
       const caseSeed = (n % 2 === 0 ? FIXED_SEED : seed) + Math.floor(n / 2);
       const { usedMs, crash, canary } = await leastOf(open, caseSeed);
       counts.cases++;

@@ -136,11 +136,11 @@ export const hidden: Target = {
             seen.push([path, await get(`/sessions/${session}/${path}`)]);
           const { json: share } = await post(`/sessions/${session}/shares`, auth, {});
           seen.push(["share", await get(`/shares/${share["token"]}`)]);
-          for (const dialect of [...DIALECTS, "responses"])
-            seen.push([
-              `stream ${dialect}`,
-              await readStart(`${url}/sessions/${session}/events?dialect=${dialect}`, auth),
-            ]);
+          const streams = [...DIALECTS, "responses"].map(async (dialect) => {
+            const text = await readStart(`${url}/sessions/${session}/events?dialect=${dialect}`, auth);
+            seen.push([`stream ${dialect}`, text]);
+          });
+          await Promise.all(streams);
         } catch (error) {
           return { usedMs: 0, crash: String(error) };
         } finally {
