@@ -29,8 +29,8 @@ import {
 } from "./split-blocks.ts";
 import { ELEMENTS, TightContext } from "./markdown-elements.tsx";
 import { rehypeCitations, rehypeHtmlAsText } from "./rehype-answer.ts";
-import { findCostEnd, findCut } from "./render-cost.ts";
-import { useDrawnEnd } from "./use-drawn-end.ts";
+import { findCostEnd } from "./render-cost.ts";
+import { PlainRest, useDrawnEnd } from "./use-drawn-end.tsx";
 
 type Plugins = NonNullable<Options["remarkPlugins"]>;
 
@@ -158,25 +158,6 @@ function completeSyntax(text: string): string {
   return remend(text, { linkMode: "text-only", katex: false });
 }
 
-/** Text that is drawn later. In parts, so that a slice doesn't lay out all of it again. */
-const PLAIN_CHARS = 4_096;
-
-function drawPlain(text: string, from: number): ReactNode[] {
-  const parts: ReactNode[] = [];
-  let at = from;
-  for (let n = Math.floor(from / PLAIN_CHARS); at < text.length; n++) {
-    const end = findCut(text, n * PLAIN_CHARS, (n + 1) * PLAIN_CHARS);
-    if (end <= at) continue;
-    parts.push(
-      <p key={`plain ${n}`} className="ts-plain">
-        {text.slice(at, end)}
-      </p>,
-    );
-    at = end;
-  }
-  return parts;
-}
-
 export function MarkdownBody({
   text,
   isStreaming,
@@ -209,7 +190,7 @@ export function MarkdownBody({
           isOpen={(isStreaming || isCut) && n === chunks.length - 1}
         />
       ))}
-      {isCut && drawPlain(clean, end)}
+      {isCut && <PlainRest text={clean} from={end} />}
     </CitationContext>
   );
 }
