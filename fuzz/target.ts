@@ -50,6 +50,8 @@ const MAX_EXAMPLES = 5;
 const WARM_UP_SHARE = 0.2;
 const MAX_WARM_UP_CASES = 5;
 const PROGRESS_MS = 30_000;
+/** A short run on a busy machine tries at least one case of each seed. */
+const SEEDS = 2;
 const FIXED_SEED = 20_261_117;
 
 /** Runs cases until the time is over: alternately from a fixed seed and from the seed of the run. */
@@ -66,7 +68,7 @@ export async function fuzzTarget(target: Target, ms: number, seed: number): Prom
     for (let n = 0; n < MAX_WARM_UP_CASES && passed() < ms * WARM_UP_SHARE; n++)
       await open.runCase(FIXED_SEED - 1 - n);
     let reportAt = PROGRESS_MS;
-    for (let n = 0; n === 0 || passed() < ms; n++) {
+    for (let n = 0; n < SEEDS || passed() < ms; n++) {
       if (passed() > reportAt) {
         reportAt += PROGRESS_MS;
         console.error(`[fuzz] ${target.name}, ${Math.round(passed() / 1_000)} s: ${JSON.stringify(counts)}`);
