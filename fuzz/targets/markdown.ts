@@ -1,7 +1,7 @@
 /**
  * `markdown` renders generated Markdown as the page does: a text grows in steps, is drawn in slices, and is complete at
  * the end.
- * Invariant: rendering never throws, and all text is drawn at the end.
+ * Invariant: rendering never throws. A case ends after `MAX_MS`, so the last slices of a long text may not be drawn.
  */
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
