@@ -3,6 +3,7 @@
  * tenant has used what the day or month allows. So each running turn exceeds the limit by at most one model step.
  */
 import { randomUUID } from "node:crypto";
+import { setTimeout } from "node:timers/promises";
 import { listBlocks, type Turn } from "@turnstream/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { script } from "../../../src/models/script-parts.ts";
@@ -55,12 +56,13 @@ export function usageLimitsContract(makeBackend: () => Promise<HarnessBackend>):
 
     /** An agent whose model never stops to call a tool. */
     function endless(options: Partial<AgentOptions> = {}) {
-      const more = tool({ idempotent: true, run: () => "more" });
+      // Long enough that concurrent turns take their steps at about the same time.
+      const more = tool({ idempotent: true, run: () => setTimeout(20, "more") });
       const model = scriptedModel(() => {
         calls++;
         return [script.toolCall("more"), script.finish(STEP)];
       });
-      const limits = { maxSteps: 1_000 };
+      const limits = { maxSteps: 60 };
       return defineAgent({ name: "a", model, title: false, limits, tools: { more }, ...options });
     }
 
