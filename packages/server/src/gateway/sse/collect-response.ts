@@ -5,7 +5,7 @@
  * request is in the stream before it is in the store, so the store is read until it has the request. It settles once,
  * and then closes its subscription and timer. The turn itself continues.
  */
-import { createSseParser, errorCodeFromNumber, type Json } from "@turnstream/protocol";
+import { createSseParser, errorCodeFromNumber } from "@turnstream/protocol";
 import { type ResponsesFrame, responsesFromSse, type ResponsesFrameOf } from "@turnstream/protocol/responses";
 import type { PostMessageReply } from "@turnstream/protocol/schema";
 import type { SessionRef } from "../../util/refs.ts";
@@ -174,7 +174,7 @@ class CollectedResponse {
     const { message } = this.#error;
     const code = errorCodeFromNumber(this.#error.code);
     const { reply } = toErrorResponse(new RequestError(code, message));
-    return { status: HTTP_STATUS[code], json: reply as unknown as Json };
+    return { status: HTTP_STATUS[code], json: reply };
   }
 
   toReply(): PostMessageReply {
