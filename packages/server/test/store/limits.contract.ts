@@ -135,7 +135,7 @@ export function limitsContract(name: string, makeStore: MakeStore): void {
       expect(await exceeded({}, { tokensPerDay: 200 })).toMatchObject({ scope: "tenant" });
     });
 
-    test("counts messages, turns and usage of an API key, whoever owns the session", async () => {
+    test("counts messages, turns and usage of an API key in sessions of all users", async () => {
       const { actor, ref } = await newSession(store());
       const others = { ...actor, user: unique("other") };
       const [second, third] = [await addSession(store(), others), await addSession(store(), others)];
