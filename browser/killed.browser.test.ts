@@ -53,7 +53,7 @@ test("W22 a worker that is killed in mid-answer and replaced by another, which t
   await tab.reads("worker-5 ");
   await first.kill();
   const banner = tab.page.locator(".ts-banner[data-phase=resuming]");
-  await banner.getByText("The answer was interrupted and will continue in a moment…").waitFor();
+  await banner.getByText("The answer continues in a moment…").waitFor();
   await startWorker("second", 5);
   await tab.reads(answerTo("worker"));
   await banner.waitFor({ state: "detached" });

@@ -179,7 +179,7 @@ describe("following", () => {
     await start(page, log.events.slice(0, at));
     await settled(page);
     const before = await wheelUp(page, 40);
-    const button = page.getByRole("button", { name: "Go to the newest message" });
+    const button = page.getByRole("button", { name: "To the newest message" });
     await button.waitFor();
     await play(page, log, at);
     expect(await topOf(page)).toBe(before);
@@ -192,7 +192,7 @@ describe("following", () => {
     const page = await openRecorded();
     await start(page, tall().log.events);
     await settled(page);
-    const button = page.getByRole("button", { name: "Go to the newest message" });
+    const button = page.getByRole("button", { name: "To the newest message" });
     const moveUp = async (): Promise<number> => {
       const top = await wheelUp(page, 400);
       await button.waitFor();

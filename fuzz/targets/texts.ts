@@ -40,12 +40,15 @@ const stream = fc
   )
   .map(([lines, end, cuts]) => ({ text: lines.join(end) + end + end, cuts }));
 
+const MAX_CHUNKS = 500;
+
 export const sse = syncTarget("sse", "the parser of server-sent events", stream, ({ text, cuts }) => {
   const parser = createSseParser((message) => void responsesFromSse(message));
   let at = 0;
-  // Chunks of the generated lengths, in turn.
+  // Chunks of the generated lengths, in turn. A connection delivers each one by itself, so their number is bounded here.
+  const shortest = Math.ceil(text.length / MAX_CHUNKS);
   for (let n = 0; at < text.length; n++) {
-    const end = at + (cuts[n % cuts.length] ?? 0) + 1;
+    const end = at + Math.max(shortest, (cuts[n % cuts.length] ?? 0) + 1);
     parser.push(text.slice(at, end));
     at = end;
   }

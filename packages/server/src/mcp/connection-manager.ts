@@ -11,7 +11,7 @@ import type { ToolContext } from "../runtime/define/tool.ts";
 import { backoffDelay } from "../util/retry.ts";
 import { Connection } from "./connection.ts";
 import { McpError } from "./errors.ts";
-import type { ReportTool } from "./invalid-tools.ts";
+import type { ReportTool } from "./check-result.ts";
 import type { McpServerOptions } from "./options.ts";
 import { Redactor } from "./redact.ts";
 

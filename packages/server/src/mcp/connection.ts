@@ -20,7 +20,7 @@ import { cleanLine } from "./clean-text.ts";
 import { answerElicitation } from "./elicit.ts";
 import { McpError } from "./errors.ts";
 import { HttpTransport, MAX_EVENT_BYTES } from "./http-transport.ts";
-import { dropInvalidTools, type ReportTool } from "./invalid-tools.ts";
+import { checkResult, type ReportTool } from "./check-result.ts";
 import { isStdio, type McpServerOptions } from "./options.ts";
 import type { Redactor } from "./redact.ts";
 import { withoutCallContext, RunningCalls } from "./running-call.ts";
@@ -114,7 +114,7 @@ export class Connection {
     Object.assign(client, { onerror });
     // The client calls this before its own handler.
     Object.assign(transport, {
-      onmessage: (message: JSONRPCMessage) => dropInvalidTools(message, this.#hooks.onInvalidTool),
+      onmessage: (message: JSONRPCMessage) => checkResult(message, this.#hooks.onInvalidTool),
     });
     try {
       await client.connect(transport, { timeout: options.connectMs ?? CONNECT_MS, signal });

@@ -197,6 +197,24 @@ describe("a malformed tool", () => {
   });
 });
 
+it("a result with a very long list is an error of the call, and the next call works", async () => {
+  let items = 100_000;
+  const url = await startHostile({
+    tools: [{ name: "ok", inputSchema }],
+    onCall(response) {
+      if (items === 0) return false;
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(`{"jsonrpc":"2.0","id":2,"result":{"content":[${Array(items).fill(1).join()}]}}`);
+      items = 0;
+      return true;
+    },
+  });
+  const source = open({ url });
+  await source.tools();
+  expect(await call(source, "ok")).toContain("TOO_LARGE: a list of more than 1000 items");
+  expect(await call(source, "ok")).toContain("fine");
+});
+
 describe("a list of tools", () => {
   it("of 20,000 is read, and names and titles of any characters stay texts (M03, M04)", async () => {
     const names = ["__proto__", "constructor", "a\u202eb\n", "good"];

@@ -1,6 +1,6 @@
 /**
  * The contract of a response without `stream` to a message behind a turn that waits for the user: it comes at once, and
- * says that the message is queued and which requests it waits for.
+ * contains that the message is queued and which requests it waits for.
  */
 import { postMessageReply } from "@turnstream/protocol/schema";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
