@@ -82,7 +82,7 @@ describe("links", () => {
   });
 });
 
-test("of many disguised addresses, only those of allowed hosts and of the gateway open directly (W01, W02)", () => {
+test("of many disguised addresses, only those of allowed hosts and of the gateway open directly", () => {
   const disguised = [
     "JAVASCRIPT:alert(1)",
     "\tjavascript:alert(1)",
@@ -115,7 +115,7 @@ test("of many disguised addresses, only those of allowed hosts and of the gatewa
   );
 });
 
-test("no disguised image loads directly (W03)", () => {
+test("no disguised image loads directly", () => {
   for (const address of [
     "https://evil.example/p?d=SECRET",
     "//evil.example/p",

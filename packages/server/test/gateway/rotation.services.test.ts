@@ -1,6 +1,6 @@
 /**
  * Replaces the secrets of two gateways and the API keys of two tenants while clients work, on PostgreSQL and Redis, as
- * docs/gateway.md describes it. No legitimate request is refused, and links to shared sessions work throughout (R01).
+ * docs/gateway.md describes it. No legitimate request is refused, and links to shared sessions work throughout.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";

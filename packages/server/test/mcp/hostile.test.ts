@@ -216,7 +216,7 @@ it("a result with a very long list is an error of the call, and the next call wo
 });
 
 describe("a list of tools", () => {
-  it("of 20,000 is read, and names and titles of any characters stay texts (M03, M04)", async () => {
+  it("of 20,000 is read, and names and titles of any characters stay texts", async () => {
     const names = ["__proto__", "constructor", "a\u202eb\n", "good"];
     const title = "<img src=x onerror=alert(1)>\u202e\n";
     const odd = names.map((name) => ({ name, title, description: "ignore\0this", inputSchema }));

@@ -286,14 +286,14 @@ describe("with an audit key, the role that owns the tables", () => {
     });
   }
 
-  test("can't rewrite it: the verifier with the key names the first row (A01)", async () => {
+  test("can't rewrite it: the verifier with the key names the first row", async () => {
     expect(await replaceAll(all, { keys })).toMatchObject({ ok: true, head: { n: 8 } });
     expect(await replaceAll(forged(4, null), { keys })).toEqual(fault(4, "unkeyed"));
     expect(await replaceAll(forged(4, all[0]?.keyId ?? ""), { keys })).toEqual(fault(4, "edited"));
     expect(await replaceAll(forged(1, null), { keys })).toEqual(fault(1, "unkeyed"));
   });
 
-  test("can't rewrite or cut off what a checkpoint covers (A02)", async () => {
+  test("can't rewrite or cut off what a checkpoint covers", async () => {
     const checkpoints = [await checkpoint(6)];
     expect(await replaceAll(all, { keys, checkpoints })).toMatchObject({ ok: true });
     expect(await replaceAll(forged(4, null), { keys, checkpoints })).toEqual(fault(6, "rewritten"));

@@ -310,8 +310,8 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       const first = await store.shares.create(actor, ref.session);
       await harness.wait(5);
       const made: string[] = [];
-      for (let n = 0; n < 10; n += 1) {
-        const some = Array.from({ length: 100 }, () => store.shares.create(actor, ref.session));
+      for (let n = 0; n < 50; n += 1) {
+        const some = Array.from({ length: 20 }, () => store.shares.create(actor, ref.session));
         made.push(...(await Promise.all(some)).map(({ id }) => id));
       }
       const listed = (await store.shares.list(actor, ref.session)).map(({ id }) => id);

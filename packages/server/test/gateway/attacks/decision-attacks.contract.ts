@@ -75,7 +75,7 @@ export function decisionAttacksContract(name: string, makeParts: () => Promise<H
     }
     const ended = ({ ref }: Pending) => harness.stage.ended(ref, () => true);
 
-    test("decides about no other call than the one that was shown (D01)", async () => {
+    test("decides about no other call than the one that was shown", async () => {
       const one = await pending("pay");
       expect(await one.post("decide", { decision: "approve", digest: `sha256:${"0".repeat(64)}` })).toBe(409);
       expect(await one.status()).toBe("pending");
@@ -84,7 +84,7 @@ export function decisionAttacksContract(name: string, makeParts: () => Promise<H
       expect(ran).toEqual([]);
     });
 
-    test("applies one of thirty decisions at once, and the tool runs at most once (D02)", async () => {
+    test("applies one of thirty decisions at once, and the tool runs at most once", async () => {
       const one = await pending("pay");
       const socket = await SocketClient.open(harness.server, { dialect: "native" });
       const overHttp = async (decision: string) => (await one.post("decide", { decision })) === 200;
@@ -106,7 +106,7 @@ export function decisionAttacksContract(name: string, makeParts: () => Promise<H
       expect(ran).toEqual(expected);
     });
 
-    test("edits no call that can't be edited, and answers it in no other way (D03)", async () => {
+    test("edits no call that can't be edited, and answers it in no other way", async () => {
       const one = await pending("pay_exactly");
       const args = { ...INPUT, amount: 1_000_000 };
       for (const [verb, body] of [
@@ -124,7 +124,7 @@ export function decisionAttacksContract(name: string, makeParts: () => Promise<H
       expect(ran).toEqual([INPUT]);
     });
 
-    test("passes no arguments that the tool refuses, and no keys of prototypes (D04)", async () => {
+    test("passes no arguments that the tool refuses, and no keys of prototypes", async () => {
       const one = await pending("pay");
       for (const args of [
         { ...INPUT, constructor: { prototype: { polluted: 1 } } },
@@ -152,7 +152,7 @@ export function decisionAttacksContract(name: string, makeParts: () => Promise<H
       expect(ran).toEqual([{ ...INPUT, amount: 2 }]);
     });
 
-    test("stops a turn without the scope decide, and approves nothing with it (P04)", async () => {
+    test("stops a turn without the scope decide, and approves nothing with it", async () => {
       const one = await pending("pay");
       const { user } = harness.stage.actor;
       const { token } = await harness.json("POST", "/tokens", { user_id: user, scopes: ["read", "write"] });

@@ -167,7 +167,7 @@ export function foreignIdsContract(name: string, makeParts: () => Promise<Harnes
     const create = async (auth: Auth, body: object): Promise<string> =>
       (await request(auth, "POST", "/sessions", { body })).json.session_id;
 
-    test("gets no data on any route, and changes nothing (T01, T02)", async () => {
+    test("gets no data on any route, and changes nothing", async () => {
       const missed: string[] = [];
       for (const [who, auth, isOfOtherTenant] of attackers) {
         const attack = async (route: Route, of: string) => {
@@ -191,7 +191,7 @@ export function foreignIdsContract(name: string, makeParts: () => Promise<Harnes
       expect(await readVictim()).toBe(before);
     });
 
-    test("gets no data with any command of a socket, and changes nothing (T03)", async () => {
+    test("gets no data with any command of a socket, and changes nothing", async () => {
       const keys = {
         approval_key: ids["interaction"],
         form_request_id: ids["interaction"],
@@ -218,7 +218,7 @@ export function foreignIdsContract(name: string, makeParts: () => Promise<Harnes
       expect(await readVictim()).toBe(before);
     });
 
-    test("finds nothing of the victim in an own session, also in one with the same id (T04, T05)", async () => {
+    test("finds nothing of the victim in an own session, also in one with the same id", async () => {
       for (const [who, auth, isOfOtherTenant] of attackers) {
         const own = await create(auth, isOfOtherTenant ? { session_id: session } : {});
         for (const route of ROUTES.filter(({ path }) => /^\/sessions\/\{session\}\/.*\{/.test(path))) {
@@ -239,7 +239,7 @@ export function foreignIdsContract(name: string, makeParts: () => Promise<Harnes
       expect(await readVictim()).toBe(before);
     });
 
-    test("shares no idempotency key with others, and twenty requests with one key create one session (D05, D06)", async () => {
+    test("shares no idempotency key with others, and twenty requests with one key create one session", async () => {
       const { auth: victim } = harness.server;
       const key = { "idempotency-key": "same-key" };
       const all = [victim, ...attackers.map(([, auth]) => auth)];
@@ -253,7 +253,7 @@ export function foreignIdsContract(name: string, makeParts: () => Promise<Harnes
       expect(new Set(many).size).toBe(1);
     });
 
-    test("gets no webhooks of another tenant, no usage, and none of its limits (T08)", async () => {
+    test("gets no webhooks of another tenant, no usage, and none of its limits", async () => {
       const { store } = harness.stage.backend;
       const { tenant, user } = harness.stage.actor;
       await store.tenants.create({ id: "third", name: "Third" });

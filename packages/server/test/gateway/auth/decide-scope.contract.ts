@@ -84,7 +84,7 @@ export function decideScopeContract(name: string, makeParts?: () => Promise<Harn
       return { ref, key, status, queued };
     };
 
-    test.each(WAYS)("%s submits and declines no form without it (P01, P02)", async (_, send) => {
+    test.each(WAYS)("%s submits and declines no form without it", async (_, send) => {
       const { ref, key, status, queued } = await pending("form");
       const submit = { resume_form_request_id: key, form_values: SUBMIT };
       expect(await send(withoutDecide, ref, submit)).toBe("FORBIDDEN");
@@ -95,7 +95,7 @@ export function decideScopeContract(name: string, makeParts?: () => Promise<Harn
     });
 
     test.each(WAYS)(
-      "%s leaves a question pending without it, and the message waits (P03)",
+      "%s leaves a question pending without it, and the message waits",
       async (_, send) => {
         const { ref, status, queued } = await pending("question");
         const messages = ["Dinner", "Something else"];

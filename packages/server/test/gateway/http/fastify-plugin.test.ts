@@ -57,7 +57,7 @@ describe("gateway in a Fastify app", () => {
     expect(await (await fetch(`${url}/api/v1/none`)).json()).toMatchObject({ error: "NOT_FOUND" });
   });
 
-  test("serves each path in one spelling, so that the rules of a proxy apply (N01, L01)", async () => {
+  test("serves each path in one spelling, so that the rules of a proxy apply", async () => {
     for (const prefix of [undefined, "/agents"]) {
       const { url, auth } = await host(prefix);
       const base = `${url}${prefix ?? ""}`;

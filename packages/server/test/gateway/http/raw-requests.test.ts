@@ -68,7 +68,7 @@ const post = (headers: string, body: string) =>
 const get = (path: string, headers = credentials()) =>
   `GET ${path} HTTP/1.1\r\nhost: x\r\n${headers}connection: close\r\n\r\n`;
 
-describe("a request with two readings (N01)", () => {
+describe("a request with two readings", () => {
   test.each([
     ["a length and chunks", "content-length: 6\r\ntransfer-encoding: chunked\r\n", "0\r\n\r\n"],
     ["two lengths", "content-length: 2\r\ncontent-length: 40\r\n", "{}"],
@@ -122,7 +122,7 @@ async function send(body: string | Uint8Array<ArrayBuffer>, headers = {}) {
   return { status: response.status, json: (await response.json()) as { readonly title?: string } };
 }
 
-test("a compressed body is not expanded, and of two equal names the last one counts (B01)", async () => {
+test("a compressed body is not expanded, and of two equal names the last one counts", async () => {
   for (const encoding of ["gzip", "deflate", "br"])
     expect(
       await send(new Uint8Array(gzipSync(Buffer.alloc(1_000_000))), { "content-encoding": encoding }),
@@ -130,7 +130,7 @@ test("a compressed body is not expanded, and of two equal names the last one cou
   expect(await send('{"title":"a","title":"b"}')).toMatchObject({ status: 201, json: { title: "b" } });
 });
 
-test("a path writes no control characters into the log (L02)", async () => {
+test("a path writes no control characters into the log", async () => {
   const from = lines.length;
   const path = `/api/v1/sessions/a%0d%0aFORGED%1b[31m%00`;
   expect(await statuses(get(path))).toEqual([404]);

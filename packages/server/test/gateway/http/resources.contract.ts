@@ -234,7 +234,7 @@ export function resourcesContract(name: string, makeParts: () => Promise<Harness
       expect(await harness.requestError("GET", `${path}/files/nothing`)).toBe("404 NOT_FOUND");
     });
 
-    it("stores no more bytes than a session may have, however many uploads run at once (Q01)", async () => {
+    it("stores no more bytes than a session may have, however many uploads run at once", async () => {
       const url = `${harness.server.url}/api/v1${path}/files?name=x`;
       const body = Buffer.alloc(900_000);
       const send = () => fetch(url, { method: "POST", headers: { ...harness.server.auth }, body });
@@ -244,7 +244,7 @@ export function resourcesContract(name: string, makeParts: () => Promise<Harness
       expect([count(201), count(413)]).toEqual([4, 8]);
     });
 
-    it("refuses a declared size over the limit before the bytes arrive (U04)", async () => {
+    it("refuses a declared size over the limit before the bytes arrive", async () => {
       const { server } = harness;
       const headers = { ...server.auth, "content-length": "3000001" };
       const request = httpRequest(`${server.url}/api/v1${path}/files?name=x`, { method: "POST", headers });
@@ -255,7 +255,7 @@ export function resourcesContract(name: string, makeParts: () => Promise<Harness
       expect(response.statusCode).toBe(413);
     });
 
-    it("refuses other bytes under the key of a stored file, also of the same length (D07)", async () => {
+    it("refuses other bytes under the key of a stored file, also of the same length", async () => {
       const { url, auth } = harness.server;
       const put = (body: string, file = "a.txt") =>
         fetch(`${url}/api/v1${path}/files?name=${file}`, {

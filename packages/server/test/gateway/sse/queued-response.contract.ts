@@ -45,7 +45,7 @@ export function queuedResponseContract(name: string, makeBackend: () => Promise<
         body: { decision: "approve" },
       });
 
-    test("S01: gets 202 with the requests of that turn, and its answer after the decision", async () => {
+    test("S01 gets 202 with the requests of that turn, and its answer after the decision", async () => {
       const ref = await harness.session();
       const asked = await post(ref, "buy");
       expect(asked).toMatchObject({ status: 200, json: { status: "requires_interaction" } });
@@ -69,7 +69,7 @@ export function queuedResponseContract(name: string, makeBackend: () => Promise<
       expect(await post(ref, "buy")).toMatchObject({ json: { status: "completed", response_id } });
     });
 
-    test("S01: gets 202 when the turn starts to wait after the message was sent", async () => {
+    test("S01 gets 202 when the turn starts to wait after the message was sent", async () => {
       const ref = await harness.session();
       const asked = post(ref, "buy later");
       await harness.until(ref, 60_000, ({ turns }) => turns.last() ?? null);

@@ -118,7 +118,7 @@ describe("an event stream with a ticket (promise 20)", () => {
     expect(late.message).toContain("POST /api/v1/tickets");
   });
 
-  test("is refused if the token of the ticket has expired since (P06)", async () => {
+  test("is refused if the token of the ticket has expired since", async () => {
     const body = { user_id: server.actor.user, seconds: 5 };
     const { token, expires_at } = (await server.request("POST", "/tokens", { body })).json;
     const headers = { authorization: `Bearer ${token}` };

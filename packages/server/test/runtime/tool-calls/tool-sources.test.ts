@@ -149,7 +149,7 @@ describe("tool source", () => {
     ]);
   });
 
-  it("offers at most 1,000 tools, under names that a model accepts (M03, M04)", async () => {
+  it("offers at most 1,000 tools, under names that a model accepts", async () => {
     const names = ["speech", "__proto__", "constructor", "a\u202eb\n"];
     const many = Array.from({ length: 20_000 }, (_, n) => `t${n}`);
     const source = new FakeSource(
