@@ -94,19 +94,16 @@ export function decideScopeContract(name: string, makeParts?: () => Promise<Harn
       expect(await status()).toBe("submitted");
     });
 
-    test.each(WAYS)(
-      "%s leaves a question pending without it, and the message waits",
-      async (_, send) => {
-        const { ref, status, queued } = await pending("question");
-        const messages = ["Dinner", "Something else"];
-        for (const text of messages) expect(await send(withoutDecide, ref, { text })).toBeNull();
-        const file = { text: "See this", content_urls: ["https://files.example/a.pdf"] };
-        expect(await send(withoutDecide, ref, file)).toBeNull();
-        expect([await status(), await queued()]).toEqual(["pending", [...messages, file.text]]);
-        expect(await send(withDecide, ref, { text: "Dinner" })).toBeNull();
-        expect([await status(), await queued()]).toEqual(["answered", [...messages, file.text]]);
-      },
-    );
+    test.each(WAYS)("%s leaves a question pending without it, and the message waits", async (_, send) => {
+      const { ref, status, queued } = await pending("question");
+      const messages = ["Dinner", "Something else"];
+      for (const text of messages) expect(await send(withoutDecide, ref, { text })).toBeNull();
+      const file = { text: "See this", content_urls: ["https://files.example/a.pdf"] };
+      expect(await send(withoutDecide, ref, file)).toBeNull();
+      expect([await status(), await queued()]).toEqual(["pending", [...messages, file.text]]);
+      expect(await send(withDecide, ref, { text: "Dinner" })).toBeNull();
+      expect([await status(), await queued()]).toEqual(["answered", [...messages, file.text]]);
+    });
 
     test("no route and no command decides without it", async () => {
       const socket = await SocketClient.open({ url: server.url, auth: withoutDecide });
