@@ -1,6 +1,7 @@
 /** Tests text extraction from valid files and from hostile files. */
 import { gzipSync } from "node:zlib";
 
+import { runOneOf } from "@turnstream/conformance/support/run-one-of.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
@@ -12,6 +13,8 @@ import {
 } from "../../src/text-extraction/extract.ts";
 import { CHUNK_CHARS, chunkText } from "../../src/text-extraction/chunk-text.ts";
 import { makePdf, makePdfBomb } from "./make-pdf.ts";
+
+runOneOf(2);
 
 const LIMITS: ExtractLimits = { maxChars: 1_000_000, timeoutMs: 20_000, memoryMb: 128 };
 const idle = new AbortController().signal;
