@@ -8,6 +8,7 @@
  */
 import type { Json, UserMessage } from "@turnstream/protocol";
 import type { SessionRef } from "../../util/refs.ts";
+import type { TurnJob } from "./jobs.ts";
 import { checkId } from "../rules/arguments.ts";
 import type { ByUseScope, UsageLimits } from "../rules/limits.ts";
 
@@ -37,6 +38,8 @@ export interface RunningTurn extends SessionRef, TurnCaller {
    * forgiven ones.
    */
   readonly attemptsWithoutProgress: number;
+  /** How many processes have died while they ran this turn. */
+  readonly deaths: number;
   /** The first request to stop this turn, or null. */
   readonly stop: { readonly by: string | null; readonly at: number } | null;
 }
@@ -68,6 +71,23 @@ export interface RunningTurns {
    */
   begin(ref: SessionRef, turn: NewTurn): Promise<RunningTurn | null>;
   get(ref: SessionRef): Promise<RunningTurn | null>;
+  /**
+   * Starts the turn of a fetched job, or continues it: makes the oldest queued message the running turn if no turn runs,
+   * counts the attempt, and records job and executor. Returns null if there is nothing to run, and if the turn needs an
+   * agent that is not in `agents`; the job is then completed, or moved to the queue of that agent.
+   */
+  start(
+    job: TurnJob,
+    by: { readonly executor: string; readonly turn: string; readonly agents: readonly string[] },
+  ): Promise<RunningTurn | null>;
+  /**
+   * Completes the job of a turn that waits for a user, so that no process has to wait with it. A decision, a stop request
+   * or `wakeAt` queues a job for it again. Returns false if the job no longer belongs to the caller. Call it in a
+   * transaction that first checks under the session's lock that nothing was decided since.
+   */
+  park(job: TurnJob, turn: string, options: { readonly wakeAt: number | null }): Promise<boolean>;
+  /** Queues a job if the session's turn is parked. Decisions call it in their transaction. Returns whether it was. */
+  wake(ref: SessionRef): Promise<boolean>;
   /**
    * Counts another attempt.
    * @returns the turn with the new count, or null if it isn't running
