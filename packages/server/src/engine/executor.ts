@@ -1,6 +1,6 @@
 /**
- * `createExecutor` renews the lease of this process, finds executors whose lease expired, and makes the engine recover
- * their jobs. Does not run jobs. After the start, errors of the store are passed to `onError` and never thrown.
+ * `createExecutor` renews the lease of this process and the heartbeats of its jobs, finds dead executors, and returns
+ * their jobs to the queue in slices. Does not run jobs. After the start, errors of the store are passed to `onError` and never thrown.
  * Invariant: `isFresh` is false as soon as another process may have taken over. Then this executor stops for good; a
  * new one must start under a new name. It takes over others only while it is alive and fresh, and retries each recovery
  * until it succeeds. It releases its lease only after all handlers returned or `graceMs` passed.
@@ -9,11 +9,10 @@
  *     └─────▶ lost                    lease not renewed in time, or taken over
  */
 import type { Signals } from "../signals/signals.ts";
+import type { Jobs, TurnJob } from "../store/ports/jobs.ts";
 import type { Leases } from "../store/ports/running.ts";
 import { sleep } from "../util/sleep.ts";
-import type { Engine } from "./engine.ts";
 import { EngineError } from "./errors.ts";
-import { EXECUTORS, HandOver } from "./hand-over.ts";
 import { leaseIsFresh, watchIntervalMs, renewIntervalMs } from "./lease-timing.ts";
 
 export interface ExecutorEnv {
@@ -23,17 +22,31 @@ export interface ExecutorEnv {
   random(): number;
 }
 
+/** The jobs that run in this process. */
+export interface RunningJobs {
+  readonly jobs: readonly TurnJob[];
+  /** Aborts jobs that no longer belong to this process. */
+  lose(ids: readonly string[]): void;
+  /**
+   * Aborts all jobs and fetches no more. Returns each job to the queue when its handler returns, and resolves when all
+   * have returned.
+   */
+  handOver(): Promise<void>;
+}
+
 export interface ExecutorOptions {
-  readonly engine: Pick<Engine, "executor" | "recover" | "handOver" | "reassign">;
+  /** The name of this process, different at every launch. */
+  readonly executor: string;
+  readonly running: RunningJobs;
+  readonly jobs: Pick<Jobs, "heartbeat" | "recover">;
   readonly leases: Leases;
   readonly signals: Signals;
-  /** How long the lease lasts without a renewal. @default 3_000 */
+  /** How long the lease lasts without a renewal. @default 15_000 */
   readonly ttlMs?: number;
   /** How long `leave` waits for handlers to return. After that it releases the lease anyway. @default 2_000 */
   readonly graceMs?: number;
   /**
-   * Called once, when other executors may have taken over the jobs of this process. Close the engine and create a new
-   * one.
+   * Called once, when other executors may have taken over the jobs of this process.
    */
   readonly onLost: () => void;
   /** Receives errors of operations that will be retried. */
@@ -50,15 +63,22 @@ export interface Executor {
   leave(): Promise<void>;
 }
 
-const TTL_MS = 3_000;
+/** Signal channel that announces queued jobs of a dead executor. */
+export const RECOVERED_CHANNEL = "recovered";
+/** Signal channel that announces executors to recover. */
+const EXECUTORS = "executors";
+const TTL_MS = 15_000;
 const GRACE_MS = 2_000;
 /** Maximum dead executors per query. */
 const BATCH = 16;
 const RECOVERY_OFFER_ATTEMPTS = 20;
+/** Jobs that are recovered at once. The pause lets all living workers fetch some of them. */
+const SLICE = 20;
+const SLICE_PAUSE_MS = 20;
 
 const systemExecutorEnv: ExecutorEnv = { monotonic: () => performance.now(), random: () => Math.random() };
 
-/** @throws EngineError with code `LEFT` if the engine's name was already taken over, or the error of the store */
+/** @throws EngineError with code `LEFT` if the name was already taken over, or the error of the store */
 export async function createExecutor(options: ExecutorOptions): Promise<Executor> {
   const leaseHolder = new LeaseHolder(options);
   await leaseHolder.begin();
@@ -89,7 +109,7 @@ class LeaseHolder {
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
-    this.#executor = options.engine.executor;
+    this.#executor = options.executor;
     this.#ttlMs = options.ttlMs ?? TTL_MS;
     this.#env = options.env ?? systemExecutorEnv;
   }
@@ -125,8 +145,10 @@ class LeaseHolder {
     const sentAt = this.#env.monotonic();
     try {
       const renewed = await this.#options.leases.renew(this.#executor, this.#ttlMs);
-      if (renewed) this.#renewedAt = Math.max(this.#renewedAt, sentAt);
-      else this.#lose();
+      if (!renewed) return this.#lose();
+      this.#renewedAt = Math.max(this.#renewedAt, sentAt);
+      const { jobs } = this.#options.running;
+      if (jobs.length > 0) this.#options.running.lose(await this.#options.jobs.heartbeat(jobs));
     } catch (error) {
       this.#failed(error);
     }
@@ -145,9 +167,9 @@ class LeaseHolder {
    * missed. So this process offers its own name for recovery once more.
    */
   async #offerForRecovery(): Promise<void> {
-    const { engine, leases, signals } = this.#options;
+    const { running, leases, signals } = this.#options;
     try {
-      await engine.handOver();
+      await running.handOver();
     } catch (error) {
       this.#failed(error);
     }
@@ -186,7 +208,7 @@ class LeaseHolder {
   }
 
   async #recoverDead(): Promise<void> {
-    const { engine, leases } = this.#options;
+    const { leases } = this.#options;
     for (const dead of new Set([...this.#doubtful, ...(await leases.expired(BATCH))])) {
       if (dead === this.#executor || !this.#mayTake()) continue;
       this.#doubtful.add(dead);
@@ -198,12 +220,24 @@ class LeaseHolder {
     for (const dead of this.#dead) {
       if (!this.#mayTake()) return;
       try {
-        await engine.recover(dead);
+        if (!(await this.#recover(dead))) return;
         await leases.release(dead, this.#executor);
         this.#dead.delete(dead);
       } catch (error) {
         this.#failed(error);
       }
+    }
+  }
+
+  /** Returns false if this executor may not go on: another one takes over the rest. */
+  async #recover(dead: string): Promise<boolean> {
+    const { jobs, signals } = this.#options;
+    for (;;) {
+      const count = await jobs.recover(dead, { limit: SLICE });
+      if (count > 0) signals.send(RECOVERED_CHANNEL, dead);
+      if (count < SLICE) return true;
+      await sleep(SLICE_PAUSE_MS * (0.5 + this.#env.random()), { unref: true });
+      if (!this.#mayTake()) return false;
     }
   }
 
@@ -217,15 +251,10 @@ class LeaseHolder {
   }
 
   async #leave(): Promise<void> {
-    const { engine, leases, signals, graceMs = GRACE_MS } = this.#options;
+    const { running, leases, signals, graceMs = GRACE_MS } = this.#options;
     if (this.isFresh()) {
       this.#state = "leaving";
-      const handOn = new HandOver({
-        ...this.#options,
-        ttlMs: this.#ttlMs,
-        onError: (error) => this.#failed(error),
-      });
-      const handedOver = engine.handOver((id) => handOn.add(id)).then(() => handOn.done());
+      const handedOver = running.handOver();
       // Keep renewing until all handlers have returned, so that no other process takes over running jobs.
       await within(graceMs, Promise.allSettled([this.#sweeping, handedOver]));
       clearInterval(this.#renewTimer);

@@ -14,6 +14,9 @@ export function leaseIsFresh(renewedAt: number, now: number, ttlMs: number): boo
   return now - renewedAt < ttlMs;
 }
 
+/** How often dead executors are looked for. The store notices most of them before their lease expires. */
+const WATCH_MS = 1_000;
+
 /** Two renewals can fail before the lease expires. */
 export function renewIntervalMs(ttlMs: number): number {
   return Math.max(1, Math.floor(ttlMs / 3));
@@ -24,5 +27,5 @@ export function renewIntervalMs(ttlMs: number): number {
  * @param random from 0 up to 1
  */
 export function watchIntervalMs(ttlMs: number, random: number): number {
-  return Math.max(1, Math.round((ttlMs / 3) * (0.75 + random / 2)));
+  return Math.max(1, Math.round(Math.min(ttlMs / 3, WATCH_MS) * (0.75 + random / 2)));
 }

@@ -11,6 +11,7 @@ import type { NewJournalEntry, RunningTurn } from "../../store/ports/running.ts"
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { Archiver } from "./archiver.ts";
+import { Branches } from "./branches.ts";
 import { type JournalKey, type UsageRecord, usageKey } from "./journal-entries.ts";
 import type { RuntimeContext } from "./context.ts";
 import { PausableTimer } from "../../util/pausable-timer.ts";
@@ -58,6 +59,7 @@ export class TurnAttempt {
   /** The language of the user, for texts that the turn shows. */
   readonly locale: string;
   readonly strings: RuntimeStrings;
+  readonly branches = new Branches();
   readonly #journal: Map<string, Json>;
   readonly #work = new AbortController();
   readonly #tools = new AbortController();

@@ -74,6 +74,8 @@ export interface RuntimeContext extends Backend {
   readonly decisionWaiters: DecisionWaiterRegistry;
   /** How long a tool that is not idempotent may continue when the worker hands over. */
   readonly shutdownGraceMs: number;
+  /** A turn that only waits for users leaves the worker after this time. */
+  readonly parkAfterMs: number;
   readonly maxAttemptsWithoutProgress: number;
   readonly showsProviderErrors: boolean;
   /** Returns true if the lease can't have expired. Check it before every irreversible action. */

@@ -1,24 +1,19 @@
 /**
- * `createWorker` starts a worker: it runs turns, renews its lease, recovers jobs of dead workers, handles stop
- * requests, and hands over on shutdown.
+ * `createWorker` starts a worker: it fetches and runs turns, renews its lease, recovers jobs of dead workers, handles
+ * stop requests, and hands over on shutdown.
  *
  * Invariant: a worker has one lifetime. Once its lease is lost, it runs no turn, polls no more and must be replaced.
  * Its agents are registered before it takes a turn, so that messages can name them. Signals only save
  * time: polling finds every message, stop and outbox row whose signal was lost.
  */
-import { createExecutor, type Executor } from "../../engine/executor.ts";
+import { createExecutor, type Executor, RECOVERED_CHANNEL } from "../../engine/executor.ts";
 import { loadNamedModel } from "../../models/named-model.ts";
 import { expireForms } from "../../session/interactions/expire-forms.ts";
 import { checkDuePayments } from "../../session/payments/check-payments.ts";
 import { relayOutbox } from "../../session/archive/relay-outbox.ts";
 import { claimIdleSession } from "../../session/lifecycle/claim.ts";
 import { eraseExpired, finishErasures } from "../../session/lifecycle/erase.ts";
-import {
-  DECISIONS_CHANNEL,
-  decodeSessionRef,
-  STOPS_CHANNEL,
-  TURNS_CHANNEL,
-} from "../../session/signal-channels.ts";
+import { DECISIONS_CHANNEL, decodeSessionRef, STOPS_CHANNEL } from "../../session/signal-channels.ts";
 import { WebhookSender } from "../../session/webhooks/webhook-sender.ts";
 import { RESPONSE_RETENTION_MS } from "../../store/ports/access.ts";
 import type { RegisteredAgent } from "../../store/ports/agents.ts";
@@ -33,7 +28,6 @@ import { createSecurityReporter } from "../../util/security-event.ts";
 import { sleep } from "../../util/sleep.ts";
 import { runAs } from "../../util/work-owner.ts";
 import type { RuntimeContext } from "../attempt/context.ts";
-import { jobPrefix, parseJobId } from "../attempt/job-id.ts";
 import { type Agent, LOOKUP_ATTACHMENTS } from "../define/agent.ts";
 import type { TurnObserver } from "../define/turn-observer.ts";
 import { RuntimeError } from "../errors.ts";
@@ -42,7 +36,7 @@ import { DecisionWaiters } from "../interactions/decision-waiters.ts";
 import { ToolSources } from "../tool-calls/tool-sources.ts";
 import { ActiveTurns } from "../turn/active-turns.ts";
 import { runTurn } from "../turn/run-turn.ts";
-import { TurnDispatcher } from "./dispatcher.ts";
+import { JobLoop } from "./job-loop.ts";
 import { HANDOVER_MS, resolveOptions, type WorkerOptions } from "./options.ts";
 
 export interface Worker {
@@ -77,32 +71,23 @@ function guarded(observer: TurnObserver, onError: ErrorHandler): TurnObserver {
   };
 }
 
-/** Throws BAD_OPTIONS, BAD_AGENT, NO_AGENTS, or an error of the engine or the store. */
+/** Throws BAD_OPTIONS, BAD_AGENT, NO_AGENTS, or an error of the store. */
 export async function createWorker(options: WorkerOptions): Promise<Worker> {
   const settings = resolveOptions(options);
   const { store, log, signals, payments = null, env = systemEnv, onError = warn } = options;
-  const { leaseTtlMs, fileLimits, jobRetentionMs, sessionRetentionMs, shutdownGraceMs } = settings;
+  const { leaseTtlMs, fileLimits, outboxRetentionMs, sessionRetentionMs, shutdownGraceMs } = settings;
   let offered = await offerAgents(store, options.agents);
   const activeTurns = new ActiveTurns();
   const decisionWaiters = new DecisionWaiters();
   const toolSources = new ToolSources(options.agents, { env, onError });
   let executor: Executor | null = null;
   const holdsLease = (): boolean => executor?.isFresh() ?? true;
-  const engine = await options.engine({
-    work: async (job) => {
-      const ref = parseJobId(job.id);
-      if (ref === null) return;
-      await runAs({ tenant: ref.tenant, user: "" }, () => runTurn(context, activeTurns, ref, job));
-      dispatcher.startNextInBackground(ref);
-    },
-    isFresh: holdsLease,
-    onError,
-  });
+  const name = env.id();
   const context: RuntimeContext = {
     store,
     log,
     env,
-    executor: engine.executor,
+    executor: name,
     get agents() {
       return offered.agents;
     },
@@ -121,22 +106,33 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     decisionWaiters,
     catalogs: settings.catalogs,
     shutdownGraceMs,
+    parkAfterMs: settings.parkAfterMs,
     maxAttemptsWithoutProgress: settings.maxAttemptsWithoutProgress,
     showsProviderErrors: settings.showsProviderErrors,
     holdsLease,
-    confirmLease: async () => holdsLease() && store.leases.renew(engine.executor, leaseTtlMs),
+    confirmLease: async () => holdsLease() && store.leases.renew(name, leaseTtlMs),
     onError,
     reportSecurityEvent: createSecurityReporter([options.onSecurityEvent], onError),
     ...(options.onEvent !== undefined && { onEvent: guarded(options.onEvent, onError) }),
   };
-  const dispatcher = new TurnDispatcher(context, engine);
+  const loop = new JobLoop({
+    executor: name,
+    jobs: store.jobs,
+    signals,
+    run: (job, signal) => runAs(job, () => runTurn(context, activeTurns, job, signal)),
+    maxJobs: settings.maxConcurrentTurns,
+    agents: () => [...offered.agents.keys()],
+    mayFetch: holdsLease,
+    onError,
+  });
   const polling = new PeriodicTask(
     settings.pollIntervalMs,
     env,
     (error) => onError(error, { during: "polling" }),
     async () => {
       await stopRequestedTurns(context, activeTurns);
-      await dispatcher.poll();
+      loop.poll();
+      await store.jobs.wakeDue({ limit: BATCH });
       await relayOutbox(context, { claim: (ref) => claimIfIdle(context, ref) });
       await expireForms({ store, log, signals }, onError);
     },
@@ -162,22 +158,20 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     env,
     (error) => onError(error, { during: "maintenance" }),
     async () => {
-      await engine.prune({ olderThanMs: jobRetentionMs, limit: BATCH });
-      // A dying process may write jobs after its other jobs were recovered. Its lease is deleted by then, so look for
-      // jobs without one.
-      for (const orphaned of await store.leases.unknown(await engine.executors()))
-        await engine.recover(orphaned);
+      await loop.makeRoom();
       await store.uploads.prune({ olderThanMs: UPLOAD_RETENTION_MS, limit: BATCH });
-      await store.outbox.prune({ olderThanMs: jobRetentionMs, limit: BATCH });
+      await store.outbox.prune({ olderThanMs: outboxRetentionMs, limit: BATCH });
       await store.shares.prune({ olderThanMs: SHARE_RETENTION_MS, limit: BATCH });
       await store.webhooks.prune({ olderThanMs: settings.webhooks.retentionMs, limit: BATCH });
       if (sessionRetentionMs !== null) await eraseExpired(context, sessionRetentionMs);
-      await finishErasures(context, { forget: (ref) => engine.deleteJobs(jobPrefix(ref)) });
+      await finishErasures(context);
     },
   );
   const tasks = [polling, sending, checkingPayments, maintenance];
   executor = await createExecutor({
-    engine,
+    executor: name,
+    running: loop,
+    jobs: store.jobs,
     leases: store.leases,
     signals,
     ttlMs: leaseTtlMs,
@@ -190,10 +184,8 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
   });
   const unsubscribe = [
     log.onOutage?.((error) => onError(error, { during: "the log" })) ?? (() => undefined),
-    signals.listen(TURNS_CHANNEL, (text) => {
-      const ref = decodeSessionRef(text);
-      if (ref !== null) dispatcher.startNextInBackground(ref);
-    }),
+    signals.listen(name, (topic) => loop.hint(topic)),
+    signals.listen(RECOVERED_CHANNEL, () => loop.onRecovered()),
     signals.listen(DECISIONS_CHANNEL, (text) => {
       const ref = decodeSessionRef(text);
       if (ref !== null) decisionWaiters.wake(ref);
@@ -207,24 +199,26 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     }),
   ];
   for (const task of tasks) task.start();
+  loop.start();
   return {
-    executor: engine.executor,
+    executor: name,
     get running() {
-      return engine.running;
+      return loop.running;
     },
     async replaceAgents(agents) {
       const next = await offerAgents(store, agents);
       toolSources.replace(agents, activeTurns.untilEnded());
       offered = next;
+      loop.poll();
     },
     async shutdown() {
       for (const stop of unsubscribe) stop();
-      const dispatched = dispatcher.close();
+      loop.stop();
       for (const task of tasks) task.stop();
       await executor?.leave();
       // Don't wait longer: with the database down, closing never finishes, and the turns are already handed over.
       await Promise.race([
-        Promise.all([dispatched, engine.close(), toolSources.close(), sender.close()]),
+        Promise.all([loop.handOver(), toolSources.close(), sender.close()]),
         sleep(CLOSE_TIMEOUT_MS, { unref: true }),
       ]);
     },

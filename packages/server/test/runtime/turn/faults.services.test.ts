@@ -11,7 +11,7 @@ import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
-import { jobPrefix } from "../../../src/runtime/attempt/job-id.ts";
+import { jobPrefix } from "../../../src/runtime/attempt/turn-key.ts";
 import { startWorker } from "../../../src/runtime/worker/supervise.ts";
 import { eraseSession, finishErasures } from "../../../src/session/lifecycle/erase.ts";
 import type { SessionRef } from "../../../src/util/refs.ts";
