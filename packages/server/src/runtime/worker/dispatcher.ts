@@ -46,7 +46,6 @@ export class TurnDispatcher {
     const { store } = this.#context;
     const query = { olderThanMs: MIN_AGE_MS, limit: BATCH };
     for (const ref of await store.running.startable(query)) await this.startNext(ref);
-    for (const row of await store.running.unattempted(query)) await this.#engine.start(jobId(row));
   }
 
   /** Starts the next turn without waiting. After a failure, the next `poll` finds the turn. */
