@@ -83,10 +83,17 @@ export interface Jobs {
   recover(executor: string, query: { readonly limit: number }): Promise<number>;
   /** Queues jobs for parked turns whose wake-up time has passed. Returns how many. */
   wakeDue(query: { readonly limit: number }): Promise<number>;
+  /**
+   * Returns fetched jobs whose heartbeat stayed away to the queue, and deletes what is no longer needed. Call it every few
+   * seconds in each worker: one call per interval over all workers does the work.
+   */
+  maintain(): Promise<void>;
   /** Records a turn that ended because of its deaths. Joins the transaction of `running.end`. */
   bury(ref: SessionRef, turn: string): Promise<void>;
   /** Returns dead-lettered turns, the newest first. */
   dead(query: { readonly limit: number }): Promise<DeadTurn[]>;
   /** How many jobs are queued and running, by agent. */
-  counts(): Promise<readonly { readonly agent: string | null; readonly queued: number; readonly running: number }[]>;
+  counts(): Promise<
+    readonly { readonly agent: string | null; readonly queued: number; readonly running: number }[]
+  >;
 }

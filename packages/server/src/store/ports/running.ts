@@ -108,12 +108,8 @@ export interface RunningTurns {
   /** Removes the running turn after its end was written to the log. Returns false if it isn't running. */
   end(ref: SessionRef, turn: string): Promise<boolean>;
   /**
-   * Returns turns that began that long ago and were never attempted, because their process died. The oldest come first.
-   */
-  unattempted(query: { readonly olderThanMs: number; readonly limit: number }): Promise<RunningTurn[]>;
-  /**
-   * Returns the running turns of at most 1,000 sessions whose last attempt claimed the log for an executor whose lease
-   * has expired since, by the store's clock. Another worker will continue them. In no order.
+   * Returns the running turns of at most 1,000 sessions whose process has left them or has lost its lease, by the store's
+   * clock. Another worker will continue them. In no order.
    */
   interrupted(sessions: readonly SessionRef[]): Promise<(SessionRef & { readonly turn: string })[]>;
   /**
