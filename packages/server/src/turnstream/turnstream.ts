@@ -254,7 +254,7 @@ class App implements Turnstream {
   }
 
   async #startWorker(): Promise<SupervisedWorker> {
-    const { store, log, signals, engine } = await this.parts();
+    const { store, log, signals } = await this.parts();
     const { payments } = this.#options;
     return startWorker({
       ...this.#activity,
@@ -265,7 +265,6 @@ class App implements Turnstream {
       store,
       log,
       signals,
-      engine,
       agents: this.#prepareAgents(this.#agents),
     });
   }

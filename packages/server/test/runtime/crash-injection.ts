@@ -125,6 +125,9 @@ export function withCrashPoint(parts: HarnessBackend, crashPoint: CrashPoint): H
       send: (channel, text) => (crashPoint.hasCrashed ? undefined : signals.send(channel, text)),
       listen: (channel, listener) =>
         signals.listen(channel, (text) => (crashPoint.hasCrashed ? undefined : listener(text))),
+      offer: (channel, offer) => (crashPoint.hasCrashed ? undefined : signals.offer(channel, offer)),
+      hint: (topic) => (crashPoint.hasCrashed ? undefined : signals.hint(topic)),
+      leastLoad: (topic, besides) => signals.leastLoad(topic, besides),
       close: () => signals.close(),
     },
   };

@@ -9,7 +9,7 @@ import { openDatabase, type PostgresOptions } from "../../src/store/postgres/ope
 import { createPostgresStore } from "../../src/store/postgres/store.ts";
 import { type Harness, noteLostEntry } from "./harness.ts";
 import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
-import { migrateStore } from "@turnstream/testkit/backend/migrate-database.ts";
+import { migrateDatabase } from "@turnstream/testkit/backend/migrate-database.ts";
 
 export interface PostgresHarness extends Harness {
   readonly db: Db;
@@ -39,7 +39,7 @@ function withClock(url: string): string {
 export async function timedHarness(options: Omit<PostgresOptions, "url"> = {}): Promise<PostgresHarness> {
   const database = await preparedDatabaseUrl("turnstream_clock_template", async (template) => {
     await runSql(template, ...CLOCK);
-    await migrateStore(withClock(template));
+    await migrateDatabase(withClock(template));
   });
   const url = withClock(database);
   const db = openDatabase({ url, ...options });

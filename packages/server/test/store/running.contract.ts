@@ -56,8 +56,8 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect((await store().queuedMessages.list(ref)).map(({ id }) => id)).toEqual(["a"]);
       // Added again, the message is not queued again.
       expect(await store().queuedMessages.add(ref, first)).toBe("already");
-      expect(await store().running.end(ref, "t1")).toBe(true);
-      expect(await store().running.end(ref, "t1")).toBe(false);
+      expect(await store().running.end(ref, "t1")).not.toBe("over");
+      expect(await store().running.end(ref, "t1")).toBe("over");
       expect(await store().running.get(ref)).toBeNull();
       const next = await store().running.begin(ref, { turn: "t2" });
       expect(next).toMatchObject({ message: { id: "a", by: null, files: [] }, options: null });
@@ -216,7 +216,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(await store().running.get(foreign)).toBeNull();
       expect(await store().running.attempt(foreign, "t")).toBeNull();
       expect(await store().running.requestStop(foreign, {})).toEqual({ receipt: "over", turn: null });
-      expect(await store().running.end(foreign, "t")).toBe(false);
+      expect(await store().running.end(foreign, "t")).toBe("over");
       expect(await store().running.get(ref)).toEqual(turn);
       await store().running.requestStop(ref, {});
       expect(await store().running.requestStop(foreign, {})).toEqual({ receipt: "over", turn: null });

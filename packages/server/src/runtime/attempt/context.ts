@@ -82,6 +82,8 @@ export interface RuntimeContext extends Backend {
   holdsLease(): boolean;
   /** Like `holdsLease`, but renews the lease in the store. */
   confirmLease(): Promise<boolean>;
+  /** Fetches jobs soon, because a turn has queued one. */
+  fetchNext(): void;
   readonly onError: ErrorHandler;
   /** Never throws. */
   readonly reportSecurityEvent: SecurityEventHandler;

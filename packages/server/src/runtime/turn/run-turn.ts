@@ -323,6 +323,7 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
   await withdrawPending(attempt);
   await commitRequests(attempt);
   await writer.writeAll((turn) => nextClosingEvents(turn, end, closing));
+  let isNextQueued = false;
   await attempt.archive(async (tx) => {
     let turns = 1;
     // A turn that called no model still counts as one turn.
@@ -338,6 +339,7 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
     await enqueueTurnEvent(tx, ref, row.turn, end);
     await tx.journal.close(ref, row.turn);
     if (row.deaths >= MAX_DEATHS) await tx.jobs.bury(ref, row.turn);
-    await tx.running.end(ref, row.turn);
+    isNextQueued = (await tx.running.end(ref, row.turn)) === "queued";
   });
+  if (isNextQueued) context.fetchNext();
 }

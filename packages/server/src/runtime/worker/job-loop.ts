@@ -292,9 +292,9 @@ export class JobLoop implements RunningJobs {
       await Promise.all([previous, yieldToEventLoop()]);
       const returning = this.#returning;
       this.#returning = [];
-      for (const [delay, group] of Map.groupBy(returning, (one) => one.delayMs))
+      for (const delay of new Set(returning.map((one) => one.delayMs)))
         await this.#release(
-          group.map((one) => one.job),
+          returning.filter((one) => one.delayMs === delay).map((one) => one.job),
           delay,
         );
     })();

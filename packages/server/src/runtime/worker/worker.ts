@@ -111,6 +111,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     showsProviderErrors: settings.showsProviderErrors,
     holdsLease,
     confirmLease: async () => holdsLease() && store.leases.renew(name, leaseTtlMs),
+    fetchNext: () => loop.poll(),
     onError,
     reportSecurityEvent: createSecurityReporter([options.onSecurityEvent], onError),
     ...(options.onEvent !== undefined && { onEvent: guarded(options.onEvent, onError) }),
@@ -159,6 +160,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     (error) => onError(error, { during: "maintenance" }),
     async () => {
       await loop.makeRoom();
+      await store.jobs.maintain();
       await store.uploads.prune({ olderThanMs: UPLOAD_RETENTION_MS, limit: BATCH });
       await store.outbox.prune({ olderThanMs: outboxRetentionMs, limit: BATCH });
       await store.shares.prune({ olderThanMs: SHARE_RETENTION_MS, limit: BATCH });

@@ -101,11 +101,10 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
     end: (ref, turn) =>
       tables.run((rows) => {
         const row = runningOf(rows, ref);
-        if (row?.turn !== turn) return false;
+        if (row?.turn !== turn) return "over";
         if (row.job !== null) dropJob(rows, ref, row.job);
         rows.remove(RUNNING, ref, ONLY);
-        queueNext(rows, env, ref);
-        return true;
+        return queueNext(rows, env, ref) ? "queued" : "ended";
       }),
     stopping: ({ limit }) =>
       tables.run((rows) =>

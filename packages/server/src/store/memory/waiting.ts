@@ -69,11 +69,12 @@ export function memoryWaiting(tables: MemoryTables, env: Env): QueuedMessages {
   };
 }
 
-/** Queues a job for the oldest message, unless it has one or a turn runs. */
-export function queueNext(rows: Rows, env: Env, ref: SessionRef): void {
+/** Queues a job for the oldest message, unless it has one or a turn runs. Returns whether it did. */
+export function queueNext(rows: Rows, env: Env, ref: SessionRef): boolean {
   const [next] = waitingOf(rows, ref);
-  if (next === undefined || next.job !== null || runningOf(rows, ref) !== undefined) return;
+  if (next === undefined || next.job !== null || runningOf(rows, ref) !== undefined) return false;
   queueFor(rows, env, ref, next);
+  return true;
 }
 
 /** Queues a job for a message, and replaces the job of the session. */

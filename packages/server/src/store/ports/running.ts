@@ -105,8 +105,11 @@ export interface RunningTurns {
   ): Promise<{ readonly receipt: StopReceipt; readonly turn: string | null }>;
   /** Returns turns with a stop request, oldest request first. */
   stopping(query: { readonly limit: number }): Promise<RunningTurn[]>;
-  /** Removes the running turn after its end was written to the log. Returns false if it isn't running. */
-  end(ref: SessionRef, turn: string): Promise<boolean>;
+  /**
+   * Removes the running turn after its end was written to the log.
+   * @returns "over" if it isn't running, "queued" if a job for the next message was queued, otherwise "ended"
+   */
+  end(ref: SessionRef, turn: string): Promise<"over" | "ended" | "queued">;
   /**
    * Returns the running turns of at most 1,000 sessions whose process has left them or has lost its lease, by the store's
    * clock. Another worker will continue them. In no order.
