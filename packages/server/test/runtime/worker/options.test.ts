@@ -3,7 +3,6 @@
  * expected.
  */
 import { describe, expect, it, test, vi } from "vitest";
-import { createMemoryEngine } from "../../../src/engine/memory.ts";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
@@ -20,7 +19,6 @@ const base = (): WorkerOptions => ({
   store: createMemoryStore(),
   log: createMemoryLog(),
   signals: createMemorySignals(),
-  engine: (callbacks) => createMemoryEngine(callbacks),
   agents: [defineAgent({ name: "a", model: scriptedModel([]) })],
 });
 
@@ -112,10 +110,9 @@ describe("worker options", () => {
   });
 
   it("are checked before the worker calls anything", async () => {
-    const engine = vi.fn<WorkerOptions["engine"]>();
-    await expect(createWorker({ ...base(), engine, leaseTtlMs: -1 })).rejects.toMatchObject({
-      code: "BAD_OPTIONS",
-    });
-    expect(engine).not.toHaveBeenCalled();
+    const options = base();
+    const register = vi.spyOn(options.store.agents, "register");
+    await expect(createWorker({ ...options, leaseTtlMs: -1 })).rejects.toMatchObject({ code: "BAD_OPTIONS" });
+    expect(register).not.toHaveBeenCalled();
   });
 });
