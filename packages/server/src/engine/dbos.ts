@@ -139,7 +139,7 @@ export async function createDbosEngine(options: DbosEngineOptions): Promise<Engi
       jobs.admit(`executor ${dead}`, () => guarded(`executor ${dead}`, () => recovery.recover(dead))),
     executors: () => guarded("executors", () => rows.executors()),
     isRunning: (id) => guarded(`job ${id}`, () => rows.isRunning(id)),
-    handOver: (onBack) => jobs.handOver(onBack),
+    handOver: (onBack, drainMs) => jobs.handOver(onBack, drainMs),
     reassign: (ids, to) => guarded(`executor ${to}`, () => rows.give(ids, executor, to)),
     deleteJobs: (prefix) =>
       guarded("forget", async () => {

@@ -46,11 +46,12 @@ export interface Engine {
   /** Number of jobs that run in this process. */
   readonly running: number;
   /**
-   * Aborts all jobs of this process and starts no more. Resolves when all handlers have returned. The jobs stay
-   * unended.
-   * @param onBack called for each job when its handler has returned
+   * Starts no more jobs, and aborts those that still run after `drainMs`. Resolves when all handlers have returned. Jobs
+   * that were aborted, or whose handler threw, stay unended.
+   * @param onBack called for each unended job when its handler has returned
+   * @param drainMs how long the handlers may continue. Default: they are aborted at once
    */
-  handOver(onBack?: (id: string) => void): Promise<void>;
+  handOver(onBack?: (id: string) => void, drainMs?: number): Promise<void>;
   /**
    * Assigns unended jobs of this process to another executor, so that others can recover them. Their handlers must have
    * returned.

@@ -2,10 +2,12 @@
  * `Jobs` tracks the jobs that run in this process, for every engine: it runs and aborts them, and decides whether
  * their outcome counts. Does not persist anything.
  * Invariant: an outcome counts only if the job was not aborted and the lease is fresh when the handler returns. After
- * `handOver` no job starts, and it resolves only when all handlers and admitted operations have returned.
+ * `handOver` no job starts, and it resolves only when all handlers and admitted operations have returned. While jobs
+ * drain, one that returns has ended, and one that throws is handed over.
  */
 import type { ErrorHandler } from "../util/error-handler.ts";
 import type { JobHandler } from "./engine.ts";
+import { sleep } from "../util/sleep.ts";
 import { EngineError } from "./errors.ts";
 
 export interface JobsOptions {
@@ -45,7 +47,11 @@ export class Jobs {
 
   /** True if this process may start jobs. */
   get open(): boolean {
-    return !this.#left && (this.#options.isFresh?.() ?? true);
+    return !this.#left && this.#isFresh;
+  }
+
+  get #isFresh(): boolean {
+    return this.#options.isFresh?.() ?? true;
   }
 
   /**
@@ -77,12 +83,12 @@ export class Jobs {
   async #outcome({ id, controller: { signal } }: Run, attempt: number): Promise<Outcome> {
     // Otherwise a job without asynchronous work would end before `start` returns to its caller.
     await Promise.resolve();
-    const counts = () => !signal.aborted && this.open;
+    const counts = () => !signal.aborted && this.#isFresh;
     try {
       await this.#options.work({ id, attempt, signal });
       return counts() ? "ended" : "left";
     } catch (error) {
-      if (!counts()) return "left";
+      if (!counts() || this.#left) return "left";
       this.#options.onError?.(error, { during: `job ${id}` });
       return "failed";
     }
@@ -95,12 +101,20 @@ export class Jobs {
     }
   }
 
-  /** Aborts all jobs, starts no more, and waits until all handlers have returned. */
-  async handOver(onBack?: (id: string) => void): Promise<void> {
+  /** Starts no more jobs, aborts those that run after `drainMs`, and waits until all handlers have returned. */
+  async handOver(onBack?: (id: string) => void, drainMs = 0): Promise<void> {
     this.#left = true;
     this.#onBack ??= onBack;
+    if (drainMs > 0) await this.#drain(drainMs);
     this.abort("");
     while (this.#pending.size > 0) await Promise.allSettled(this.#pending);
+  }
+
+  async #drain(drainMs: number): Promise<void> {
+    const done = new AbortController();
+    const settled = Promise.allSettled(this.#pending);
+    await Promise.race([settled, sleep(drainMs, { signal: done.signal }).catch(() => {})]);
+    done.abort();
   }
 
   async #track<T>(promise: Promise<T>): Promise<T> {

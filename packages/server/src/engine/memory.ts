@@ -72,7 +72,7 @@ export function createMemoryEngine(options: MemoryEngineOptions): Engine {
       return [...new Set(unended.map((row) => row.owner.executor))];
     },
     isRunning: async (id) => rows.get(id)?.endedAt === null,
-    handOver: (onBack) => jobs.handOver(onBack),
+    handOver: (onBack, drainMs) => jobs.handOver(onBack, drainMs),
     async reassign(ids, to) {
       for (const row of ids.flatMap((id) => rows.get(id) ?? []))
         if (row.endedAt === null && row.owner.executor === executor)

@@ -32,7 +32,8 @@ export async function awaitFormInTool(
   const block = await writeFormInTool(scope, call, schema, options.timeoutSeconds);
   toolClock?.pause();
   try {
-    const decide = () => awaitDecision(attempt, block, { schema: block.schema, waits: true });
+    const decide = () =>
+      attempt.drainGate.waitInside(() => awaitDecision(attempt, block, { schema: block.schema, waits: true }));
     return answerOf(await (toolSlot?.releaseWhile(attempt.signal, decide) ?? decide()));
   } finally {
     toolClock?.resume();

@@ -2,7 +2,8 @@
  * `runTurn` runs attempts at a turn until it ends. It classifies each error: end the turn, start another attempt, or
  * leave the turn to its new owner.
  *
- * Invariant: a worker that lost its lease writes nothing more, and its job stays unfinished until the signal aborts. An
+ * Invariant: a worker that lost its lease writes nothing more, and its job stays unfinished until the signal aborts. While
+ * the lease is in doubt, no attempt starts. A worker that shuts down throws LEFT as soon as no step or tool runs. An
  * error outcome is journaled before its events are written, so every later attempt ends the turn the same way. One
  * commit archives the turn, counts its usage and ends it.
  */
@@ -14,7 +15,8 @@ import { isLogError } from "../../log/errors.ts";
 import { enqueueTurnEvent } from "../../session/webhooks/enqueue-events.ts";
 import { isStoreError } from "../../store/errors.ts";
 import type { RunningTurn } from "../../store/ports/running.ts";
-import type { TurnAttempt, StepAttempts } from "../attempt/attempt.ts";
+import type { TurnAttempt, TurnMemory } from "../attempt/attempt.ts";
+import { ModelCalls } from "../attempt/model-calls.ts";
 import { runStreamAgent } from "../agent-loop/stream-agent.ts";
 import { beginAttempt } from "./begin-attempt.ts";
 import { nextClosingEvents, type TurnOutcome } from "../events/closing-events.ts";
@@ -56,14 +58,31 @@ const BACKOFF = { initialDelayMs: 100, maxDelayMs: 10_000 };
 /** How long a finished turn waits for the title of its session. */
 const TITLE_MS = 3_000;
 
-/** Returns when the turn has ended or belongs to another worker. Throws only after the job's signal is aborted. */
+/**
+ * Returns when the turn has ended or belongs to another worker. Throws only after the job's signal is aborted or the
+ * worker has started to drain: another worker must then continue the turn.
+ */
 export async function runTurn(
   context: RuntimeContext,
   activeTurns: ActiveTurns,
   ref: TurnRef,
   job: Job,
 ): Promise<void> {
-  const stepAttempts = new Map<string, StepAttempts>();
+  const modelCalls = new ModelCalls(context.modelCallMemory);
+  try {
+    await runAttempts(context, activeTurns, ref, job, { stepAttempts: new Map(), modelCalls });
+  } finally {
+    modelCalls.close(new RestartAttempt("this worker no longer runs the turn"));
+  }
+}
+
+async function runAttempts(
+  context: RuntimeContext,
+  activeTurns: ActiveTurns,
+  ref: TurnRef,
+  job: Job,
+  memory: TurnMemory,
+): Promise<void> {
   const { running } = context.store;
   let isCounted = false;
   let row: RunningTurn | null = null;
@@ -79,13 +98,13 @@ export async function runTurn(
       if (!isCounted && row.attemptsWithoutProgress === 1) failures = 0;
       isCounted = true;
       const current = row;
-      const attempt = await runAs(row, () => beginAttempt(context, current, stepAttempts));
+      const attempt = await runAs(row, () => beginAttempt(context, current, memory));
       isCounted = false;
       await runAs(row, () => finishAttempt(attempt, activeTurns, job.signal));
       return;
     } catch (error) {
       reportFenced(context, ref, error);
-      if (job.signal.aborted) {
+      if (job.signal.aborted || context.draining.aborted) {
         if (row !== null && context.holdsLease()) await forgiveAttempt(context, row);
         throw error;
       }
@@ -95,7 +114,10 @@ export async function runTurn(
       if (error instanceof ModelStreamInterrupted) [delayMs, isCounted] = [0, true];
       else delayMs = retryDelayMs(failures++, isExpected);
       // A worker without a lease has lost the turn. Another claim would take it from its new owner.
-      if (!(await stillHoldsLease(context))) return waitForAbort(job.signal, ref);
+      if (!(await context.confirmLease(job.signal))) {
+        memory.modelCalls.close(error);
+        return waitForAbort(job.signal, ref);
+      }
     }
     await activeTurns.pause(ref, delayMs, job.signal);
   }
@@ -132,16 +154,6 @@ function isTransient(error: unknown): boolean {
   );
 }
 
-async function stillHoldsLease(context: RuntimeContext): Promise<boolean> {
-  try {
-    return await context.confirmLease();
-  } catch {
-    // The store is unavailable, so other workers can't take over either. If one did, the next attempt fails on its
-    // epoch.
-    return context.holdsLease();
-  }
-}
-
 /** Never resolves: the engine must not mark the job as done, because another worker owns it or will soon. */
 function waitForAbort(signal: AbortSignal, { turn }: TurnRef): Promise<never> {
   return new Promise((_, reject) => {
@@ -161,6 +173,9 @@ async function finishAttempt(
   const handOver = (): void => attempt.abort(signal.reason, context.shutdownGraceMs);
   if (signal.aborted) handOver();
   signal.addEventListener("abort", handOver, { once: true });
+  const drain = (): void => attempt.drainGate.drain();
+  if (context.draining.aborted) drain();
+  context.draining.addEventListener("abort", drain, { once: true });
   activeTurns.add(attempt);
   try {
     const agent = context.agents.get(attempt.turn.agent);
@@ -168,6 +183,7 @@ async function finishAttempt(
     await finishTurn(attempt, end);
   } finally {
     signal.removeEventListener("abort", handOver);
+    context.draining.removeEventListener("abort", drain);
     activeTurns.delete(attempt);
     attempt.writer.close();
     attempt.abort(new RestartAttempt("the attempt is over"));
@@ -186,6 +202,7 @@ async function runOrFail(attempt: TurnAttempt, agent: Agent | undefined): Promis
     const reason: unknown = attempt.signal.aborted ? attempt.signal.reason : error;
     const known = outcomeFor(reason, attempt.strings, context.showsProviderErrors);
     if (known === null && canRetryAttempt(reason, attempt)) throw reason;
+    attempt.modelCalls.close(reason);
     if (!EXPECTED.some((type) => reason instanceof type))
       context.onError(reason, { during: `turn ${attempt.row.turn}` });
     end = known ?? failureFor(reason, attempt.strings);
@@ -251,15 +268,15 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
   if (row.attemptsWithoutProgress > context.maxAttemptsWithoutProgress)
     throw new Error(`the turn made no progress in ${row.attemptsWithoutProgress} attempts in a row`);
   if (agent === undefined) throw new RuntimeError("UNKNOWN_AGENT", `the agent ${turn.agent}`);
-  const now = context.env.now();
-  const left = agent.limits.timeoutMs - (now - row.startedAt) + waitedMs(turn, now);
+  const left = agent.limits.timeoutMs - attempt.ageMs + waitedMs(turn, context.env.now());
   const limit = { limit: "seconds", value: Math.round(agent.limits.timeoutMs / 1000) } as const;
   if (left <= 0) throw new LimitReached(limit);
   attempt.setDeadline(left, () => new LimitReached(limit));
   try {
-    const hasStarted = [stepKey(MAIN_RUN, 0), STREAM_STARTED_KEY].some(
-      (key) => attempt.fromJournal<unknown>(key) !== undefined,
-    );
+    const firstStep = stepKey(MAIN_RUN, 0);
+    const hasStarted =
+      attempt.modelCalls.has(firstStep) ||
+      [firstStep, STREAM_STARTED_KEY].some((key) => attempt.fromJournal<unknown>(key) !== undefined);
     if (!hasStarted) await enforceUsageLimits(attempt);
     const pinned: PinnedAgent = await pinAgent(attempt, MAIN_RUN, agent);
     const scope = await mainRunContext(attempt, agent, pinned);
@@ -280,8 +297,7 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
  * lets the next turn start. A later attempt can repeat all of it.
  */
 async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void> {
-  const { context, writer, row, ref, usage } = attempt;
-  const durationMs = Math.max(0, context.env.now() - row.startedAt);
+  const { writer, row, ref, usage, ageMs: durationMs } = attempt;
   const closing = {
     usage: usage.total,
     durationMs,

@@ -49,7 +49,7 @@ export interface WorkerOptions {
   readonly agents: readonly Agent[];
   /**
    * How long other workers wait before they take over the turns of a worker that stopped renewing its lease.
-   * @default 3000
+   * @default 15000
    */
   readonly leaseTtlMs?: number;
   /**
@@ -88,6 +88,12 @@ export interface WorkerOptions {
    * @default 5000
    */
   readonly shutdownGraceMs?: number;
+  /**
+   * How long running steps and tools may continue after `shutdown()`, before the grace period. A step that ends in this
+   * time is journaled, so no other worker asks its model again. 0 aborts them at once.
+   * @default 30000
+   */
+  readonly drainMs?: number;
   /**
    * If this many attempts in a row add nothing to the journal of a turn, the turn ends with an error. An attempt starts
    * when a worker starts the turn, restarts it after an error, or takes it over.
@@ -140,6 +146,7 @@ const OPTIONS: OptionKeys<WorkerOptions> = {
   defaultLocale: false,
   showsProviderErrors: false,
   shutdownGraceMs: false,
+  drainMs: false,
   maxAttemptsWithoutProgress: false,
   pollIntervalMs: false,
   maintenanceIntervalMs: false,
@@ -196,10 +203,11 @@ const WEBHOOK_RANGES = {
 } as const satisfies Record<NumberOptions<WebhookOptions>, NumberRange>;
 
 const NUMBERS = {
-  leaseTtlMs: { default: 3_000, range: TIMER_MS },
+  leaseTtlMs: { default: 15_000, range: TIMER_MS },
   maxConcurrentModelCalls: { default: 1_000, range: COUNT },
   maxConcurrentToolCalls: { default: 500, range: COUNT },
   shutdownGraceMs: { default: 5_000, range: GRACE_MS },
+  drainMs: { default: 30_000, range: [0, MAX_TIMER_MS / 2] },
   maxAttemptsWithoutProgress: { default: 50, range: COUNT },
   pollIntervalMs: { default: 1_000, range: INTERVAL_MS },
   maintenanceIntervalMs: { default: 15_000, range: INTERVAL_MS },

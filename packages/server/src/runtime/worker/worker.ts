@@ -2,11 +2,13 @@
  * `createWorker` starts a worker: it runs turns, renews its lease, recovers jobs of dead workers, handles stop
  * requests, and hands over on shutdown.
  *
- * Invariant: a worker has one lifetime. Once its lease is lost, it runs no turn, polls no more and must be replaced.
+ * Invariant: a worker has one lifetime. Once its lease is lost, or it has given up its turns because it alone can't reach
+ * the log, it runs no turn, polls no more and must be replaced.
  * Its agents are registered before it takes a turn, so that messages can name them. Signals only save
  * time: polling finds every message, stop and outbox row whose signal was lost.
  */
 import { createExecutor, type Executor } from "../../engine/executor.ts";
+import { LogError } from "../../log/errors.ts";
 import { loadNamedModel } from "../../models/named-model.ts";
 import { expireForms } from "../../session/interactions/expire-forms.ts";
 import { checkDuePayments } from "../../session/payments/check-payments.ts";
@@ -33,6 +35,7 @@ import { createSecurityReporter } from "../../util/security-event.ts";
 import { sleep } from "../../util/sleep.ts";
 import { runAs } from "../../util/work-owner.ts";
 import type { RuntimeContext } from "../attempt/context.ts";
+import { ModelCallMemory } from "../attempt/model-calls.ts";
 import { jobPrefix, parseJobId } from "../attempt/job-id.ts";
 import { type Agent, LOOKUP_ATTACHMENTS } from "../define/agent.ts";
 import type { TurnObserver } from "../define/turn-observer.ts";
@@ -42,6 +45,7 @@ import { DecisionWaiters } from "../interactions/decision-waiters.ts";
 import { ToolSources } from "../tool-calls/tool-sources.ts";
 import { ActiveTurns } from "../turn/active-turns.ts";
 import { runTurn } from "../turn/run-turn.ts";
+import { LogProbe } from "./log-probe.ts";
 import { TurnDispatcher } from "./dispatcher.ts";
 import { HANDOVER_MS, resolveOptions, type WorkerOptions } from "./options.ts";
 
@@ -55,8 +59,16 @@ export interface Worker {
    * @throws RuntimeError BAD_AGENT or NO_AGENTS, or an error of the store
    */
   replaceAgents(agents: readonly Agent[]): Promise<void>;
-  /** Hands over running turns to other workers immediately, then closes. Call it on SIGTERM. */
-  shutdown(): Promise<void>;
+  /**
+   * Hands over the running turns to other workers, then closes. Call it on SIGTERM. No step or tool starts any more. Those
+   * that run may end within `drainMs`, and are aborted after it.
+   */
+  shutdown(options?: ShutdownOptions): Promise<void>;
+}
+
+export interface ShutdownOptions {
+  /** Default: the worker's option `drainMs`. 0 aborts running steps and tools at once. */
+  readonly drainMs?: number;
 }
 
 /** How long an upload may take, including retries. */
@@ -65,6 +77,8 @@ const UPLOAD_RETENTION_MS = 24 * 60 * 60 * 1_000;
 const SHARE_RETENTION_MS = RESPONSE_RETENTION_MS;
 const BATCH = 1_000;
 const CLOSE_TIMEOUT_MS = 5_000;
+/** How often a worker that can't reach the log asks whether others can. */
+const GIVE_UP_CHECK_MS = 1_000;
 
 /** A fault of an observer must not fail the turn that it observes. */
 function guarded(observer: TurnObserver, onError: ErrorHandler): TurnObserver {
@@ -88,11 +102,15 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
   const toolSources = new ToolSources(options.agents, { env, onError });
   let executor: Executor | null = null;
   const holdsLease = (): boolean => executor?.isFresh() ?? true;
+  const draining = new AbortController();
+  const probe = new LogProbe(log);
   const engine = await options.engine({
     work: async (job) => {
       const ref = parseJobId(job.id);
       if (ref === null) return;
       await runAs({ tenant: ref.tenant, user: "" }, () => runTurn(context, activeTurns, ref, job));
+      // The outcome counts only with a lease, so a lease in doubt must not end here.
+      await executor?.untilFresh(job.signal);
       dispatcher.startNextInBackground(ref);
     },
     isFresh: holdsLease,
@@ -123,8 +141,12 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     shutdownGraceMs,
     maxAttemptsWithoutProgress: settings.maxAttemptsWithoutProgress,
     showsProviderErrors: settings.showsProviderErrors,
+    modelCallMemory: new ModelCallMemory(),
+    draining: draining.signal,
     holdsLease,
-    confirmLease: async () => holdsLease() && store.leases.renew(engine.executor, leaseTtlMs),
+    hasLostLease: () => executor?.isLost() ?? false,
+    awaitLease: async (signal) => (await executor?.untilFresh(signal)) ?? true,
+    confirmLease: async (signal) => (await executor?.confirm(signal)) ?? true,
     onError,
     reportSecurityEvent: createSecurityReporter([options.onSecurityEvent], onError),
     ...(options.onEvent !== undefined && { onEvent: guarded(options.onEvent, onError) }),
@@ -136,7 +158,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     (error) => onError(error, { during: "polling" }),
     async () => {
       await stopRequestedTurns(context, activeTurns);
-      await dispatcher.poll();
+      if (probe.reachesLog) await dispatcher.poll();
       await relayOutbox(context, { claim: (ref) => claimIfIdle(context, ref) });
       await expireForms({ store, log, signals }, onError);
     },
@@ -175,15 +197,35 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
       await finishErasures(context, { forget: (ref) => engine.deleteJobs(jobPrefix(ref)) });
     },
   );
-  const tasks = [polling, sending, checkingPayments, maintenance];
+  const givingUp = new PeriodicTask(
+    GIVE_UP_CHECK_MS,
+    env,
+    (error) => onError(error, { during: "comparing the reach of the log" }),
+    async () => {
+      if (!(await probe.isCutOff(store.leases, engine.executor))) return;
+      onError(new LogError("UNAVAILABLE", { detail: "another worker reaches the log" }), {
+        during: "giving up turns",
+      });
+      stopTasks();
+      await executor?.leave();
+      options.onLeaseLost?.();
+    },
+  );
+  const tasks = [polling, sending, checkingPayments, maintenance, givingUp];
+  const stopTasks = (): void => {
+    probe.stop();
+    for (const task of tasks) task.stop();
+  };
+  await probe.start();
   executor = await createExecutor({
     engine,
     leases: store.leases,
     signals,
     ttlMs: leaseTtlMs,
     graceMs: shutdownGraceMs + HANDOVER_MS,
+    reachesLog: () => probe.reachesLog,
     onLost: () => {
-      for (const task of tasks) task.stop();
+      stopTasks();
       options.onLeaseLost?.();
     },
     onError: (error) => onError(error, { during: "the lease" }),
@@ -192,7 +234,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     log.onOutage?.((error) => onError(error, { during: "the log" })) ?? (() => undefined),
     signals.listen(TURNS_CHANNEL, (text) => {
       const ref = decodeSessionRef(text);
-      if (ref !== null) dispatcher.startNextInBackground(ref);
+      if (ref !== null && probe.reachesLog && !draining.signal.aborted) dispatcher.startNextInBackground(ref);
     }),
     signals.listen(DECISIONS_CHANNEL, (text) => {
       const ref = decodeSessionRef(text);
@@ -217,11 +259,13 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
       toolSources.replace(agents, activeTurns.untilEnded());
       offered = next;
     },
-    async shutdown() {
-      for (const stop of unsubscribe) stop();
+    async shutdown({ drainMs = settings.drainMs } = {}) {
       const dispatched = dispatcher.close();
-      for (const task of tasks) task.stop();
-      await executor?.leave();
+      stopTasks();
+      draining.abort();
+      await executor?.leave(drainMs);
+      // Users can stop a turn and decide until it is handed over.
+      for (const stop of unsubscribe) stop();
       // Don't wait longer: with the database down, closing never finishes, and the turns are already handed over.
       await Promise.race([
         Promise.all([dispatched, engine.close(), toolSources.close(), sender.close()]),

@@ -37,7 +37,7 @@ import { type MemoryTables, type Rows, sessionTable, table } from "./tables.ts";
 
 /** JSON is stored as text; see `session-rows.ts`. */
 interface RunningRow
-  extends Omit<RunningTurn, "user" | "message" | "options" | "usageLimits">, StoredTurnCaller {
+  extends Omit<RunningTurn, "user" | "ageMs" | "message" | "options" | "usageLimits">, StoredTurnCaller {
   readonly message: UserMessage | null;
   readonly options: string | null;
   readonly used: { readonly tokens: number; readonly micros: number };
@@ -61,12 +61,12 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
         const { tenant, session } = ref;
         const unattempted = { attempts: 0, attemptsWithoutProgress: 0, journaled: 0, stop: null };
         const started = { startedAt: env.now(), used: { tokens: 0, micros: 0 }, ...unattempted };
-        return turnOf(rows, put(rows, { tenant, session, ...checked, ...taken, ...started }));
+        return turnOf(rows, put(rows, { tenant, session, ...checked, ...taken, ...started }), env);
       }),
     get: (ref) =>
       tables.run((rows) => {
         const row = running(rows, ref);
-        return row === undefined ? null : turnOf(rows, row);
+        return row === undefined ? null : turnOf(rows, row, env);
       }),
     attempt: (ref, turn) =>
       tables.run((rows) => {
@@ -77,6 +77,7 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
         return turnOf(
           rows,
           put(rows, { ...row, attempts: row.attempts + 1, attemptsWithoutProgress, journaled }),
+          env,
         );
       }),
     forgive: (ref, { turn, attempts }) =>
@@ -104,7 +105,7 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
           .filter(({ attempts, startedAt }) => attempts === 0 && startedAt <= before)
           .toSorted((a, b) => a.startedAt - b.startedAt)
           .slice(0, checkLimit(limit, MAX_BATCH))
-          .map((row) => turnOf(rows, row));
+          .map((row) => turnOf(rows, row, env));
       }),
     stopping: ({ limit }) =>
       tables.run((rows) =>
@@ -113,7 +114,7 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
           .filter(({ stop }) => stop !== null)
           .toSorted((a, b) => (a.stop?.at ?? 0) - (b.stop?.at ?? 0))
           .slice(0, checkLimit(limit, MAX_BATCH))
-          .map((row) => turnOf(rows, row)),
+          .map((row) => turnOf(rows, row, env)),
       ),
     interrupted: (sessions) =>
       tables.run((rows) => {
@@ -162,11 +163,12 @@ function put(rows: Rows, row: RunningRow): RunningRow {
   return row;
 }
 
-function turnOf(rows: Rows, row: RunningRow): RunningTurn {
+function turnOf(rows: Rows, row: RunningRow, env: Pick<Env, "now">): RunningTurn {
   const { user } = requireSession(rows, row);
   const { journaled: _, used: __, options, usageLimits, ...turn } = row;
   const limits = parseJson(usageLimits) as RunningTurn["usageLimits"];
-  return { ...turn, user, options: parseJson(options), usageLimits: limits };
+  const ageMs = env.now() - row.startedAt;
+  return { ...turn, ageMs, user, options: parseJson(options), usageLimits: limits };
 }
 
 function parseJson(json: string | null): Json {
@@ -249,21 +251,39 @@ interface Lease {
   readonly executor: string;
   readonly until: number;
   readonly takenBy: string | null;
+  readonly logReachedAt: number | null;
 }
 
 const LEASES = table<Lease>("leases", "none");
 
 export function memoryLeases(tables: MemoryTables, env: Env): Leases {
-  const extend = (rows: Rows, executor: string, ttlMs: number, begin: boolean): boolean => {
+  const extend = (rows: Rows, executor: string, ttlMs: number, begin: boolean, reachesLog = false): boolean => {
     const until = env.now() + checkDuration(ttlMs, "ttlMs");
     const lease = rows.get(LEASES, "", executor);
     if (lease === undefined ? !begin : lease.takenBy !== null) return false;
-    rows.put(LEASES, "", executor, { executor, until, takenBy: null });
+    const logReachedAt = reachesLog ? env.now() : (lease?.logReachedAt ?? null);
+    rows.put(LEASES, "", executor, { executor, until, takenBy: null, logReachedAt });
     return true;
   };
   return {
     take: (executor, ttlMs) => tables.run((rows) => extend(rows, executor, ttlMs, true)),
-    renew: (executor, ttlMs) => tables.run((rows) => extend(rows, executor, ttlMs, false)),
+    renew: (executor, ttlMs, { reachesLog = true } = {}) =>
+      tables.run((rows) => extend(rows, executor, ttlMs, false, reachesLog)),
+    otherReachesLog: (executor, withinMs) =>
+      tables.run((rows) => {
+        const now = env.now();
+        const since = now - checkDuration(withinMs, "withinMs");
+        return rows
+          .all(LEASES)
+          .some(
+            (lease) =>
+              lease.executor !== executor &&
+              lease.takenBy === null &&
+              lease.until >= now &&
+              lease.logReachedAt !== null &&
+              lease.logReachedAt >= since,
+          );
+      }),
     expired: (limit) =>
       tables.run((rows) =>
         rows
