@@ -1,19 +1,29 @@
 /**
  * `createExecutor` renews the lease of this process and the heartbeats of its jobs, finds dead executors, and returns
- * their jobs to the queue in slices. Does not run jobs. After the start, errors of the store are passed to `onError` and never thrown.
- * Invariant: `isFresh` is false as soon as another process may have taken over. Then this executor stops for good; a
- * new one must start under a new name. It takes over others only while it is alive and fresh, and retries each recovery
- * until it succeeds. It releases its lease only after all handlers returned or `graceMs` passed.
+ * their jobs to the queue in slices. Does not run jobs. After the start, errors of the store are passed to `onError` and
+ * never thrown.
+ * Invariant: `isFresh` is false as soon as another process may have taken over. A lease that was not renewed in time is
+ * in doubt, and good again if a renewal succeeds, because the store refuses it after a takeover. After a refused renewal
+ * this executor stops for good; a new one must start under a new name. It takes over others only while it is alive,
+ * fresh and allowed to by `mayTakeOver`, and retries each recovery until it succeeds. It releases its lease only after
+ * all handlers returned or the drain and grace periods passed.
  *
  *   alive ──▶ leaving ──▶ closed      SIGTERM: hand over each job when its handler returns, then release the lease
- *     └─────▶ lost                    lease not renewed in time, or taken over
+ *     └─────▶ lost                    a renewal was refused, because the lease was taken over
  */
 import type { Signals } from "../signals/signals.ts";
 import type { Jobs, TurnJob } from "../store/ports/jobs.ts";
 import type { Leases } from "../store/ports/running.ts";
 import { sleep } from "../util/sleep.ts";
 import { EngineError } from "./errors.ts";
-import { leaseIsFresh, watchIntervalMs, renewIntervalMs } from "./lease-timing.ts";
+import {
+  addRenewal,
+  leaseIsFresh,
+  mayTakeOver,
+  type Renewals,
+  renewIntervalMs,
+  watchIntervalMs,
+} from "./lease-timing.ts";
 
 export interface ExecutorEnv {
   /** Milliseconds of a monotonic clock that also advances while the process is suspended. */
@@ -28,10 +38,11 @@ export interface RunningJobs {
   /** Aborts jobs that no longer belong to this process. */
   lose(ids: readonly string[]): void;
   /**
-   * Aborts all jobs and fetches no more. Returns each job to the queue when its handler returns, and resolves when all
-   * have returned.
+   * Fetches no more, and aborts the jobs that still run after `drainMs`. Returns each unfinished job to the queue when its
+   * handler returns, and resolves when all have returned.
+   * @param drainMs Default: the jobs are aborted at once
    */
-  handOver(): Promise<void>;
+  handOver(drainMs?: number): Promise<void>;
 }
 
 export interface ExecutorOptions {
@@ -45,6 +56,8 @@ export interface ExecutorOptions {
   readonly ttlMs?: number;
   /** How long `leave` waits for handlers to return. After that it releases the lease anyway. @default 2_000 */
   readonly graceMs?: number;
+  /** Returns whether this process can reach the log. While it can't, it takes over no jobs. @default always */
+  readonly reachesLog?: () => boolean;
   /**
    * Called once, when other executors may have taken over the jobs of this process.
    */
@@ -57,10 +70,17 @@ export interface ExecutorOptions {
 export interface Executor {
   /** Returns true if no other process can have taken over the work of this one. Check it before any visible effect. */
   isFresh(): boolean;
+  /** Returns true if the lease was taken over or released. If it is neither fresh nor lost, it is in doubt. */
+  isLost(): boolean;
+  /** Waits while the lease is in doubt. @returns true if it is fresh, and false if it is lost */
+  untilFresh(signal: AbortSignal): Promise<boolean>;
+  /** Like `untilFresh`, but renews the lease first. */
+  confirm(signal: AbortSignal): Promise<boolean>;
   /**
    * Hands over the jobs and releases the lease, so that other executors can continue them immediately. Never throws.
+   * @param drainMs how long running jobs may continue first. Default: they are aborted at once
    */
-  leave(): Promise<void>;
+  leave(drainMs?: number): Promise<void>;
 }
 
 /** Signal channel that announces queued jobs of a dead executor. */
@@ -69,6 +89,8 @@ export const RECOVERED_CHANNEL = "recovered";
 const EXECUTORS = "executors";
 const TTL_MS = 15_000;
 const GRACE_MS = 2_000;
+/** How long a caller waits between two renewals while the lease is in doubt, at most. */
+const CONFIRM_MS = 1_000;
 /** Maximum dead executors per query. */
 const BATCH = 16;
 const RECOVERY_OFFER_ATTEMPTS = 20;
@@ -82,10 +104,10 @@ const systemExecutorEnv: ExecutorEnv = { monotonic: () => performance.now(), ran
 export async function createExecutor(options: ExecutorOptions): Promise<Executor> {
   const leaseHolder = new LeaseHolder(options);
   await leaseHolder.begin();
-  return { isFresh: () => leaseHolder.isFresh(), leave: () => leaseHolder.leave() };
+  return leaseHolder;
 }
 
-class LeaseHolder {
+class LeaseHolder implements Executor {
   readonly #options: ExecutorOptions;
   readonly #executor: string;
   readonly #ttlMs: number;
@@ -97,7 +119,11 @@ class LeaseHolder {
    * Executors whose claim got no response. The claim may have succeeded, and then no other process would recover them.
    */
   readonly #doubtful = new Set<string>();
+  /** When the last successful renewal was sent. */
   #renewedAt = -Infinity;
+  #history: Renewals = { lastAt: -Infinity, steadySince: -Infinity };
+  #confirming: Promise<void> | undefined;
+  readonly #waiting = new Set<() => void>();
   #state: "alive" | "leaving" | "lost" | "closed" = "alive";
   #renewTimer: NodeJS.Timeout | undefined;
   #sweepTimer: NodeJS.Timeout | undefined;
@@ -120,7 +146,8 @@ class LeaseHolder {
       throw new EngineError("LEFT", `executor ${this.#executor}`);
     }
     this.#renewedAt = sentAt;
-    this.#renewTimer = setInterval(() => this.#renew(), renewIntervalMs(this.#ttlMs));
+    this.#history = { ...this.#history, lastAt: this.#env.monotonic() };
+    this.#renewTimer = setInterval(() => void this.#renew(), renewIntervalMs(this.#ttlMs));
     this.#unlisten = this.#options.signals.listen(EXECUTORS, (who) => {
       if (who !== this.#executor) this.#sweep();
     });
@@ -128,25 +155,53 @@ class LeaseHolder {
   }
 
   isFresh(): boolean {
-    if (this.#state === "lost" || this.#state === "closed") return false;
-    if (leaseIsFresh(this.#renewedAt, this.#env.monotonic(), this.#ttlMs)) return true;
-    this.#lose();
-    return false;
+    return !this.isLost() && leaseIsFresh(this.#renewedAt, this.#env.monotonic(), this.#ttlMs);
+  }
+
+  isLost(): boolean {
+    return this.#state === "lost" || this.#state === "closed";
+  }
+
+  async untilFresh(signal: AbortSignal): Promise<boolean> {
+    while (!this.isFresh()) {
+      if (this.isLost()) return false;
+      await this.#confirmOnce(signal);
+    }
+    return true;
+  }
+
+  async confirm(signal: AbortSignal): Promise<boolean> {
+    const { lastAt } = this.#history;
+    while (this.#history.lastAt === lastAt && !this.isLost()) await this.#confirmOnce(signal);
+    return this.untilFresh(signal);
+  }
+
+  /** All callers share one renewal, because every turn asks after an outage. Its success ends the sleep. */
+  async #confirmOnce(signal: AbortSignal): Promise<void> {
+    this.#confirming ??= this.#renew().finally(() => (this.#confirming = undefined));
+    const registerWake = (wake: () => void) => {
+      this.#waiting.add(wake);
+      return () => void this.#waiting.delete(wake);
+    };
+    await sleep(Math.min(CONFIRM_MS, renewIntervalMs(this.#ttlMs)), { signal, registerWake });
   }
 
   /** Does not wait for the previous renewal: its connection may be dead while another one works. */
-  #renew(): void {
-    if (!this.isFresh()) return;
+  #renew(): Promise<void> {
     const renewal = this.#askToRenew().finally(() => this.#renewals.delete(renewal));
     this.#renewals.add(renewal);
+    return renewal;
   }
 
   async #askToRenew(): Promise<void> {
     const sentAt = this.#env.monotonic();
     try {
-      const renewed = await this.#options.leases.renew(this.#executor, this.#ttlMs);
+      const reachesLog = this.#reachesLog;
+      const renewed = await this.#options.leases.renew(this.#executor, this.#ttlMs, { reachesLog });
       if (!renewed) return this.#lose();
       this.#renewedAt = Math.max(this.#renewedAt, sentAt);
+      this.#history = addRenewal(this.#history, this.#env.monotonic(), this.#ttlMs);
+      this.#wake();
       const { jobs } = this.#options.running;
       if (jobs.length > 0) this.#options.running.lose(await this.#options.jobs.heartbeat(jobs));
     } catch (error) {
@@ -154,10 +209,15 @@ class LeaseHolder {
     }
   }
 
+  #wake(): void {
+    for (const wake of [...this.#waiting]) wake();
+  }
+
   #lose(): void {
-    if (this.#state === "lost" || this.#state === "closed") return;
+    if (this.isLost()) return;
     this.#state = "lost";
     this.#stopTimers();
+    this.#wake();
     this.#recoveryOffer = this.#offerForRecovery();
     this.#options.onLost();
   }
@@ -242,38 +302,40 @@ class LeaseHolder {
   }
 
   #mayTake(): boolean {
-    return this.isFresh() && this.#state === "alive";
+    const mayTake = mayTakeOver(this.#history, this.#env.monotonic(), this.#ttlMs);
+    return this.#state === "alive" && this.isFresh() && mayTake && this.#reachesLog;
   }
 
-  leave(): Promise<void> {
-    this.#left ??= this.#leave();
+  get #reachesLog(): boolean {
+    return this.#options.reachesLog?.() ?? true;
+  }
+
+  leave(drainMs = 0): Promise<void> {
+    this.#left ??= this.#leave(drainMs);
     return this.#left;
   }
 
-  async #leave(): Promise<void> {
+  async #leave(drainMs: number): Promise<void> {
     const { running, leases, signals, graceMs = GRACE_MS } = this.#options;
-    if (this.isFresh()) {
+    if (!this.isLost()) {
       this.#state = "leaving";
-      const handedOver = running.handOver();
+      const handedOver = running.handOver(drainMs);
       // Keep renewing until all handlers have returned, so that no other process takes over running jobs.
-      await within(graceMs, Promise.allSettled([this.#sweeping, handedOver]));
+      await within(drainMs + graceMs, Promise.allSettled([this.#sweeping, handedOver]));
       clearInterval(this.#renewTimer);
       // A late renewal would extend the lease after it was released.
       await within(this.#ttlMs, Promise.allSettled(this.#renewals));
     }
-    if (!this.isFresh()) {
+    if (this.isLost()) {
       await within(graceMs, Promise.resolve(this.#recoveryOffer));
       return;
     }
     this.#state = "closed";
     this.#stopTimers();
-    try {
-      await leases.leave(this.#executor);
-      signals.send(EXECUTORS, this.#executor);
-    } catch (error) {
-      // The lease expires by itself.
-      this.#failed(error);
-    }
+    this.#wake();
+    // If the store is away, the lease expires by itself.
+    const left = leases.leave(this.#executor).then(() => signals.send(EXECUTORS, this.#executor));
+    await within(graceMs, left.catch((error: unknown) => this.#failed(error)));
   }
 
   #stopTimers(): void {

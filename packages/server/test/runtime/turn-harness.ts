@@ -70,6 +70,8 @@ export class TurnHarness {
       // Long, because a short lease would expire on a machine that stalls for seconds. A test that kills a worker sets
       // its own.
       leaseTtlMs: 60_000,
+      // Most tests that shut a worker down need another one to continue a running step. A test of draining sets its own.
+      drainMs: 0,
       onError: (error, { during }) => this.errors.push({ error, during }),
       ...options,
     });

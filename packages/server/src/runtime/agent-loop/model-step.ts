@@ -2,16 +2,17 @@
  * `runModelStep` runs one model call of a run, streams its output to the log and journals the step. It does not run
  * tools.
  *
- * Invariant: a journaled step never calls the model again. A failed step retries in place if it wrote no output.
- * Otherwise it retries in a new attempt, because its blocks must be superseded. Failed calls and answers that could not
- * be journaled are counted separately, each up to `maxAttempts`.
+ * Invariant: a journaled step never calls the model again, and neither does one whose answer this process keeps; see
+ * `ModelCalls`. A failed step retries in place if it wrote no output. Otherwise it retries in a new attempt, because its
+ * blocks must be superseded. Failed calls and answers that were lost before they were journaled are counted separately,
+ * each up to `maxAttempts`.
  */
 import type { Usage } from "@turnstream/protocol";
-import { askModel } from "../../models/ask-model.ts";
 import { ModelError } from "../../models/errors.ts";
 import type { Model, Prompt } from "../../models/model.ts";
 import { retryDelay } from "../../models/retry.ts";
 import { addUsage, NO_USAGE, usageOf } from "../../models/usage.ts";
+import { askOnce } from "../attempt/ask-once.ts";
 import type { TurnAttempt, StepAttempts } from "../attempt/attempt.ts";
 import { type StepRecord, stepKey } from "../attempt/journal-entries.ts";
 import { MAIN_RUN } from "../events/turn-writer.ts";
@@ -35,9 +36,23 @@ export async function runModelStep(
   const key = stepKey(path, n);
   const known = attempt.fromJournal(key);
   if (known !== undefined) return known;
-  enforceLimits(scope, n);
-  // The first step of a turn was checked before the title and the prompt, which may call a model too.
-  if (n > 0 || path !== MAIN_RUN) await enforceUsageLimits(attempt);
+  return attempt.drainGate.run(attempt.signal, () => makeStep(scope, n, model, prompt));
+}
+
+async function makeStep(
+  scope: RunContext,
+  n: number,
+  model: Model,
+  prompt: () => Prompt,
+): Promise<StepRecord> {
+  const { attempt, path } = scope;
+  const key = stepKey(path, n);
+  // The answer in memory is paid for, so no limit may discard it.
+  if (!attempt.modelCalls.has(key)) {
+    enforceLimits(scope, n);
+    // The first step of a turn was checked before the title and the prompt, which may call a model too.
+    if (n > 0 || path !== MAIN_RUN) await enforceUsageLimits(attempt);
+  }
   const { unsavedAnswers } = stepAttemptsOf(attempt, key);
   // Limit the retries: every model call costs money, and the error that prevents the commit may persist.
   if (unsavedAnswers >= scope.agent.retry.maxAttempts)
@@ -52,12 +67,13 @@ export async function runModelStep(
       ...toUsageRecord(scope.agent, model.modelId, usage),
     };
     await attempt.commitStep(key, record);
+    attempt.modelCalls.delete(key);
     attempt.usage.add(path, record);
     return record;
   } catch (error) {
     const isModels = error instanceof ModelError || error instanceof ModelStreamInterrupted;
-    // Count only failures of this step. An abort comes from another branch or from the user.
-    if (!isModels && !attempt.signal.aborted)
+    // Count only failures of this step that cost another model call. An abort comes from another branch or the user.
+    if (!isModels && !attempt.signal.aborted && !attempt.modelCalls.has(key))
       attempt.stepAttempts.set(key, {
         ...stepAttemptsOf(attempt, key),
         unsavedAnswers: unsavedAnswers + 1,
@@ -79,7 +95,7 @@ async function askUntilAnswered(
   stepWriter: StepWriter,
 ): Promise<Usage> {
   const { attempt, agent, pinned } = scope;
-  const { context, signal } = attempt;
+  const { context } = attempt;
   let wasted = NO_USAGE;
   const { maxAttempts: maxTries, initialDelayMs } = agent.retry;
   const before = stepAttemptsOf(attempt, key);
@@ -88,24 +104,21 @@ async function askUntilAnswered(
   while (true) {
     let usage: Usage | null = null;
     try {
-      await context.modelSlots.run(attempt.row, signal, async () => {
-        const tools = toModelTools(pinned);
-        // Loaded here, so that calls that wait for a slot hold no images.
-        const resolved = await resolveImages(scope, prompt);
-        const request = {
-          ...agent.modelSettings,
-          prompt: resolved,
-          ...(tools.length === 0 ? {} : { tools }),
-        };
-        for await (const part of askModel(model, request, { signal })) {
-          if (part.type === "finish") usage = usageOf(part.usage);
-          else await stepWriter.writePart(part);
-        }
-        stepWriter.checkComplete();
-      });
+      const tools = toModelTools(pinned);
+      const answer = askOnce(attempt, key, model, prompt, async () => ({
+        ...agent.modelSettings,
+        prompt: await resolveImages(scope, prompt),
+        ...(tools.length === 0 ? {} : { tools }),
+      }));
+      for await (const part of answer) {
+        if (part.type === "finish") usage = usageOf(part.usage);
+        else await stepWriter.writePart(part);
+      }
+      stepWriter.checkComplete();
       return addUsage(wasted, usage ?? { ...NO_USAGE, calls: 1 });
     } catch (error) {
       if (!(error instanceof ModelError)) throw error;
+      attempt.modelCalls.delete(key);
       const attempts = stepAttemptsOf(attempt, key);
       const modelFailures = attempts.modelFailures + 1;
       const delayMs = retryDelay({
@@ -119,7 +132,7 @@ async function askUntilAnswered(
       if (delayMs === null || stepWriter.hasWritten)
         await attempt.recordUsage(scope.path, key, toUsageRecord(agent, model.modelId, wasted));
       if (delayMs === null) throw error;
-      const next: StepAttempts = { ...attempts, modelFailures, nextAt: context.env.now() + delayMs };
+      const next: StepAttempts = { ...attempts, modelFailures, nextAt: performance.now() + delayMs };
       attempt.stepAttempts.set(key, next);
       if (stepWriter.hasWritten) throw new ModelStreamInterrupted(error);
       await waitForRetry(scope, stepWriter, next, maxTries);
@@ -141,8 +154,8 @@ async function waitForRetry(
   { modelFailures, nextAt }: StepAttempts,
   tries: number,
 ): Promise<void> {
-  const { writer, context, signal } = attempt;
-  const delayMs = Math.max(0, nextAt - context.env.now());
+  const { writer, signal, drainGate } = attempt;
+  const delayMs = Math.max(0, nextAt - performance.now());
   const group = path === MAIN_RUN && writer.turn.mode === "agent" ? openGroup(writer.turn) : null;
   if (group !== null) await writer.write(group);
   const place = await writer.start({ type: "thinking.start", run });
@@ -150,5 +163,5 @@ async function waitForRetry(
   await writer.write({ type: "thinking.delta", ...place, text });
   await writer.write({ type: "thinking.end", ...place });
   stepWriter.includeBlock(place.block);
-  await sleep(delayMs, { signal });
+  await drainGate.waitInside(() => sleep(delayMs, { signal }));
 }

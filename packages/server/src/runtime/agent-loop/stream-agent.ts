@@ -4,7 +4,8 @@
  * Invariant: the journal only records that the body started. An interrupted body starts over if it is idempotent, and
  * fails the turn otherwise. Each event of a body is checked against the protocol before it is written. The body stops
  * at the abort signal even if it ignores it. A body can request payments, but only the provider decides about them. It
- * counts as one model call, and starts only when it has a slot.
+ * counts as one model call, and starts only when it has a slot. Its output is not kept in memory for another attempt,
+ * because its usage and payments are written while it runs.
  */
 import { listBlocks, type SessionEvent, SCHEMA_VERSION } from "@turnstream/protocol";
 import { checkEvent } from "@turnstream/protocol/writer";
@@ -33,7 +34,8 @@ export async function runStreamAgent(scope: RunContext, body: StreamBody, prompt
       { canRetry: true },
     );
   }
-  await attempt.context.modelSlots.run(attempt.row, attempt.signal, () => runBody(scope, body, prompt));
+  const { context, row, signal, drainGate } = attempt;
+  await context.modelSlots.run(row, signal, () => drainGate.run(signal, () => runBody(scope, body, prompt)));
 }
 
 async function runBody(scope: RunContext, body: StreamBody, prompt: Prompt): Promise<void> {

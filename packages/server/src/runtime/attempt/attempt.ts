@@ -12,8 +12,11 @@ import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { Archiver } from "./archiver.ts";
 import { Branches } from "./branches.ts";
+import { DrainGate } from "./drain-gate.ts";
 import { type JournalKey, type UsageRecord, usageKey } from "./journal-entries.ts";
 import type { RuntimeContext } from "./context.ts";
+import type { ModelCalls } from "./model-calls.ts";
+import { abortable } from "../../util/concurrency.ts";
 import { PausableTimer } from "../../util/pausable-timer.ts";
 import type { TurnWriter } from "../events/turn-writer.ts";
 import { selectStrings } from "../strings/catalogs.ts";
@@ -26,9 +29,16 @@ import { findUsage, UsageTracker } from "./usage.ts";
 export interface StepAttempts {
   /** How often the model call failed. */
   readonly modelFailures: number;
-  /** How often the model answered but the answer could not be committed. */
+  /** How often the model answered and the answer was lost before it was committed. */
   readonly unsavedAnswers: number;
+  /** By a monotonic clock. */
   readonly nextAt: number;
+}
+
+/** What this process remembers of a turn from one attempt to the next. */
+export interface TurnMemory {
+  readonly stepAttempts: Map<string, StepAttempts>;
+  readonly modelCalls: ModelCalls;
 }
 
 interface JournalOptions {
@@ -44,7 +54,9 @@ export interface TurnAttemptOptions {
   readonly epoch: number;
   readonly writer: TurnWriter;
   readonly journal: Map<string, Json>;
-  readonly stepAttempts: Map<string, StepAttempts>;
+  readonly memory: TurnMemory;
+  /** When `row` was read, by a monotonic clock. */
+  readonly readAt: number;
 }
 
 export class TurnAttempt {
@@ -54,6 +66,9 @@ export class TurnAttempt {
   readonly epoch: number;
   readonly writer: TurnWriter;
   readonly stepAttempts: Map<string, StepAttempts>;
+  readonly modelCalls: ModelCalls;
+  /** Lets running steps and tools end when the worker shuts down. */
+  readonly drainGate = new DrainGate(() => this.abort(new EngineError("LEFT", `turn ${this.row.turn}`)));
   readonly usage: UsageTracker;
   readonly references: ReferenceIdAllocator;
   /** The language of the user, for texts that the turn shows. */
@@ -65,6 +80,7 @@ export class TurnAttempt {
   readonly #tools = new AbortController();
   readonly #clock = new PausableTimer();
   readonly #archiver: Archiver;
+  readonly #readAt: number;
 
   constructor(options: TurnAttemptOptions) {
     this.context = options.context;
@@ -72,7 +88,9 @@ export class TurnAttempt {
     this.ref = { tenant: options.row.tenant, session: options.row.session };
     this.epoch = options.epoch;
     this.writer = options.writer;
-    this.stepAttempts = options.stepAttempts;
+    this.stepAttempts = options.memory.stepAttempts;
+    this.modelCalls = options.memory.modelCalls;
+    this.#readAt = options.readAt;
     this.usage = UsageTracker.from(options.journal);
     this.references = ReferenceIdAllocator.from(options.journal);
     const { catalogs } = options.context;
@@ -103,11 +121,16 @@ export class TurnAttempt {
     else if (graceMs !== Infinity) setTimeout(() => this.#tools.abort(reason), graceMs).unref();
   }
 
+  /** How long the turn has run. It follows the store's clock and a monotonic one, not the clock of this machine. */
+  get ageMs(): number {
+    return Math.max(0, Math.round(this.row.ageMs + performance.now() - this.#readAt));
+  }
+
   /** Pauses the turn's deadline while the turn waits for a user. */
   readonly whileWaiting = async <T>(wait: () => Promise<T>): Promise<T> => {
     this.#clock.pause();
     try {
-      return await wait();
+      return await this.drainGate.wait(wait);
     } finally {
       this.#clock.resume();
     }
@@ -123,11 +146,12 @@ export class TurnAttempt {
   }
 
   /**
-   * Throws if the lease may have expired. A process that was frozen stops here before it commits anything, even if no
-   * other worker has taken over its turn yet.
+   * Waits while the lease is in doubt, and throws if it is lost. A process that was frozen waits here before it commits
+   * anything, even if no other worker has taken over its turn yet.
    */
-  requireLease(): void {
-    if (!this.context.holdsLease()) throw new EngineError("LEFT", `turn ${this.row.turn}`);
+  async requireLease(): Promise<void> {
+    if (this.context.holdsLease() || (await this.context.awaitLease(this.toolSignal))) return;
+    throw new EngineError("LEFT", `turn ${this.row.turn}`);
   }
 
   fromJournal<T>(key: JournalKey<T>): T | undefined {
@@ -140,10 +164,9 @@ export class TurnAttempt {
     value: T,
     { isRetained = false, alsoCommit }: JournalOptions = {},
   ): Promise<void> {
-    this.requireLease();
     const { store } = this.context;
     const entry = this.#entry(key, value as Json, isRetained);
-    await retryStore(this.context, async () => {
+    await this.#write(async () => {
       if (alsoCommit === undefined) return store.journal.write(this.ref, entry);
       return store.transaction(async (tx) => {
         await tx.journal.write(this.ref, entry);
@@ -179,9 +202,18 @@ export class TurnAttempt {
 
   /** Flushes the writer, archives the log and runs `commit` in the same transaction. */
   async archive(commit: (tx: Store) => Promise<void>): Promise<void> {
-    const flushedTo = await this.writer.flush();
-    this.requireLease();
-    await this.#archiver.archive(commit, flushedTo);
+    // A log that can't be reached must not delay the hand-over of the turn.
+    const flushedTo = await abortable(this.writer.flush(), this.signal);
+    await this.#write(() => this.#archiver.archive(commit, flushedTo));
+  }
+
+  /** Retries while the store is unavailable: a restart would only repeat what this attempt has done. */
+  #write<T>(work: () => Promise<T>): Promise<T> {
+    const writeWithLease = async (): Promise<T> => {
+      await this.requireLease();
+      return work();
+    };
+    return retryStore(this.context, writeWithLease, this.toolSignal);
   }
 
   /** An entry with usage adds it to the running turn, so that other turns of the same user count it at once. */

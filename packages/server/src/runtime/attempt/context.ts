@@ -3,7 +3,7 @@
  * Types only.
  *
  * Invariant: `createWorker` builds it once. Only `agents` and `defaultAgent` change, both at once. `ToolSources` and `DecisionWaiters` implement its
- * registries. Code must check `holdsLease` before every irreversible action.
+ * registries. Code must check `holdsLease`, or await the lease, before every irreversible action.
  */
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";
 import type { PaymentOptions } from "../../payments/provider.ts";
@@ -20,6 +20,7 @@ import type { SourceTool, ToolSource } from "../define/tool-source.ts";
 import type { Tool } from "../define/tool.ts";
 import type { CatalogOptions } from "../strings/catalogs.ts";
 import type { PinnedTool } from "./journal-entries.ts";
+import type { ModelCallMemory } from "./model-calls.ts";
 
 /** The tool sources of this worker; each is opened once. */
 export interface ToolSourceRegistry {
@@ -78,10 +79,21 @@ export interface RuntimeContext extends Backend {
   readonly parkAfterMs: number;
   readonly maxAttemptsWithoutProgress: number;
   readonly showsProviderErrors: boolean;
-  /** Returns true if the lease can't have expired. Check it before every irreversible action. */
+  /** The memory for answers of models that are not journaled yet. */
+  readonly modelCallMemory: ModelCallMemory;
+  /** Aborted when the worker shuts down: running steps and tools end, and no new ones start. */
+  readonly draining: AbortSignal;
+  /**
+   * Returns true if the lease can't have expired. Check it before every irreversible action. If it returns false, the
+   * lease is in doubt or lost.
+   */
   holdsLease(): boolean;
-  /** Like `holdsLease`, but renews the lease in the store. */
-  confirmLease(): Promise<boolean>;
+  /** Returns true if another worker has taken over the turns of this one, or this one has left. */
+  hasLostLease(): boolean;
+  /** Waits while the lease is in doubt. @returns true if it is held, and false if it is lost */
+  awaitLease(signal: AbortSignal): Promise<boolean>;
+  /** Like `awaitLease`, but renews the lease in the store first. */
+  confirmLease(signal: AbortSignal): Promise<boolean>;
   /** Fetches jobs soon, because a turn has queued one. */
   fetchNext(): void;
   readonly onError: ErrorHandler;

@@ -35,7 +35,9 @@ export async function awaitFormInTool(
   try {
     // A tool that can't run again must not leave the process.
     const canPark = attempt.fromJournal(startKey(call.call)) === undefined;
-    const decide = () => awaitDecision(attempt, block, { schema: block.schema, waits: true }, { canPark });
+    const request = { schema: block.schema, waits: true };
+    const decide = () =>
+      attempt.drainGate.waitInside(() => awaitDecision(attempt, block, request, { canPark }));
     return answerOf(await (toolSlot?.releaseWhile(attempt.signal, decide) ?? decide()));
   } finally {
     toolClock?.resume();

@@ -6,11 +6,11 @@
  * are never summarized. If the model fails, the prompt keeps the full conversation, because it may still fit.
  */
 import { truncateText, MAX_PREVIEW } from "@turnstream/protocol/writer";
-import { askModel } from "../../models/ask-model.ts";
 import { ModelError } from "../../models/errors.ts";
 import type { Model, Prompt } from "../../models/model.ts";
 import { NO_USAGE, usageOf } from "../../models/usage.ts";
 import { COMPACT } from "../define/agent.ts";
+import { askOnce } from "../attempt/ask-once.ts";
 import { type CompactionRecord, COMPACTION_KEY } from "../attempt/journal-entries.ts";
 import { openGroup } from "../events/groups.ts";
 import type { BlockRef } from "../events/turn-writer.ts";
@@ -91,6 +91,7 @@ async function compact(
       ...toUsageRecord(scope.agent, model.modelId, usage),
     };
     await attempt.commitStep(COMPACTION_KEY, record, { isRetained: true });
+    attempt.modelCalls.delete(COMPACTION_KEY);
     attempt.usage.add(path, record);
     return record;
   } catch (error) {
@@ -102,7 +103,6 @@ async function compact(
 }
 
 async function ask({ attempt, agent }: RunContext, model: Model, earlier: PriorTurns) {
-  const { context, signal } = attempt;
   const { providerOptions, headers } = agent.modelSettings;
   const prompt: Prompt = [
     ...withoutImages(summaryPrompt(earlier)),
@@ -115,12 +115,10 @@ async function ask({ attempt, agent }: RunContext, model: Model, earlier: PriorT
   };
   let summary = "";
   let usage = NO_USAGE;
-  await context.modelSlots.run(attempt.row, signal, async () => {
-    for await (const part of askModel(model, request, { signal })) {
-      if (part.type === "text-delta") summary += part.delta;
-      if (part.type === "finish") usage = usageOf(part.usage);
-    }
-  });
+  for await (const part of askOnce(attempt, COMPACTION_KEY, model, prompt, () => request)) {
+    if (part.type === "text-delta") summary += part.delta;
+    if (part.type === "finish") usage = usageOf(part.usage);
+  }
   return { summary: truncateText(summary, SUMMARY_CHARS), usage };
 }
 

@@ -21,6 +21,7 @@ import { escapeReferenceTagsIn } from "../attempt/reference-pool.ts";
 import { failedResult, successResult } from "../attempt/tool-result.ts";
 import { type RunContext, findToolSource, sharedThought } from "../attempt/run-context.ts";
 import type { StepCall } from "../events/step-writer.ts";
+import type { Slot } from "../../util/fair-semaphore.ts";
 import { startToolResult, writeToolResult } from "./write-result.ts";
 import { runTool } from "./run-tool.ts";
 
@@ -137,7 +138,7 @@ async function performTool(
   // The user may have edited the input. With the new input the call may no longer be idempotent.
   if (wasInterrupted(scope, call, tool, approved.input)) return interrupted(scope, call);
   const isOnce = !tool.idempotent(approved.input);
-  return context.toolSlots.run(attempt.row, attempt.signal, async (toolSlot) => {
+  const start = async (toolSlot: Slot): Promise<ToolCallRecord> => {
     attempt.signal.throwIfAborted();
     if (isOnce) await attempt.journal(startKey(call.call), true, { isRetained: true });
     const result = await startToolResult(scope, call);
@@ -146,7 +147,10 @@ async function performTool(
     // unknown.
     (isOnce ? attempt.toolSignal : attempt.signal).throwIfAborted();
     return runTool({ ...scope, toolSlot }, call, tool, approved.input, result);
-  });
+  };
+  return context.toolSlots.run(attempt.row, attempt.signal, (slot) =>
+    attempt.drainGate.run(attempt.signal, () => start(slot)),
+  );
 }
 
 /** Returns true if an earlier attempt started this call and it must not run again. */

@@ -6,6 +6,7 @@
  * becomes a failed result. Users see only the message of a `ToolError` or a timeout. Progress after the tool settled or
  * timed out is ignored.
  */
+import { EngineError } from "../../engine/errors.ts";
 import { PausableTimer } from "../../util/pausable-timer.ts";
 import type { Json } from "@turnstream/protocol";
 import { checkTimeout, toSeconds } from "../define/answer-timeout.ts";
@@ -79,7 +80,7 @@ async function perform(
     const work = (async () => {
       // Check the lease right before the call, so that a process that was frozen until now stops here. A process that
       // freezes after this line still calls the tool when it wakes up; the idempotency key covers that case.
-      attempt.requireLease();
+      await attempt.requireLease();
       return tool.run(input, toolContext);
     })();
     const returned = parseToolOutput(await abortable(work, signal));
@@ -103,7 +104,7 @@ async function perform(
       const preview = request.kind === "form" ? formRequested : paymentRequested;
       return endingRecord(scope, call, request, { preview, parts: await progress.end() });
     }
-    if (!context.holdsLease()) throw error;
+    if (error instanceof EngineError) throw error;
     if (!(error instanceof ToolTimeout)) context.onError(error, { during: `the tool ${call.name}` });
     const shown = error instanceof ToolError || error instanceof ToolTimeout;
     const userMessage = error instanceof ToolError ? error.userMessage : messageOf(error);

@@ -26,7 +26,7 @@ import { StoreError } from "../../store/errors.ts";
 import type { RunningTurn } from "../../store/ports/running.ts";
 import type { Session } from "../../store/ports/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
-import { TurnAttempt, type StepAttempts } from "../attempt/attempt.ts";
+import { TurnAttempt, type TurnMemory } from "../attempt/attempt.ts";
 import {
   CALL_PREFIX,
   type CompactionRecord,
@@ -51,8 +51,9 @@ interface Prepared {
 export async function beginAttempt(
   context: RuntimeContext,
   row: RunningTurn,
-  stepAttempts: Map<string, StepAttempts>,
+  memory: TurnMemory,
 ): Promise<TurnAttempt> {
+  const readAt = performance.now();
   const ref: SessionRef = { tenant: row.tenant, session: row.session };
   await publishCommitted(context, ref);
   let prepared: Prepared | null = null;
@@ -106,8 +107,8 @@ export async function beginAttempt(
       onEvent: (written, turn) => onEvent({ ...ref, event: written, turn }),
     }),
   });
-  const attempt = new TurnAttempt({ context, row, epoch: claimed.epoch, writer, journal, stepAttempts });
-  attempt.requireLease();
+  const attempt = new TurnAttempt({ context, row, epoch: claimed.epoch, writer, journal, memory, readAt });
+  if (!context.holdsLease()) throw new EngineError("LEFT", `turn ${row.turn}`);
   return attempt;
 }
 

@@ -2,7 +2,8 @@
  * `runTurn` runs attempts at a turn until it ends. It classifies each error: end the turn, start another attempt, or
  * leave the turn to its new owner.
  *
- * Invariant: a worker that lost its lease writes nothing more, and its job stays unfinished until the signal aborts. An
+ * Invariant: a worker that lost its lease writes nothing more, and its job stays unfinished until the signal aborts. While
+ * the lease is in doubt, no attempt starts. A worker that shuts down throws LEFT as soon as no step or tool runs. An
  * error outcome is journaled before its events are written, so every later attempt ends the turn the same way. One
  * commit archives the turn, counts its usage and ends it.
  */
@@ -14,7 +15,8 @@ import { enqueueTurnEvent } from "../../session/webhooks/enqueue-events.ts";
 import { isStoreError } from "../../store/errors.ts";
 import { MAX_DEATHS, type TurnJob } from "../../store/ports/jobs.ts";
 import type { RunningTurn } from "../../store/ports/running.ts";
-import type { TurnAttempt, StepAttempts } from "../attempt/attempt.ts";
+import type { TurnAttempt, TurnMemory } from "../attempt/attempt.ts";
+import { ModelCalls } from "../attempt/model-calls.ts";
 import { runStreamAgent } from "../agent-loop/stream-agent.ts";
 import { beginAttempt } from "./begin-attempt.ts";
 import { nextClosingEvents, type TurnOutcome } from "../events/closing-events.ts";
@@ -60,7 +62,8 @@ const TITLE_MS = 3_000;
 
 /**
  * Starts or continues the turn of a job. Returns when the turn has ended, is parked, or belongs to another worker. Throws
- * if the job must return to the queue: after the signal is aborted, or if the session can't be claimed in many attempts.
+ * if the job must return to the queue: after the signal is aborted or the worker has started to drain, or if the session
+ * can't be claimed in many attempts.
  */
 export async function runTurn(
   context: RuntimeContext,
@@ -68,7 +71,21 @@ export async function runTurn(
   job: TurnJob,
   signal: AbortSignal,
 ): Promise<void> {
-  const stepAttempts = new Map<string, StepAttempts>();
+  const modelCalls = new ModelCalls(context.modelCallMemory);
+  try {
+    await runAttempts(context, activeTurns, job, signal, { stepAttempts: new Map(), modelCalls });
+  } finally {
+    modelCalls.close(new RestartAttempt("this worker no longer runs the turn"));
+  }
+}
+
+async function runAttempts(
+  context: RuntimeContext,
+  activeTurns: ActiveTurns,
+  job: TurnJob,
+  signal: AbortSignal,
+  memory: TurnMemory,
+): Promise<void> {
   let row: RunningTurn | null = null;
   for (let [failures, isCounted] = [0, false]; ;) {
     signal.throwIfAborted();
@@ -80,7 +97,7 @@ export async function runTurn(
       // The previous attempt made progress.
       if (!isCounted && row.attemptsWithoutProgress === 1) failures = 0;
       const current = row;
-      const attempt = await runAs(row, () => beginAttempt(context, current, stepAttempts));
+      const attempt = await runAs(row, () => beginAttempt(context, current, memory));
       hasClaimed = true;
       parkWhenIdle(attempt, job);
       await runAs(row, () => finishAttempt(attempt, activeTurns, signal));
@@ -89,7 +106,7 @@ export async function runTurn(
       if (error instanceof TurnParked) return;
       const ref = { ...job, turn: row?.turn ?? "" };
       reportFenced(context, ref, error);
-      if (signal.aborted) {
+      if (signal.aborted || context.draining.aborted) {
         if (row !== null && context.holdsLease()) await forgiveAttempt(context, row);
         throw error;
       }
@@ -100,7 +117,10 @@ export async function runTurn(
       isCounted = error instanceof ModelStreamInterrupted || (!hasClaimed && isOutage(error));
       delayMs = error instanceof ModelStreamInterrupted ? 0 : retryDelayMs(failures++, isExpected);
       // A worker without a lease has lost the turn. Another claim would take it from its new owner.
-      if (!(await stillHoldsLease(context))) return waitForAbort(signal, ref);
+      if (!(await context.confirmLease(signal))) {
+        memory.modelCalls.close(error);
+        return waitForAbort(signal, ref);
+      }
       // Other turns need the slot.
       if (!hasClaimed && row !== null && row.attemptsWithoutProgress > context.maxAttemptsWithoutProgress)
         throw error;
@@ -160,16 +180,6 @@ function isTransient(error: unknown): boolean {
   );
 }
 
-async function stillHoldsLease(context: RuntimeContext): Promise<boolean> {
-  try {
-    return await context.confirmLease();
-  } catch {
-    // The store is unavailable, so other workers can't take over either. If one did, the next attempt fails on its
-    // epoch.
-    return context.holdsLease();
-  }
-}
-
 /** Never resolves: the engine must not mark the job as done, because another worker owns it or will soon. */
 function waitForAbort(signal: AbortSignal, { turn }: TurnRef): Promise<never> {
   return new Promise((_, reject) => {
@@ -189,6 +199,9 @@ async function finishAttempt(
   const handOver = (): void => attempt.abort(signal.reason, context.shutdownGraceMs);
   if (signal.aborted) handOver();
   signal.addEventListener("abort", handOver, { once: true });
+  const drain = (): void => attempt.drainGate.drain();
+  if (context.draining.aborted) drain();
+  context.draining.addEventListener("abort", drain, { once: true });
   activeTurns.add(attempt);
   try {
     const agent = context.agents.get(attempt.turn.agent);
@@ -197,6 +210,7 @@ async function finishAttempt(
   } finally {
     attempt.branches.close();
     signal.removeEventListener("abort", handOver);
+    context.draining.removeEventListener("abort", drain);
     activeTurns.delete(attempt);
     attempt.writer.close();
     attempt.abort(new RestartAttempt("the attempt is over"));
@@ -216,6 +230,7 @@ async function runOrFail(attempt: TurnAttempt, agent: Agent | undefined): Promis
     if (reason instanceof TurnParked) throw reason;
     const known = outcomeFor(reason, attempt.strings, context.showsProviderErrors);
     if (known === null && canRetryAttempt(reason, attempt)) throw reason;
+    attempt.modelCalls.close(reason);
     if (!EXPECTED.some((type) => reason instanceof type))
       context.onError(reason, { during: `turn ${attempt.row.turn}` });
     end = known ?? failureFor(reason, attempt.strings);
@@ -282,15 +297,15 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
   if (row.attemptsWithoutProgress > context.maxAttemptsWithoutProgress)
     throw new Error(`the turn made no progress in ${row.attemptsWithoutProgress} attempts in a row`);
   if (agent === undefined) throw new RuntimeError("UNKNOWN_AGENT", `the agent ${turn.agent}`);
-  const now = context.env.now();
-  const left = agent.limits.timeoutMs - (now - row.startedAt) + waitedMs(turn, now);
+  const left = agent.limits.timeoutMs - attempt.ageMs + waitedMs(turn, context.env.now());
   const limit = { limit: "seconds", value: Math.round(agent.limits.timeoutMs / 1000) } as const;
   if (left <= 0) throw new LimitReached(limit);
   attempt.setDeadline(left, () => new LimitReached(limit));
   try {
-    const hasStarted = [stepKey(MAIN_RUN, 0), STREAM_STARTED_KEY].some(
-      (key) => attempt.fromJournal<unknown>(key) !== undefined,
-    );
+    const firstStep = stepKey(MAIN_RUN, 0);
+    const hasStarted =
+      attempt.modelCalls.has(firstStep) ||
+      [firstStep, STREAM_STARTED_KEY].some((key) => attempt.fromJournal<unknown>(key) !== undefined);
     if (!hasStarted) await enforceUsageLimits(attempt);
     const pinned: PinnedAgent = await pinAgent(attempt, MAIN_RUN, agent);
     const scope = await mainRunContext(attempt, agent, pinned);
@@ -311,8 +326,7 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
  * lets the next turn start. A later attempt can repeat all of it.
  */
 async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void> {
-  const { context, writer, row, ref, usage } = attempt;
-  const durationMs = Math.max(0, context.env.now() - row.startedAt);
+  const { writer, row, ref, usage, ageMs: durationMs } = attempt;
   const closing = {
     usage: usage.total,
     durationMs,
@@ -341,5 +355,5 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
     if (row.deaths >= MAX_DEATHS) await tx.jobs.bury(ref, row.turn);
     isNextQueued = (await tx.running.end(ref, row.turn)) === "queued";
   });
-  if (isNextQueued) context.fetchNext();
+  if (isNextQueued) attempt.context.fetchNext();
 }

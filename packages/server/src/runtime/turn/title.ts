@@ -7,10 +7,10 @@
  */
 import type { Usage } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";
-import { askModel } from "../../models/ask-model.ts";
 import type { Model } from "../../models/model.ts";
 import { NO_USAGE, usageOf } from "../../models/usage.ts";
 import { publishCommitted } from "../../session/archive/relay-outbox.ts";
+import { askOnce } from "../attempt/ask-once.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import type { Agent } from "../define/agent.ts";
 import { usageKey } from "../attempt/journal-entries.ts";
@@ -52,6 +52,7 @@ export async function generateTitle(attempt: TurnAttempt, agent: Agent): Promise
       await tx.sessions.rename({ tenant: row.tenant, user: row.user }, ref.session, title);
       await tx.outbox.add(ref, { key: `title/${row.turn}`, draft: { type: "session.update", title } });
     });
+    attempt.modelCalls.delete(TITLE);
     await publishCommitted(context, ref);
   } catch (error) {
     if (!attempt.signal.aborted) context.onError(error, { during: "generating the title of a session" });
@@ -59,7 +60,7 @@ export async function generateTitle(attempt: TurnAttempt, agent: Agent): Promise
 }
 
 async function ask(
-  { context, row, signal }: TurnAttempt,
+  attempt: TurnAttempt,
   model: Model,
   text: string,
 ): Promise<{ readonly title: string; readonly usage: Usage }> {
@@ -72,11 +73,9 @@ async function ask(
   ];
   let title = "";
   let usage = NO_USAGE;
-  await context.modelSlots.run(row, signal, async () => {
-    for await (const part of askModel(model, { prompt }, { signal })) {
-      if (part.type === "text-delta") title += part.delta;
-      if (part.type === "finish") usage = usageOf(part.usage);
-    }
-  });
+  for await (const part of askOnce(attempt, TITLE, model, prompt, () => ({ prompt }))) {
+    if (part.type === "text-delta") title += part.delta;
+    if (part.type === "finish") usage = usageOf(part.usage);
+  }
   return { title, usage };
 }

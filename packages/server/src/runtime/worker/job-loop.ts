@@ -12,7 +12,7 @@ import { parseTurnTopic, turnTopic } from "../../session/signal-channels.ts";
 import type { Signals } from "../../signals/signals.ts";
 import { DEATHS_BEFORE_ALONE, type Jobs, type TurnJob } from "../../store/ports/jobs.ts";
 import type { ErrorHandler } from "../../util/error-handler.ts";
-import { yieldToEventLoop } from "../../util/sleep.ts";
+import { sleep, yieldToEventLoop } from "../../util/sleep.ts";
 import { batchSize, crowdingTenants, fetchDelayMs } from "./fetch-rules.ts";
 
 /**
@@ -31,6 +31,10 @@ export interface JobLoopOptions {
   readonly agents: () => readonly string[];
   /** False if the lease may have expired. */
   readonly mayFetch: () => boolean;
+  /** Makes the running handlers throw as soon as their current steps have ended. */
+  readonly drain: () => void;
+  /** Called when all handlers have returned after `drain`, before another one starts. */
+  readonly onDrained: () => void;
   readonly onError: ErrorHandler;
   /** From 0 up to 1. @default Math.random */
   readonly random?: () => number;
@@ -50,6 +54,8 @@ const MIN_OFFER_MS = 50;
 const FAILED_DELAY_MS = 1_000;
 /** How long a job that must run alone waits for an idle worker. After that, a busy worker makes room for it. */
 const MAKE_ROOM_MS = 20_000;
+/** How long the steps of the other jobs may take then. */
+const MAX_DRAIN_MS = 30_000;
 
 export class JobLoop implements RunningJobs {
   readonly #options: JobLoopOptions;
@@ -75,6 +81,7 @@ export class JobLoop implements RunningJobs {
   #seen: { readonly id: string; readonly at: number } | null = null;
   /** A job that must run alone, and for which this worker makes room. */
   #reserved: TurnJob | null = null;
+  #drainTimer: NodeJS.Timeout | undefined;
 
   constructor(options: JobLoopOptions) {
     this.#options = options;
@@ -133,11 +140,13 @@ export class JobLoop implements RunningJobs {
     this.#offer(true);
   }
 
-  async handOver(): Promise<void> {
+  async handOver(drainMs = 0): Promise<void> {
     this.stop();
-    this.#abortAll();
+    clearTimeout(this.#drainTimer);
     if (this.#reserved !== null) this.#return(this.#reserved);
     this.#reserved = null;
+    if (drainMs > 0) await this.#allDone(drainMs);
+    this.#abortAll();
     // What it fetches now returns to the queue.
     await this.#fetching;
     while (this.#runs.size > 0) await Promise.all([...this.#runs.values()].map(({ done }) => done));
@@ -159,12 +168,20 @@ export class JobLoop implements RunningJobs {
     if (this.#seen?.id === job.id && now - this.#seen.at >= MAKE_ROOM_MS) {
       this.#reserved = job;
       this.#offer(true);
-      this.#abortAll();
-      this.#runReserved();
+      this.#options.drain();
+      this.#drainTimer = setTimeout(() => this.#abortAll(), MAX_DRAIN_MS).unref();
       return;
     }
     if (this.#seen?.id !== job.id) this.#seen = { id: job.id, at: now };
     this.#return(job);
+  }
+
+  /** Resolves when all handlers have returned, or after this time. */
+  async #allDone(timeoutMs: number): Promise<void> {
+    const done = new AbortController();
+    const all = Promise.all([...this.#runs.values()].map((run) => run.done));
+    await Promise.race([all, sleep(timeoutMs, { signal: done.signal }).catch(() => {})]);
+    done.abort();
   }
 
   #abortAll(): void {
@@ -263,7 +280,8 @@ export class JobLoop implements RunningJobs {
       await this.#options.run(job, signal);
     } catch (error) {
       // The store ignores jobs that no longer belong to this process.
-      if (signal.aborted || isEngineError(error, "LEFT")) return this.#return(job);
+      const isExpected = signal.aborted || !this.#isOpen || this.#reserved !== null;
+      if (isExpected || isEngineError(error, "LEFT")) return this.#return(job);
       this.#options.onError(error, { during: `the job of session ${job.session}` });
       this.#return(job, FAILED_DELAY_MS);
     }
@@ -281,6 +299,8 @@ export class JobLoop implements RunningJobs {
     const job = this.#reserved;
     if (job === null || this.#runs.size > 0) return;
     this.#reserved = null;
+    clearTimeout(this.#drainTimer);
+    this.#options.onDrained();
     this.#run(job);
   }
 

@@ -94,6 +94,12 @@ export interface WorkerOptions {
    */
   readonly shutdownGraceMs?: number;
   /**
+   * How long running steps and tools may continue after `shutdown()`, before the grace period. A step that ends in this
+   * time is journaled, so no other worker asks its model again. 0 aborts them at once.
+   * @default 30000
+   */
+  readonly drainMs?: number;
+  /**
    * If this many attempts in a row add nothing to the journal of a turn, the turn ends with an error. An attempt starts
    * when a worker starts the turn, restarts it after an error, or takes it over.
    * @default 50
@@ -146,6 +152,7 @@ const OPTIONS: OptionKeys<WorkerOptions> = {
   defaultLocale: false,
   showsProviderErrors: false,
   shutdownGraceMs: false,
+  drainMs: false,
   maxAttemptsWithoutProgress: false,
   pollIntervalMs: false,
   maintenanceIntervalMs: false,
@@ -208,6 +215,7 @@ const NUMBERS = {
   maxConcurrentModelCalls: { default: 1_000, range: COUNT },
   maxConcurrentToolCalls: { default: 500, range: COUNT },
   shutdownGraceMs: { default: 5_000, range: GRACE_MS },
+  drainMs: { default: 30_000, range: [0, MAX_TIMER_MS / 2] },
   maxAttemptsWithoutProgress: { default: 50, range: COUNT },
   pollIntervalMs: { default: 1_000, range: INTERVAL_MS },
   maintenanceIntervalMs: { default: 15_000, range: INTERVAL_MS },

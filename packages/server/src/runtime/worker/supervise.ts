@@ -1,5 +1,6 @@
 /**
- * `startWorker` runs a worker and replaces it when it loses its lease, for example after a database outage.
+ * `startWorker` runs a worker and replaces it when other workers have taken over its turns, for example because its
+ * process was frozen.
  *
  * Invariant: the old worker is shut down before the next one starts, and the next one has a new executor name. By then
  * other workers have taken over the old turns, or recovery starts them again. After `shutdown` no worker starts.
@@ -7,7 +8,7 @@
 import { retry } from "../../util/retry.ts";
 import type { Agent } from "../define/agent.ts";
 import type { WorkerOptions } from "./options.ts";
-import { createWorker, type Worker } from "./worker.ts";
+import { createWorker, type ShutdownOptions, type Worker } from "./worker.ts";
 
 const BACKOFF = { initialDelayMs: 200, maxDelayMs: 5_000 };
 
@@ -16,7 +17,8 @@ export interface SupervisedWorker {
   readonly current: Worker | null;
   /** Replaces the agents for turns that start afterwards: see `Worker.replaceAgents`. */
   replaceAgents(agents: readonly Agent[]): Promise<void>;
-  shutdown(): Promise<void>;
+  /** See `Worker.shutdown`. */
+  shutdown(options?: ShutdownOptions): Promise<void>;
 }
 
 /** Throws if the first start fails, because that is usually a configuration error. Later failures are retried. */
@@ -39,7 +41,7 @@ export async function startWorker(options: WorkerOptions): Promise<SupervisedWor
     const previous = current;
     current = null;
     await previous
-      ?.shutdown()
+      ?.shutdown({ drainMs: 0 })
       .catch((error: unknown) =>
         options.onError?.(error, { during: "shutting down a worker that lost its lease" }),
       );
@@ -68,10 +70,10 @@ export async function startWorker(options: WorkerOptions): Promise<SupervisedWor
       await current?.replaceAgents(next);
       agents = next;
     },
-    async shutdown() {
+    async shutdown(shutdownOptions) {
       stopped.abort();
       await restarting;
-      await current?.shutdown();
+      await current?.shutdown(shutdownOptions);
       current = null;
     },
   };

@@ -2,11 +2,13 @@
  * `createWorker` starts a worker: it fetches and runs turns, renews its lease, recovers jobs of dead workers, handles
  * stop requests, and hands over on shutdown.
  *
- * Invariant: a worker has one lifetime. Once its lease is lost, it runs no turn, polls no more and must be replaced.
+ * Invariant: a worker has one lifetime. Once its lease is lost, or it has given up its turns because it alone can't reach
+ * the log, it runs no turn, polls no more and must be replaced.
  * Its agents are registered before it takes a turn, so that messages can name them. Signals only save
  * time: polling finds every message, stop and outbox row whose signal was lost.
  */
 import { createExecutor, type Executor, RECOVERED_CHANNEL } from "../../engine/executor.ts";
+import { LogError } from "../../log/errors.ts";
 import { loadNamedModel } from "../../models/named-model.ts";
 import { expireForms } from "../../session/interactions/expire-forms.ts";
 import { checkDuePayments } from "../../session/payments/check-payments.ts";
@@ -28,6 +30,7 @@ import { createSecurityReporter } from "../../util/security-event.ts";
 import { sleep } from "../../util/sleep.ts";
 import { runAs } from "../../util/work-owner.ts";
 import type { RuntimeContext } from "../attempt/context.ts";
+import { ModelCallMemory } from "../attempt/model-calls.ts";
 import { type Agent, LOOKUP_ATTACHMENTS } from "../define/agent.ts";
 import type { TurnObserver } from "../define/turn-observer.ts";
 import { RuntimeError } from "../errors.ts";
@@ -37,6 +40,7 @@ import { ToolSources } from "../tool-calls/tool-sources.ts";
 import { ActiveTurns } from "../turn/active-turns.ts";
 import { runTurn } from "../turn/run-turn.ts";
 import { JobLoop } from "./job-loop.ts";
+import { LogProbe } from "./log-probe.ts";
 import { HANDOVER_MS, resolveOptions, type WorkerOptions } from "./options.ts";
 
 export interface Worker {
@@ -49,8 +53,16 @@ export interface Worker {
    * @throws RuntimeError BAD_AGENT or NO_AGENTS, or an error of the store
    */
   replaceAgents(agents: readonly Agent[]): Promise<void>;
-  /** Hands over running turns to other workers immediately, then closes. Call it on SIGTERM. */
-  shutdown(): Promise<void>;
+  /**
+   * Hands over the running turns to other workers, then closes. Call it on SIGTERM. No step or tool starts any more. Those
+   * that run may end within `drainMs`, and are aborted after it.
+   */
+  shutdown(options?: ShutdownOptions): Promise<void>;
+}
+
+export interface ShutdownOptions {
+  /** Default: the worker's option `drainMs`. 0 aborts running steps and tools at once. */
+  readonly drainMs?: number;
 }
 
 /** How long an upload may take, including retries. */
@@ -59,6 +71,8 @@ const UPLOAD_RETENTION_MS = 24 * 60 * 60 * 1_000;
 const SHARE_RETENTION_MS = RESPONSE_RETENTION_MS;
 const BATCH = 1_000;
 const CLOSE_TIMEOUT_MS = 5_000;
+/** How often a worker that can't reach the log asks whether others can. */
+const GIVE_UP_CHECK_MS = 1_000;
 
 /** A fault of an observer must not fail the turn that it observes. */
 function guarded(observer: TurnObserver, onError: ErrorHandler): TurnObserver {
@@ -83,6 +97,8 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
   let executor: Executor | null = null;
   const holdsLease = (): boolean => executor?.isFresh() ?? true;
   const name = env.id();
+  let draining = new AbortController();
+  const probe = new LogProbe(log);
   const context: RuntimeContext = {
     store,
     log,
@@ -109,8 +125,14 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     parkAfterMs: settings.parkAfterMs,
     maxAttemptsWithoutProgress: settings.maxAttemptsWithoutProgress,
     showsProviderErrors: settings.showsProviderErrors,
+    modelCallMemory: new ModelCallMemory(),
+    get draining() {
+      return draining.signal;
+    },
     holdsLease,
-    confirmLease: async () => holdsLease() && store.leases.renew(name, leaseTtlMs),
+    hasLostLease: () => executor?.isLost() ?? false,
+    awaitLease: async (signal) => (await executor?.untilFresh(signal)) ?? true,
+    confirmLease: async (signal) => (await executor?.confirm(signal)) ?? true,
     fetchNext: () => loop.poll(),
     onError,
     reportSecurityEvent: createSecurityReporter([options.onSecurityEvent], onError),
@@ -123,7 +145,9 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     run: (job, signal) => runAs(job, () => runTurn(context, activeTurns, job, signal)),
     maxJobs: settings.maxConcurrentTurns,
     agents: () => [...offered.agents.keys()],
-    mayFetch: holdsLease,
+    mayFetch: () => holdsLease() && probe.reachesLog,
+    drain: () => draining.abort(),
+    onDrained: () => (draining = new AbortController()),
     onError,
   });
   const polling = new PeriodicTask(
@@ -169,7 +193,26 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
       await finishErasures(context);
     },
   );
-  const tasks = [polling, sending, checkingPayments, maintenance];
+  const givingUp = new PeriodicTask(
+    GIVE_UP_CHECK_MS,
+    env,
+    (error) => onError(error, { during: "comparing the reach of the log" }),
+    async () => {
+      if (!(await probe.isCutOff(store.leases, name))) return;
+      onError(new LogError("UNAVAILABLE", { detail: "another worker reaches the log" }), {
+        during: "giving up turns",
+      });
+      stopTasks();
+      await executor?.leave();
+      options.onLeaseLost?.();
+    },
+  );
+  const tasks = [polling, sending, checkingPayments, maintenance, givingUp];
+  const stopTasks = (): void => {
+    probe.stop();
+    for (const task of tasks) task.stop();
+  };
+  await probe.start();
   executor = await createExecutor({
     executor: name,
     running: loop,
@@ -178,8 +221,9 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     signals,
     ttlMs: leaseTtlMs,
     graceMs: shutdownGraceMs + HANDOVER_MS,
+    reachesLog: () => probe.reachesLog,
     onLost: () => {
-      for (const task of tasks) task.stop();
+      stopTasks();
       options.onLeaseLost?.();
     },
     onError: (error) => onError(error, { during: "the lease" }),
@@ -213,11 +257,13 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
       offered = next;
       loop.poll();
     },
-    async shutdown() {
-      for (const stop of unsubscribe) stop();
+    async shutdown({ drainMs = settings.drainMs } = {}) {
       loop.stop();
-      for (const task of tasks) task.stop();
-      await executor?.leave();
+      stopTasks();
+      draining.abort();
+      await executor?.leave(drainMs);
+      // Users can stop a turn and decide until it is handed over.
+      for (const stop of unsubscribe) stop();
       // Don't wait longer: with the database down, closing never finishes, and the turns are already handed over.
       await Promise.race([
         Promise.all([loop.handOver(), toolSources.close(), sender.close()]),

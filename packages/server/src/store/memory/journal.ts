@@ -86,21 +86,39 @@ interface Lease {
   readonly executor: string;
   readonly until: number;
   readonly takenBy: string | null;
+  readonly logReachedAt: number | null;
 }
 
 const LEASES = table<Lease>("leases", "none");
 
 export function memoryLeases(tables: MemoryTables, env: Env): Leases {
-  const extend = (rows: Rows, executor: string, ttlMs: number, begin: boolean): boolean => {
+  const extend = (rows: Rows, executor: string, ttlMs: number, begin: boolean, reachesLog = false): boolean => {
     const until = env.now() + checkDuration(ttlMs, "ttlMs");
     const lease = rows.get(LEASES, "", executor);
     if (lease === undefined ? !begin : lease.takenBy !== null) return false;
-    rows.put(LEASES, "", executor, { executor, until, takenBy: null });
+    const logReachedAt = reachesLog ? env.now() : (lease?.logReachedAt ?? null);
+    rows.put(LEASES, "", executor, { executor, until, takenBy: null, logReachedAt });
     return true;
   };
   return {
     take: (executor, ttlMs) => tables.run((rows) => extend(rows, executor, ttlMs, true)),
-    renew: (executor, ttlMs) => tables.run((rows) => extend(rows, executor, ttlMs, false)),
+    renew: (executor, ttlMs, { reachesLog = true } = {}) =>
+      tables.run((rows) => extend(rows, executor, ttlMs, false, reachesLog)),
+    otherReachesLog: (executor, withinMs) =>
+      tables.run((rows) => {
+        const now = env.now();
+        const since = now - checkDuration(withinMs, "withinMs");
+        return rows
+          .all(LEASES)
+          .some(
+            (lease) =>
+              lease.executor !== executor &&
+              lease.takenBy === null &&
+              lease.until >= now &&
+              lease.logReachedAt !== null &&
+              lease.logReachedAt >= since,
+          );
+      }),
     expired: (limit) =>
       tables.run((rows) =>
         rows

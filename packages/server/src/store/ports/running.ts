@@ -31,6 +31,8 @@ export interface RunningTurn extends SessionRef, TurnCaller {
   /** What the message or the retry requests besides its text, such as an agent. Null for nothing. */
   readonly options: Json;
   readonly startedAt: number;
+  /** How long the turn had run when this row was read, by the store's clock. */
+  readonly ageMs: number;
   /** How many attempts were started. */
   readonly attempts: number;
   /**
@@ -176,8 +178,13 @@ export interface Leases {
    * Starts or extends the executor's lease. Returns false if another process has taken it over: restart with a new id.
    */
   take(executor: string, ttlMs: number): Promise<boolean>;
-  /** Extends the lease. Returns false if it was taken over or released: stop working. */
-  renew(executor: string, ttlMs: number): Promise<boolean>;
+  /**
+   * Extends the lease, even if it has expired. Returns false if it was taken over or released: stop working.
+   * @param options.reachesLog whether the executor can reach the log now. Default: true
+   */
+  renew(executor: string, ttlMs: number, options?: { readonly reachesLog?: boolean }): Promise<boolean>;
+  /** Returns true if another live executor renewed its lease within this time and could reach the log then. */
+  otherReachesLog(executor: string, withinMs: number): Promise<boolean>;
   /** Returns executors whose lease has expired and that no live process has taken over, the longest expired first. */
   expired(limit: number): Promise<string[]>;
   /**

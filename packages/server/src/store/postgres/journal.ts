@@ -14,7 +14,7 @@ import { checkDuration, checkLimit } from "../rules/arguments.ts";
 import { MAX_USAGE } from "../ports/usage.ts";
 import { checkJournalEntry, checkRetainedTurns, checkUsed } from "../rules/running.ts";
 import type { Database, Db } from "./database.ts";
-import { ago, bytewiseOrder, clockPlus, withSessionLock, ofSession, sessionNotFound } from "./session-row.ts";
+import { ago, bytewiseOrder, clock, clockPlus, withSessionLock, ofSession, sessionNotFound } from "./session-row.ts";
 
 export function postgresJournal(db: Db): Journal {
   const rowsOf = (ref: SessionRef) => ofSession(db.selectFrom("turn_journal"), ref).orderBy("n");
@@ -112,14 +112,27 @@ export function postgresLeases(db: Db): Leases {
         .executeTakeFirst();
       return row !== undefined;
     },
-    async renew(executor, ttlMs) {
+    async renew(executor, ttlMs, { reachesLog = true } = {}) {
+      const until = clockPlus(checkDuration(ttlMs, "ttlMs"));
       const { numUpdatedRows } = await db
         .updateTable("leases")
-        .set({ until: clockPlus(checkDuration(ttlMs, "ttlMs")) })
+        .set(reachesLog ? { until, log_reached_at: clock } : { until })
         .where("executor", "=", executor)
         .where("taken_by", "is", null)
         .executeTakeFirst();
       return numUpdatedRows === 1n;
+    },
+    async otherReachesLog(executor, withinMs) {
+      const row = await db
+        .selectFrom("leases")
+        .select("executor")
+        .where("executor", "!=", executor)
+        .where("taken_by", "is", null)
+        .where("until", ">=", ago(0))
+        .where("log_reached_at", ">=", ago(checkDuration(withinMs, "withinMs")))
+        .limit(1)
+        .executeTakeFirst();
+      return row !== undefined;
     },
     async expired(limit) {
       const rows = await db

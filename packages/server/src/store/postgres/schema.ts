@@ -117,7 +117,7 @@ export interface CoreTables {
     body: ColumnType<Buffer, Uint8Array, never>;
     created_at: Time;
   };
-  leases: { executor: string; until: Time; taken_by: string | null };
+  leases: { executor: string; until: Time; taken_by: string | null; log_reached_at: NullableTime };
   shares: {
     id: string;
     tenant_id: string;

@@ -226,7 +226,8 @@ export function paymentsContract(name: string, makeBackend: () => Promise<Paymen
       });
       const started = await parts.store.running.begin(asked.harness.ref, { turn: "t2" });
       expect(started).toMatchObject({ options: { agent: "clinic", mode: "agent", locale: "zh-TW" } });
-      await expect.poll(() => woken).toContain(asked.harness.ref.session);
+      parts.signals.offer("worker", { topics: [turnTopic("clinic")], load: 0 });
+      await expect.poll(() => woken).toContain(turnTopic("clinic"));
       expect((await openCheckout(backend, asked.token, { signal })).step).toBeNull();
     });
 

@@ -1,0 +1,32 @@
+/**
+ * `askOnce` reads the answer of a step's model call: the one that this process keeps in memory, or else that of a new
+ * call.
+ *
+ * Invariant: the call has its own slot and signal, so it outlives the attempt that started it. Its caller deletes the
+ * kept answer once the step is journaled, or once the answer can't be used.
+ */
+import { askModel } from "../../models/ask-model.ts";
+import type { Model, ModelRequest, Prompt, StreamPart } from "../../models/model.ts";
+import type { TurnAttempt } from "./attempt.ts";
+
+/**
+ * @param key names the step in the turn; the same in every attempt
+ * @param prompt what the step asks, without loaded images; the same in every attempt
+ * @param createRequest called when the call has its slot, so that calls that wait for one hold no images
+ */
+export function askOnce(
+  { context, row, signal, modelCalls }: TurnAttempt,
+  key: string,
+  model: Model,
+  prompt: Prompt,
+  createRequest: () => ModelRequest | Promise<ModelRequest>,
+): AsyncGenerator<StreamPart> {
+  return modelCalls.read(key, prompt, signal, (callSignal, onPart) =>
+    context.modelSlots.run(row, callSignal, async () => {
+      for await (const part of askModel(model, await createRequest(), { signal: callSignal })) {
+        const paused = onPart(part);
+        if (paused !== undefined) await paused;
+      }
+    }),
+  );
+}

@@ -1,0 +1,83 @@
+/**
+ * `LogProbe` reads from the log every second, to know whether this worker can reach it. `isCutOff` tells whether the
+ * worker must give up its turns: it can't reach the log, and another worker can.
+ *
+ * Invariant: a worker counts as unable to reach the log until its first probe succeeds, and after each failed one. Another worker
+ * counts only if it reached the log clearly after the outage began here. So no worker gives up its turns because Redis
+ * restarts or fails over.
+ */
+import type { Log } from "../../log/log.ts";
+import type { Leases } from "../../store/ports/running.ts";
+import { sleep } from "../../util/sleep.ts";
+
+/** How often the log is probed. */
+const PROBE_MS = 1_000;
+/** How long a probe may take. */
+const TIMEOUT_MS = 2_000;
+/** How long after the start of the outage another worker must have reached the log. Its own probe may be this old. */
+const SURE_MS = PROBE_MS + TIMEOUT_MS;
+/** No session has this id. */
+const NO_SESSION = { tenant: "none", session: "log-probe" };
+
+export class LogProbe {
+  readonly #log: Pick<Log, "head">;
+  readonly #now: () => number;
+  /** When the first failed probe of this outage started. Null if the log can be reached. */
+  #failedSince: number | null;
+  readonly #closed = new AbortController();
+
+  constructor(log: Pick<Log, "head">, now: () => number = () => performance.now()) {
+    this.#log = log;
+    this.#now = now;
+    this.#failedSince = now();
+  }
+
+  get reachesLog(): boolean {
+    return this.#failedSince === null;
+  }
+
+  /** Resolves after the first probe. */
+  async start(): Promise<void> {
+    await this.probe();
+    void this.#loop();
+  }
+
+  stop(): void {
+    this.#closed.abort();
+  }
+
+  /** Never throws. */
+  async probe(): Promise<void> {
+    const startedAt = this.#now();
+    if (await this.#answers()) this.#failedSince = null;
+    else this.#failedSince ??= startedAt;
+  }
+
+  /** @throws an error of the store */
+  async isCutOff(leases: Pick<Leases, "otherReachesLog">, executor: string): Promise<boolean> {
+    if (this.#failedSince === null) return false;
+    const withinMs = this.#now() - this.#failedSince - SURE_MS;
+    return withinMs > 0 && leases.otherReachesLog(executor, Math.floor(withinMs));
+  }
+
+  async #loop(): Promise<void> {
+    const { signal } = this.#closed;
+    while (!signal.aborted) {
+      await sleep(PROBE_MS, { signal, unref: true }).catch(() => {});
+      if (!signal.aborted) await this.probe();
+    }
+  }
+
+  async #answers(): Promise<boolean> {
+    const done = new AbortController();
+    try {
+      const timeout = sleep(TIMEOUT_MS, { signal: done.signal, unref: true }).then(() => false);
+      const answer = this.#log.head(NO_SESSION).then(() => true);
+      return await Promise.race([answer, timeout]);
+    } catch {
+      return false;
+    } finally {
+      done.abort();
+    }
+  }
+}
