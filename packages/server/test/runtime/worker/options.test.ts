@@ -34,6 +34,8 @@ describe("worker options", () => {
     [`got ${MAX_TIMER_MS + 1}`, { leaseTtlMs: MAX_TIMER_MS + 1 }],
     ["`pollIntervalMs` of the worker must be an integer", { pollIntervalMs: MAX_TIMER_MS }],
     ["`maintenanceIntervalMs` of the worker must be an integer", { maintenanceIntervalMs: 0.5 }],
+    ["`maxConcurrentTurns` of the worker must be an integer", { maxConcurrentTurns: 0 }],
+    ["`parkAfterMs` of the worker must be an integer", { parkAfterMs: 0 }],
     ["`shutdownGraceMs` of the worker must be an integer", { shutdownGraceMs: -1 }],
     ["`shutdownGraceMs` of the worker must be an integer", { shutdownGraceMs: MAX_TIMER_MS }],
     [
@@ -71,10 +73,6 @@ describe("worker options", () => {
       "`log` of the worker must be what `await createRedisLog({ url })` returns, got a promise",
       { log: Promise.resolve() },
     ],
-    [
-      "`engine` of the worker must be a function that creates an engine, got a value of type object",
-      { engine: {} },
-    ],
     ["`maxAttempts` of `webhooks` of the worker must be an integer from 1", { webhooks: { maxAttempts: 0 } }],
     ["`onError` of the worker must be a function, got true", { onError: true }],
     ["the worker: `payments.providers` must be a list of at least one provider", { payments: {} }],
@@ -87,7 +85,10 @@ describe("worker options", () => {
 
   it("have defaults", () => {
     expect(resolve({ leaseTtlMs: undefined })()).toEqual({
-      leaseTtlMs: 3_000,
+      leaseTtlMs: 15_000,
+      maxConcurrentTurns: 100,
+      parkAfterMs: 60_000,
+      drainMs: 30_000,
       maxConcurrentModelCalls: 1_000,
       maxConcurrentToolCalls: 500,
       shutdownGraceMs: 5_000,
