@@ -46,6 +46,7 @@ import { ToolSources } from "../tool-calls/tool-sources.ts";
 import { ActiveTurns } from "../turn/active-turns.ts";
 import { runTurn } from "../turn/run-turn.ts";
 import { LogProbe } from "./log-probe.ts";
+import { StoreClock } from "./store-clock.ts";
 import { TurnDispatcher } from "./dispatcher.ts";
 import { HANDOVER_MS, resolveOptions, type WorkerOptions } from "./options.ts";
 
@@ -104,6 +105,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
   const holdsLease = (): boolean => executor?.isFresh() ?? true;
   const draining = new AbortController();
   const probe = new LogProbe(log);
+  const storeClock = new StoreClock(store.leases);
   const engine = await options.engine({
     work: async (job) => {
       const ref = parseJobId(job.id);
@@ -120,6 +122,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     store,
     log,
     env,
+    storeClock,
     executor: engine.executor,
     get agents() {
       return offered.agents;
@@ -184,6 +187,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     env,
     (error) => onError(error, { during: "maintenance" }),
     async () => {
+      await storeClock.sync();
       await engine.prune({ olderThanMs: jobRetentionMs, limit: BATCH });
       // A dying process may write jobs after its other jobs were recovered. Its lease is deleted by then, so look for
       // jobs without one.
@@ -216,7 +220,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     probe.stop();
     for (const task of tasks) task.stop();
   };
-  await probe.start();
+  await Promise.all([probe.start(), storeClock.sync()]);
   executor = await createExecutor({
     engine,
     leases: store.leases,

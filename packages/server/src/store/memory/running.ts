@@ -37,7 +37,7 @@ import { type MemoryTables, type Rows, sessionTable, table } from "./tables.ts";
 
 /** JSON is stored as text; see `session-rows.ts`. */
 interface RunningRow
-  extends Omit<RunningTurn, "user" | "ageMs" | "message" | "options" | "usageLimits">, StoredTurnCaller {
+  extends Omit<RunningTurn, "user" | "message" | "options" | "usageLimits">, StoredTurnCaller {
   readonly message: UserMessage | null;
   readonly options: string | null;
   readonly used: { readonly tokens: number; readonly micros: number };
@@ -61,12 +61,12 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
         const { tenant, session } = ref;
         const unattempted = { attempts: 0, attemptsWithoutProgress: 0, journaled: 0, stop: null };
         const started = { startedAt: env.now(), used: { tokens: 0, micros: 0 }, ...unattempted };
-        return turnOf(rows, put(rows, { tenant, session, ...checked, ...taken, ...started }), env);
+        return turnOf(rows, put(rows, { tenant, session, ...checked, ...taken, ...started }));
       }),
     get: (ref) =>
       tables.run((rows) => {
         const row = running(rows, ref);
-        return row === undefined ? null : turnOf(rows, row, env);
+        return row === undefined ? null : turnOf(rows, row);
       }),
     attempt: (ref, turn) =>
       tables.run((rows) => {
@@ -77,7 +77,6 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
         return turnOf(
           rows,
           put(rows, { ...row, attempts: row.attempts + 1, attemptsWithoutProgress, journaled }),
-          env,
         );
       }),
     forgive: (ref, { turn, attempts }) =>
@@ -105,7 +104,7 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
           .filter(({ attempts, startedAt }) => attempts === 0 && startedAt <= before)
           .toSorted((a, b) => a.startedAt - b.startedAt)
           .slice(0, checkLimit(limit, MAX_BATCH))
-          .map((row) => turnOf(rows, row, env));
+          .map((row) => turnOf(rows, row));
       }),
     stopping: ({ limit }) =>
       tables.run((rows) =>
@@ -114,7 +113,7 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
           .filter(({ stop }) => stop !== null)
           .toSorted((a, b) => (a.stop?.at ?? 0) - (b.stop?.at ?? 0))
           .slice(0, checkLimit(limit, MAX_BATCH))
-          .map((row) => turnOf(rows, row, env)),
+          .map((row) => turnOf(rows, row)),
       ),
     interrupted: (sessions) =>
       tables.run((rows) => {
@@ -163,12 +162,11 @@ function put(rows: Rows, row: RunningRow): RunningRow {
   return row;
 }
 
-function turnOf(rows: Rows, row: RunningRow, env: Pick<Env, "now">): RunningTurn {
+function turnOf(rows: Rows, row: RunningRow): RunningTurn {
   const { user } = requireSession(rows, row);
   const { journaled: _, used: __, options, usageLimits, ...turn } = row;
   const limits = parseJson(usageLimits) as RunningTurn["usageLimits"];
-  const ageMs = env.now() - row.startedAt;
-  return { ...turn, ageMs, user, options: parseJson(options), usageLimits: limits };
+  return { ...turn, user, options: parseJson(options), usageLimits: limits };
 }
 
 function parseJson(json: string | null): Json {
@@ -269,6 +267,7 @@ export function memoryLeases(tables: MemoryTables, env: Env): Leases {
     take: (executor, ttlMs) => tables.run((rows) => extend(rows, executor, ttlMs, true)),
     renew: (executor, ttlMs, { reachesLog = true } = {}) =>
       tables.run((rows) => extend(rows, executor, ttlMs, false, reachesLog)),
+    clock: async () => env.now(),
     otherReachesLog: (executor, withinMs) =>
       tables.run((rows) => {
         const now = env.now();

@@ -37,6 +37,7 @@ describe("worker options", () => {
     ["`pollIntervalMs` of the worker must be an integer", { pollIntervalMs: MAX_TIMER_MS }],
     ["`maintenanceIntervalMs` of the worker must be an integer", { maintenanceIntervalMs: 0.5 }],
     ["`shutdownGraceMs` of the worker must be an integer", { shutdownGraceMs: -1 }],
+    ["`drainMs` of the worker must be an integer", { drainMs: -1 }],
     ["`shutdownGraceMs` of the worker must be an integer", { shutdownGraceMs: MAX_TIMER_MS }],
     [
       '`jobRetentionMs` of the worker must be an integer from 0 to 3153600000000, got "1h"',
@@ -89,10 +90,11 @@ describe("worker options", () => {
 
   it("have defaults", () => {
     expect(resolve({ leaseTtlMs: undefined })()).toEqual({
-      leaseTtlMs: 3_000,
+      leaseTtlMs: 15_000,
       maxConcurrentModelCalls: 1_000,
       maxConcurrentToolCalls: 500,
       shutdownGraceMs: 5_000,
+      drainMs: 30_000,
       maxAttemptsWithoutProgress: 50,
       pollIntervalMs: 1_000,
       maintenanceIntervalMs: 15_000,
