@@ -85,23 +85,105 @@ test("stays alive for many times its TTL, and no other executor takes its jobs",
   await b.executor.leave();
 });
 
-test("an executor that can't renew is lost and reports it once, and another executor gets its jobs", async () => {
+/** Leases whose answers an executor doesn't get while `isAway` is set. */
+function interruptible(leases: Leases): { readonly leases: Leases; isAway: boolean } {
+  const link = {
+    isAway: false,
+    leases: {
+      ...leases,
+      renew: (...args: Parameters<Leases["renew"]>) => link.send(() => leases.renew(...args)),
+      expired: (limit: number) => link.send(() => leases.expired(limit)),
+    },
+    async send<T>(call: () => Promise<T>): Promise<T> {
+      if (link.isAway) throw new Error("store is unreachable");
+      return call();
+    },
+  };
+  return link;
+}
+
+test("an executor that can't renew is in doubt, and lost once it learns that another one has its jobs", async () => {
   const world = new World();
-  const hanging: Leases = { ...world.leases, renew: () => new Promise(() => undefined) };
-  const a = await world.member("a", { leases: hanging });
+  const link = interruptible(world.leases);
+  const a = await world.member("a", { leases: link.leases });
   const b = await world.member("b");
   await a.engine.start("s/1");
+  link.isAway = true;
   await vi.waitUntil(() => b.jobs.length === 1, soon);
-  expect(a.executor.isFresh()).toBe(false);
-  expect(a.onLost).toHaveBeenCalledTimes(1);
-  await vi.waitUntil(() => a.engine.running === 0, soon);
+  expect([a.executor.isFresh(), a.executor.isLost()]).toEqual([false, false]);
+  expect([a.onLost.mock.calls.length, a.engine.running]).toEqual([0, 1]);
   await expect(a.engine.start("s/2")).rejects.toSatisfy((error) => isEngineError(error, "LEFT"));
+  link.isAway = false;
+  await vi.waitUntil(() => a.engine.running === 0, soon);
+  expect(a.onLost).toHaveBeenCalledTimes(1);
   expect(await b.engine.isRunning("s/1")).toBe(true);
   await vi.waitFor(async () => expect(await world.leases.expired(10)).toEqual([]), soon);
   await b.executor.leave();
 });
 
-test("a frozen executor detects the expired lease before its next operation, without a timer", async () => {
+test("a lease in doubt is good again when the store is back, and no executor takes the jobs of another", async () => {
+  const world = new World();
+  const links = ["a", "b", "c"].map(() => interruptible(world.leases));
+  const members = [];
+  for (const [n, { leases }] of links.entries())
+    members.push(await world.member(`e${n}`, { leases, ttlMs: 400 }));
+  for (const [n, { engine }] of members.entries()) await engine.start(`s/${n}`);
+  for (const link of links) link.isAway = true;
+  await pass(2_400);
+  const waiting = members.map(({ executor }) => executor.untilFresh(new AbortController().signal));
+  expect(members.map(({ executor }) => executor.isFresh())).toEqual([false, false, false]);
+  // They come back one after the other, each after most of a TTL.
+  for (const link of links) {
+    link.isAway = false;
+    await pass(150);
+  }
+  expect(await Promise.all(waiting)).toEqual([true, true, true]);
+  await pass(2_000);
+  expect(members.map(({ jobs, engine }) => [jobs, engine.running])).toEqual([
+    [["s/0"], 1],
+    [["s/1"], 1],
+    [["s/2"], 1],
+  ]);
+  expect(members.map(({ onLost }) => onLost.mock.calls.length)).toEqual([0, 0, 0]);
+  for (const { executor } of members) await executor.leave();
+});
+
+test("an executor that died during an outage is taken over one TTL after it", async () => {
+  const world = new World();
+  const link = interruptible(world.leases);
+  const a = await world.member("a", { leases: link.leases, ttlMs: 400 });
+  await world.leases.take("dead", 1);
+  link.isAway = true;
+  await pass(1_000);
+  link.isAway = false;
+  await pass(350);
+  expect(await world.leases.expired(10)).toEqual(["dead"]);
+  await pass(600);
+  expect(await world.leases.expired(10)).toEqual([]);
+  await a.executor.leave();
+});
+
+test("a caller that waits for a lease in doubt gets false if it is lost, and the reason of its abort", async () => {
+  const world = new World();
+  const link = interruptible(world.leases);
+  const a = await world.member("a", { leases: link.leases });
+  link.isAway = true;
+  await pass(TTL_MS * 2);
+  const aborted = new AbortController();
+  const waits = [a.executor.untilFresh(new AbortController().signal), a.executor.confirm(aborted.signal)];
+  const settled = Promise.allSettled(waits);
+  aborted.abort(new Error("enough"));
+  await world.leases.take("b", LONG_MS);
+  expect(await world.leases.takeDead("a", "b")).toBe(true);
+  link.isAway = false;
+  await pass(TTL_MS);
+  expect(await settled).toEqual([
+    { status: "fulfilled", value: false },
+    { status: "rejected", reason: new Error("enough") },
+  ]);
+});
+
+test("a frozen executor is in doubt before its next operation, without a timer", async () => {
   const world = new World();
   let now = 0;
   const env = { monotonic: () => now, random: () => 0.5 };
@@ -109,10 +191,8 @@ test("a frozen executor detects the expired lease before its next operation, wit
   expect(a.executor.isFresh()).toBe(true);
   now = LONG_MS;
   await expect(a.engine.start("s/1")).rejects.toSatisfy((error) => isEngineError(error, "LEFT"));
-  expect(a.onLost).toHaveBeenCalledTimes(1);
-  now = 0;
-  expect(a.executor.isFresh()).toBe(false);
-  expect(a.onLost).toHaveBeenCalledTimes(1);
+  expect(await a.executor.confirm(new AbortController().signal)).toBe(true);
+  expect(a.onLost).not.toHaveBeenCalled();
 });
 
 test("the late response to an old renewal doesn't make the lease valid", async () => {
@@ -126,8 +206,22 @@ test("the late response to an old renewal doesn't make the lease valid", async (
   now = TTL_MS;
   answers[0]?.(true);
   await pass(0);
-  expect(a.executor.isFresh()).toBe(false);
-  expect(a.onLost).toHaveBeenCalledTimes(1);
+  expect([a.executor.isFresh(), a.executor.isLost()]).toEqual([false, false]);
+});
+
+test("an executor that can't reach the log takes over no jobs", async () => {
+  const world = new World();
+  await world.leases.take("dead", 1);
+  await pass(3);
+  let reachesLog = false;
+  const a = await world.member("a", { reachesLog: () => reachesLog });
+  await pass(TTL_MS * 3);
+  expect(await world.leases.expired(10)).toEqual(["dead"]);
+  expect(await world.leases.otherReachesLog("b", LONG_MS)).toBe(false);
+  reachesLog = true;
+  await vi.waitFor(async () => expect(await world.leases.expired(10)).toEqual([]), soon);
+  await vi.waitFor(async () => expect(await world.leases.otherReachesLog("b", LONG_MS)).toBe(true), soon);
+  await a.executor.leave();
 });
 
 test("an executor whose lease was taken over is lost at its next renewal", async () => {
@@ -141,28 +235,32 @@ test("an executor whose lease was taken over is lost at its next renewal", async
   await vi.waitUntil(() => a.engine.running === 0, soon);
 });
 
-test("a short outage of the store has no effect", async () => {
+test("a job that ends while its executor drains has ended, and the rest is handed over after the time", async () => {
   const world = new World();
-  let fails = false;
-  const failing =
-    <A extends unknown[], T>(call: (...args: A) => Promise<T>) =>
-    async (...args: A): Promise<T> => {
-      if (fails) throw new Error("store is unreachable");
-      return await call(...args);
-    };
-  const leases: Leases = {
-    ...world.leases,
-    renew: failing((executor: string, ttlMs: number) => world.leases.renew(executor, ttlMs)),
-    expired: failing((limit: number) => world.leases.expired(limit)),
-  };
-  const a = await world.member("a", { leases, ttlMs: 900 });
-  fails = true;
-  await vi.waitUntil(() => a.onError.mock.calls.length > 1, soon);
-  fails = false;
-  await pass(1_200);
-  expect(a.onLost).not.toHaveBeenCalled();
-  fails = true;
-  await vi.waitUntil(() => a.onLost.mock.calls.length > 0, soon);
+  const ends = new AbortController();
+  const engine = createMemoryEngine({
+    executor: "a",
+    hub: world.hub,
+    work: async (job) => {
+      if (job.id === "s/throws") await untilAborted({ ...job, signal: ends.signal }).then(() => Promise.reject());
+      else if (job.id === "s/ends") await untilAborted({ ...job, signal: ends.signal });
+      else await untilAborted(job);
+    },
+  });
+  const a = await world.member("a", { engine, ttlMs: LONG_MS, graceMs: LONG_MS });
+  const b = await world.member("b", { ttlMs: LONG_MS });
+  for (const id of ["s/ends", "s/throws", "s/stays"]) await engine.start(id);
+  const left = a.executor.leave(1_000);
+  await expect(engine.start("s/new")).rejects.toSatisfy((error) => isEngineError(error, "LEFT"));
+  ends.abort();
+  await vi.waitUntil(() => b.jobs.length === 1, soon);
+  expect(b.jobs).toEqual(["s/throws"]);
+  expect(await engine.isRunning("s/ends")).toBe(false);
+  await pass(1_000);
+  await left;
+  await vi.waitUntil(() => b.jobs.length === 2, soon);
+  expect(b.jobs).toEqual(["s/throws", "s/stays"]);
+  await b.executor.leave();
 });
 
 test("leaving hands the jobs to another executor long before the lease expires", async () => {
@@ -269,11 +367,11 @@ test("leaving waits for a pending renewal, which would extend the lease again", 
 
 test("recovers a job that a lost executor wrote after its jobs were recovered", async () => {
   const world = new World();
-  const hanging: Leases = { ...world.leases, renew: () => new Promise(() => undefined) };
+  const link = interruptible(world.leases);
   let isLate = false;
   const engine = createMemoryEngine({ executor: "a", hub: world.hub, work: untilAborted });
   const a = await world.member("a", {
-    leases: hanging,
+    leases: link.leases,
     engine: {
       executor: "a",
       recover: (dead) => engine.recover(dead),
@@ -287,6 +385,9 @@ test("recovers a job that a lost executor wrote after its jobs were recovered", 
     },
   });
   const b = await world.member("b");
+  link.isAway = true;
+  await vi.waitFor(async () => expect(await world.leases.unknown(["a"])).toEqual(["a"]), soon);
+  link.isAway = false;
   await vi.waitUntil(() => a.onLost.mock.calls.length > 0, soon);
   // Recovered, and the lease of the dead executor is removed.
   await vi.waitFor(async () => expect(await world.leases.renew("a", 1)).toBe(false), soon);

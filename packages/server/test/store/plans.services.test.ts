@@ -132,6 +132,7 @@ const queries: Readonly<Record<string, Query>> = {
   "blobs.get": (store) => store.blobs.get(ref, "b10"),
   "leases.expired": (store) => store.leases.expired(50),
   "leases.status": (store) => store.leases.status(),
+  "leases.otherReachesLog": (store) => store.leases.otherReachesLog("e", 10_000),
   "shares.find": (store) => store.shares.find("share7"),
   "shares.list": (store) => store.shares.list(actor, session),
   "shares.listOwn, first page": (store) => store.shares.listOwn(actor, { limit: 50 }),

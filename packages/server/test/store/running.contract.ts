@@ -301,6 +301,48 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       await store().leases.release(dead, alive);
     });
 
+    test("an expired lease can be renewed until another worker takes it over", async () => {
+      const [late, heir] = [unique("exec"), unique("exec")];
+      await store().leases.take(late, 1);
+      await store().leases.take(heir, 60_000);
+      await wait(5);
+      expect(await store().leases.expired(100)).toContain(late);
+      expect(await store().leases.renew(late, 60_000)).toBe(true);
+      expect(await store().leases.takeDead(late, heir)).toBe(false);
+      await store().leases.renew(late, 1);
+      await wait(5);
+      expect(await store().leases.takeDead(late, heir)).toBe(true);
+      expect(await store().leases.renew(late, 60_000)).toBe(false);
+      await store().leases.release(late, heir);
+      await store().leases.release(heir, heir);
+    });
+
+    test("knows which live workers could reach the log, and when", async () => {
+      const [cutOff, other] = [unique("exec"), unique("exec")];
+      await store().leases.take(cutOff, 60_000);
+      await store().leases.take(other, 60_000);
+      await store().leases.renew(other, 60_000, { reachesLog: true });
+      expect(await store().leases.otherReachesLog(cutOff, 60_000)).toBe(true);
+      await wait(50);
+      // It renews its lease, but has not reached the log since.
+      await store().leases.renew(other, 60_000, { reachesLog: false });
+      expect(await store().leases.otherReachesLog(cutOff, 10)).toBe(false);
+      await store().leases.renew(other, 60_000);
+      expect(await store().leases.otherReachesLog(cutOff, 10_000)).toBe(true);
+      await store().leases.leave(other);
+      await store().leases.release(other, other);
+      await store().leases.release(cutOff, cutOff);
+    });
+
+    test("the clock of leases moves on", async () => {
+      const before = await store().leases.clock();
+      await wait(20);
+      const after = await store().leases.clock();
+      expect(Number.isInteger(after)).toBe(true);
+      expect(after - before).toBeGreaterThanOrEqual(19);
+      expect(after - before).toBeLessThan(60_000);
+    });
+
     test("the work of a worker that leaves can be taken immediately", async () => {
       const [leaver, heir] = [unique("exec"), unique("exec")];
       expect(await store().leases.leave(leaver)).toBe(false);

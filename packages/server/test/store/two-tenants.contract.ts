@@ -378,6 +378,8 @@ const WITHOUT_TENANT: readonly string[] = [
   "leases.renew",
   "leases.expired",
   "leases.status",
+  "leases.clock",
+  "leases.otherReachesLog",
   "leases.takeDead",
   "leases.unknown",
   "leases.leave",

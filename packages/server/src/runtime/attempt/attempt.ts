@@ -55,8 +55,6 @@ export interface TurnAttemptOptions {
   readonly writer: TurnWriter;
   readonly journal: Map<string, Json>;
   readonly memory: TurnMemory;
-  /** When `row` was read, by a monotonic clock. */
-  readonly readAt: number;
 }
 
 export class TurnAttempt {
@@ -80,7 +78,6 @@ export class TurnAttempt {
   readonly #tools = new AbortController();
   readonly #clock = new PausableTimer();
   readonly #archiver: Archiver;
-  readonly #readAt: number;
 
   constructor(options: TurnAttemptOptions) {
     this.context = options.context;
@@ -90,7 +87,6 @@ export class TurnAttempt {
     this.writer = options.writer;
     this.stepAttempts = options.memory.stepAttempts;
     this.modelCalls = options.memory.modelCalls;
-    this.#readAt = options.readAt;
     this.usage = UsageTracker.from(options.journal);
     this.references = ReferenceIdAllocator.from(options.journal);
     const { catalogs } = options.context;
@@ -121,9 +117,9 @@ export class TurnAttempt {
     else if (graceMs !== Infinity) setTimeout(() => this.#tools.abort(reason), graceMs).unref();
   }
 
-  /** How long the turn has run. It follows the store's clock and a monotonic one, not the clock of this machine. */
+  /** How long the turn has run. The clock of this machine may jump, so it doesn't count. */
   get ageMs(): number {
-    return Math.max(0, Math.round(this.row.ageMs + performance.now() - this.#readAt));
+    return Math.max(0, this.context.storeClock.now() - this.row.startedAt);
   }
 
   /** Pauses the turn's deadline while the turn waits for a user. */

@@ -51,6 +51,8 @@ export interface DecisionWaiterRegistry {
 
 export interface RuntimeContext extends Backend {
   readonly env: Env;
+  /** The store's clock. Use it for the age of a turn, because the clock of this machine may jump. */
+  readonly storeClock: { now(): number };
   /** The name of this process in claims. */
   readonly executor: string;
   readonly agents: ReadonlyMap<string, Agent>;

@@ -53,7 +53,6 @@ export async function beginAttempt(
   row: RunningTurn,
   memory: TurnMemory,
 ): Promise<TurnAttempt> {
-  const readAt = performance.now();
   const ref: SessionRef = { tenant: row.tenant, session: row.session };
   await publishCommitted(context, ref);
   let prepared: Prepared | null = null;
@@ -107,7 +106,7 @@ export async function beginAttempt(
       onEvent: (written, turn) => onEvent({ ...ref, event: written, turn }),
     }),
   });
-  const attempt = new TurnAttempt({ context, row, epoch: claimed.epoch, writer, journal, memory, readAt });
+  const attempt = new TurnAttempt({ context, row, epoch: claimed.epoch, writer, journal, memory });
   if (!context.holdsLease()) throw new EngineError("LEFT", `turn ${row.turn}`);
   return attempt;
 }

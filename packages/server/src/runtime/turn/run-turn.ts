@@ -297,7 +297,7 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
   if (row.attemptsWithoutProgress > context.maxAttemptsWithoutProgress)
     throw new Error(`the turn made no progress in ${row.attemptsWithoutProgress} attempts in a row`);
   if (agent === undefined) throw new RuntimeError("UNKNOWN_AGENT", `the agent ${turn.agent}`);
-  const left = agent.limits.timeoutMs - attempt.ageMs + waitedMs(turn, context.env.now());
+  const left = agent.limits.timeoutMs - attempt.ageMs + waitedMs(turn, context.storeClock.now());
   const limit = { limit: "seconds", value: Math.round(agent.limits.timeoutMs / 1000) } as const;
   if (left <= 0) throw new LimitReached(limit);
   attempt.setDeadline(left, () => new LimitReached(limit));

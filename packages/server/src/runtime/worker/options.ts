@@ -215,7 +215,7 @@ const NUMBERS = {
   maxConcurrentModelCalls: { default: 1_000, range: COUNT },
   maxConcurrentToolCalls: { default: 500, range: COUNT },
   shutdownGraceMs: { default: 5_000, range: GRACE_MS },
-  drainMs: { default: 30_000, range: [0, MAX_TIMER_MS / 2] },
+  drainMs: { default: 30_000, range: GRACE_MS },
   maxAttemptsWithoutProgress: { default: 50, range: COUNT },
   pollIntervalMs: { default: 1_000, range: INTERVAL_MS },
   maintenanceIntervalMs: { default: 15_000, range: INTERVAL_MS },

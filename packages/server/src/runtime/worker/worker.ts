@@ -41,6 +41,7 @@ import { ActiveTurns } from "../turn/active-turns.ts";
 import { runTurn } from "../turn/run-turn.ts";
 import { JobLoop } from "./job-loop.ts";
 import { LogProbe } from "./log-probe.ts";
+import { StoreClock } from "./store-clock.ts";
 import { HANDOVER_MS, resolveOptions, type WorkerOptions } from "./options.ts";
 
 export interface Worker {
@@ -99,10 +100,12 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
   const name = env.id();
   let draining = new AbortController();
   const probe = new LogProbe(log);
+  const storeClock = new StoreClock(store.leases);
   const context: RuntimeContext = {
     store,
     log,
     env,
+    storeClock,
     executor: name,
     get agents() {
       return offered.agents;
@@ -183,6 +186,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     env,
     (error) => onError(error, { during: "maintenance" }),
     async () => {
+      await storeClock.sync();
       await loop.makeRoom();
       await store.jobs.maintain();
       await store.uploads.prune({ olderThanMs: UPLOAD_RETENTION_MS, limit: BATCH });
@@ -212,7 +216,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     probe.stop();
     for (const task of tasks) task.stop();
   };
-  await probe.start();
+  await Promise.all([probe.start(), storeClock.sync()]);
   executor = await createExecutor({
     executor: name,
     running: loop,

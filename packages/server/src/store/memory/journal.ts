@@ -101,6 +101,7 @@ export function memoryLeases(tables: MemoryTables, env: Env): Leases {
     return true;
   };
   return {
+    clock: async () => env.now(),
     take: (executor, ttlMs) => tables.run((rows) => extend(rows, executor, ttlMs, true)),
     renew: (executor, ttlMs, { reachesLog = true } = {}) =>
       tables.run((rows) => extend(rows, executor, ttlMs, false, reachesLog)),

@@ -14,7 +14,7 @@ import { type Rows, sessionTable } from "./tables.ts";
 
 /** JSON is stored as text; see `session-rows.ts`. */
 export interface RunningRow
-  extends Omit<RunningTurn, "user" | "ageMs" | "message" | "options" | "usageLimits">, StoredTurnCaller {
+  extends Omit<RunningTurn, "user" | "message" | "options" | "usageLimits">, StoredTurnCaller {
   readonly message: UserMessage | null;
   readonly options: string | null;
   readonly used: { readonly tokens: number; readonly micros: number };

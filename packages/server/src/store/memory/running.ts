@@ -27,18 +27,18 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
         const checked = checkNewTurn(turn);
         requireSession(rows, ref);
         if (runningOf(rows, ref) !== undefined) return null;
-        if (checked.retries === null) return takeMessage(rows, env, ref, checked.turn, (_, row) => toTurn(rows, row, env));
+        if (checked.retries === null) return takeMessage(rows, env, ref, checked.turn, toTurn);
         // The retry comes before queued messages, so it replaces their job.
         const agent = agentOf(turn.options);
         const { id, rank } = queueJob(rows, env, ref, { agent });
         forgetJob(rows, ref);
         deleteDeadTurn(rows, ref, checked.retries);
-        return toTurn(rows, putRunning(rows, { ...newRow(env, ref), ...checked, agent, job: id, rank }), env);
+        return toTurn(rows, putRunning(rows, { ...newRow(env, ref), ...checked, agent, job: id, rank }));
       }),
     get: (ref) =>
       tables.run((rows) => {
         const row = runningOf(rows, ref);
-        return row === undefined ? null : toTurn(rows, row, env);
+        return row === undefined ? null : toTurn(rows, row);
       }),
     start: (job, { executor, turn, agents }) =>
       tables.run((rows) => {
@@ -60,7 +60,7 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
         if (row === null) return null;
         if (row.job !== null) dropJob(rows, job, row.job);
         const ours = { job: job.id, executor, isParked: false, wakeAt: null };
-        return toTurn(rows, count(rows, { ...row, ...ours }), env);
+        return toTurn(rows, count(rows, { ...row, ...ours }));
       }),
     park: (job, turn, { wakeAt }) =>
       tables.run((rows) => {
@@ -80,7 +80,7 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
     attempt: (ref, turn) =>
       tables.run((rows) => {
         const row = runningOf(rows, ref);
-        return row?.turn === turn ? toTurn(rows, count(rows, row), env) : null;
+        return row?.turn === turn ? toTurn(rows, count(rows, row)) : null;
       }),
     forgive: (ref, { turn, attempts }) =>
       tables.run((rows) => {
@@ -113,7 +113,7 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
           .filter(({ stop }) => stop !== null)
           .toSorted((a, b) => (a.stop?.at ?? 0) - (b.stop?.at ?? 0))
           .slice(0, checkLimit(limit, MAX_BATCH))
-          .map((row) => toTurn(rows, row, env)),
+          .map((row) => toTurn(rows, row)),
       ),
     interrupted: (sessions) =>
       tables.run((rows) => {
@@ -188,11 +188,11 @@ function isInterrupted(rows: Rows, row: RunningRow, now: number): boolean {
   return isExpired(rows, row.executor, now);
 }
 
-function toTurn(rows: Rows, row: RunningRow, env: Pick<Env, "now">): RunningTurn {
+function toTurn(rows: Rows, row: RunningRow): RunningTurn {
   const { user } = requireSession(rows, row);
   const { tenant, session, turn, message, retries, startedAt, stop, apiKey } = row;
   const { attempts, attemptsWithoutProgress, deaths } = row;
-  const counts = { ageMs: env.now() - startedAt, attempts, attemptsWithoutProgress, deaths };
+  const counts = { attempts, attemptsWithoutProgress, deaths };
   const limits = parseJson(row.usageLimits) as RunningTurn["usageLimits"];
   const caller = { apiKey, usageLimits: limits };
   const options = parseJson(row.options);

@@ -31,8 +31,6 @@ export interface RunningTurn extends SessionRef, TurnCaller {
   /** What the message or the retry requests besides its text, such as an agent. Null for nothing. */
   readonly options: Json;
   readonly startedAt: number;
-  /** How long the turn had run when this row was read, by the store's clock. */
-  readonly ageMs: number;
   /** How many attempts were started. */
   readonly attempts: number;
   /**
@@ -183,6 +181,8 @@ export interface Leases {
    * @param options.reachesLog whether the executor can reach the log now. Default: true
    */
   renew(executor: string, ttlMs: number, options?: { readonly reachesLog?: boolean }): Promise<boolean>;
+  /** Returns the time of the store's clock, which leases and turns follow, in milliseconds since 1970. */
+  clock(): Promise<number>;
   /** Returns true if another live executor renewed its lease within this time and could reach the log then. */
   otherReachesLog(executor: string, withinMs: number): Promise<boolean>;
   /** Returns executors whose lease has expired and that no live process has taken over, the longest expired first. */

@@ -122,6 +122,11 @@ export function postgresLeases(db: Db): Leases {
         .executeTakeFirst();
       return numUpdatedRows === 1n;
     },
+    async clock() {
+      const { rows } = await sql<{ ms: number }>`
+        select extract(epoch from ${clock})::double precision * 1000 as ms`.execute(db);
+      return Math.round(rows[0]?.ms ?? 0);
+    },
     async otherReachesLog(executor, withinMs) {
       const row = await db
         .selectFrom("leases")

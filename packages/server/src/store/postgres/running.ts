@@ -57,7 +57,7 @@ export function postgresRunning(db: Db): RunningTurns {
         .whereRef("running_turns.tenant_id", "=", "held.tenant_id")
         .whereRef("running_turns.session_id", "=", "held.id")
         .where("turn", "=", turn)
-        .returning([...COLUMNS, age, "held.id", "held.tenant_id", "held.user_id"])
+        .returning([...COLUMNS, "held.id", "held.tenant_id", "held.user_id"])
         .executeTakeFirst();
       return row === undefined ? null : turnOf(row);
     },
@@ -158,9 +158,6 @@ const COLUMNS = [
   "usage_limits",
 ] as const;
 
-/** How long a row of `running_turns` has run. */
-const age = sql<number>`extract(epoch from ${clock} - running_turns.begun_at)::double precision * 1000`.as("age_ms");
-
 /** The newest journal entry of a row of `running_turns`. */
 const newest = sql<number>`coalesce((select max(n) from turn_journal j
   where j.tenant_id = running_turns.tenant_id and j.session_id = running_turns.session_id and j.turn = running_turns.turn), 0)`;
@@ -173,7 +170,7 @@ function runningTurns(db: Db) {
         .onRef("sessions.tenant_id", "=", "running_turns.tenant_id")
         .onRef("sessions.id", "=", "running_turns.session_id"),
     )
-    .select([...COLUMNS, age, "sessions.id", "sessions.tenant_id", "sessions.user_id"]);
+    .select([...COLUMNS, "sessions.id", "sessions.tenant_id", "sessions.user_id"]);
 }
 
 function runningTurn(db: Db, ref: SessionRef) {
@@ -194,7 +191,6 @@ function turnOf(row: TurnRow): RunningTurn {
     retries: row.retries,
     options: row.options,
     startedAt: row.begun_at,
-    ageMs: row.age_ms,
     attempts: row.attempts,
     attemptsWithoutProgress: row.fruitless,
     stop: row.stop_at === null ? null : { by: row.stop_by, at: row.stop_at },
