@@ -8,6 +8,9 @@
 const MAX_BATCH = 8;
 /** The fraction of free slots in a batch. */
 const BATCH_SHARE = 1 / 8;
+/** How many jobs more than others a worker may fetch, and the fraction of its own jobs that is added. */
+const MIN_LEAD = 2;
+const LEAD_SHARE = 0.1;
 /** A tenant may use this many slots for each slot that stays free. */
 const SLOTS_PER_FREE_SLOT = 9;
 /** Spreads fetches of workers that are woken at the same time. */
@@ -16,9 +19,19 @@ const SPREAD_JITTER_MS = 15;
 const DELAY_PER_JOB_MS = 10;
 const MAX_DELAY_MS = 250;
 
-/** @param free free slots, at least 1 */
-export function batchSize(free: number): number {
-  return Math.min(MAX_BATCH, Math.max(1, Math.floor(free * BATCH_SHARE)));
+/** Slots as numbers of jobs. */
+export interface Load {
+  /** At least 1. */
+  readonly free: number;
+  readonly running: number;
+  /** How many jobs the worker with the least load of the others runs; null if no other one has free slots. */
+  readonly least: number | null;
+}
+
+/** Returns how many jobs to fetch. A worker that others have caught up with takes few more than they have. */
+export function batchSize({ free, running, least }: Load): number {
+  const lead = least === null ? MAX_BATCH : least + MIN_LEAD + Math.floor(running * LEAD_SHARE) - running;
+  return Math.max(1, Math.min(MAX_BATCH, Math.floor(free * BATCH_SHARE), lead));
 }
 
 /**

@@ -49,7 +49,7 @@ interface Run {
 /** How often the worker repeats its offer, and how often it announces a change of its load. */
 const REPEAT_OFFER_MS = 1_000;
 const OFFER_MS = 100;
-const MIN_OFFER_MS = 50;
+const MIN_OFFER_MS = 5;
 /** Before a job whose handler failed is fetched again. */
 const FAILED_DELAY_MS = 1_000;
 /** How long a job that must run alone waits for an idle worker. After that, a busy worker makes room for it. */
@@ -214,9 +214,13 @@ export class JobLoop implements RunningJobs {
     return this.#options.maxJobs - this.#runs.size;
   }
 
-  #spreadDelay(): number {
+  #leastLoad(): number | null {
     const { signals, executor, agents } = this.#options;
-    const least = signals.leastLoad(turnTopic(agents()[0] ?? null), executor);
+    return signals.leastLoad(turnTopic(agents()[0] ?? null), executor);
+  }
+
+  #spreadDelay(): number {
+    const least = this.#leastLoad();
     return fetchDelayMs("broadcast", least === null ? 0 : this.#runs.size - least, this.#random());
   }
 
@@ -246,7 +250,8 @@ export class JobLoop implements RunningJobs {
     const isLookingForAll = this.#isPolling;
     this.#due.clear();
     this.#isPolling = false;
-    const limit = batchSize(free);
+    const least = this.#leastLoad();
+    const limit = batchSize({ free, running: this.#runs.size, least });
     const skipTenants = crowdingTenants(
       [...this.#runs.values()].map(({ job }) => job.tenant),
       free,
@@ -256,6 +261,8 @@ export class JobLoop implements RunningJobs {
       const request = { ...this.#request(), agents, limit, skipTenants, alone: false };
       const fetched = await jobs.fetch(request);
       for (const job of fetched) this.#run(job);
+      // While many jobs are queued, all workers must know the load of the others.
+      if (fetched.length === limit) this.#offer(true);
       const backlog = fetched.length === limit ? this.#due : skipTenants.length > 0 ? this.#hidden : null;
       for (const agent of agents) backlog?.add(agent);
     }
@@ -334,7 +341,7 @@ export class JobLoop implements RunningJobs {
   /** Tells the processes that send hints how much room there is. */
   #offer(isDue: boolean): void {
     const { signals, executor, agents } = this.#options;
-    const isFree = this.#free() > 0;
+    const isFree = this.#free() > 0 && this.#mayFetch();
     const now = performance.now();
     const age = now - this.#offeredAt;
     if (!isFree && !this.#offeredFree) return;
