@@ -167,6 +167,8 @@ async function finishAttempt(
     const end = attempt.fromJournal(OUTCOME_KEY) ?? (await runOrFail(attempt, agent));
     await finishTurn(attempt, end);
   } finally {
+    // Another attempt follows an error. It runs no tool again whose outcome is only in memory.
+    if (context.holdsLease()) await attempt.commitDeferred().catch(() => undefined);
     signal.removeEventListener("abort", handOver);
     activeTurns.delete(attempt);
     attempt.writer.close();
@@ -291,6 +293,8 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
   };
   await withdrawPending(attempt);
   await commitRequests(attempt);
+  // After the end of the main run, a later attempt keeps all results.
+  await attempt.commitDeferred();
   await writer.writeAll((turn) => nextClosingEvents(turn, end, closing));
   await attempt.archive(async (tx) => {
     let turns = 1;

@@ -148,12 +148,12 @@ export interface NewJournalEntry extends JournalEntry {
  */
 export interface Journal {
   /**
-   * Writes an entry. Returns "already" if the turn has this key; the first value stays. The session's epoch can't
-   * change until the transaction ends.
+   * Writes entries of one turn under one epoch, in one commit. Returns "already" if the turn has all of these keys; the
+   * first value of a key stays. The session's epoch can't change until the transaction ends.
    * @throws StoreError with FENCED if a higher epoch was issued since, even for an existing key, with NOT_FOUND if the
    *   session does not exist.
    */
-  write(ref: SessionRef, entry: NewJournalEntry): Promise<"written" | "already">;
+  write(ref: SessionRef, ...entries: readonly NewJournalEntry[]): Promise<"written" | "already">;
   /** Returns all entries of a turn, in the order of writing. */
   read(ref: SessionRef, turn: string): Promise<JournalEntry[]>;
   /** Returns the retained entries of these turns, in the order of writing. At most 1,000 turns. */
