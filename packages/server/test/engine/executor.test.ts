@@ -363,11 +363,11 @@ test("a leaving executor hands over each job when it returns, not when the last 
 test("recovers the jobs of a dead executor in slices, and all living executors share them", async () => {
   const world = new World();
   const dead = await world.member("dead", { ttlMs: LONG_MS });
-  const living = [];
-  for (const name of ["a", "b", "c"]) living.push(await world.member(name, { ttlMs: LONG_MS }));
   for (let n = 0; n < 120; n++) world.queue.add(`s/${n}`, "dead");
   dead.loop.poll();
   await vi.waitUntil(() => dead.jobs.length === 120, soon);
+  const living = [];
+  for (const name of ["a", "b", "c"]) living.push(await world.member(name, { ttlMs: LONG_MS }));
   const slices: string[] = [];
   world.signals.listen(RECOVERED_CHANNEL, (executor) => slices.push(executor));
   dead.loop.stop();

@@ -230,16 +230,47 @@ export function jobsContract(name: string, makeStore: MakeStore): void {
       expect(await store().running.requestStop(ref, {})).toMatchObject({ receipt: "stopping" });
       const third = await run(agent);
       expect(third.turn).toMatchObject({ turn: turn.turn, attempts: 3, stop: { by: null } });
-      await store().running.park(third.job, turn.turn, { wakeAt: Date.UTC(2030, 1) });
+      // A turn that was stopped meanwhile is not left parked.
+      expect(await store().running.park(third.job, turn.turn, { wakeAt: null })).toBe(true);
+      await run(agent);
+      await store().running.end(ref, turn.turn);
+      expect((await run(agent)).turn).toMatchObject({ message: { id: "later" } });
+    });
+
+    test("a parked turn gets a job at its wake-up time, once", async () => {
+      const agent = await newAgent(store());
+      await queued(agent);
+      const first = await run(agent);
+      const { ref, turn } = first;
+      await store().running.park(first.job, turn.turn, { wakeAt: Date.UTC(2100, 1) });
       await store().jobs.wakeDue({ limit: 100 });
       expect(await fetch(agent)).toEqual([]);
       expect(await store().running.wake(ref)).toBe(true);
-      const fourth = await run(agent);
-      await store().running.park(fourth.job, turn.turn, { wakeAt: 1 });
-      expect(await store().jobs.wakeDue({ limit: 100 })).toBe(1);
-      expect(await store().jobs.wakeDue({ limit: 100 })).toBe(0);
-      await store().running.end(ref, turn.turn);
-      expect((await run(agent)).turn).toMatchObject({ message: { id: "later" } });
+      const second = await run(agent);
+      await store().running.park(second.job, turn.turn, { wakeAt: 1 });
+      const woken = await Promise.all([1, 2, 3].map(() => store().jobs.wakeDue({ limit: 100 })));
+      expect(woken.toSorted()).toEqual([0, 0, 1]);
+      expect((await run(agent)).turn).toMatchObject({ turn: turn.turn, attempts: 3 });
+    });
+
+    test("a decision during `park` is never lost", async () => {
+      const agent = await newAgent(store());
+      for (let n = 0; n < 20; n++) {
+        await queued(agent);
+        const { job, ref, turn } = await run(agent);
+        let isDecided = false;
+        const parking = store().transaction(async (tx) => {
+          const isParked = await tx.running.park(job, turn.turn, { wakeAt: null });
+          // What the runtime does: it reads the decisions after `park`, under the lock.
+          if (isParked && isDecided) await tx.running.wake(ref);
+        });
+        const deciding = store().transaction(async (tx) => {
+          isDecided = true;
+          await tx.running.wake(ref);
+        });
+        await Promise.all(n % 2 === 0 ? [parking, deciding] : [deciding, parking]);
+        expect(await fetch(agent)).toMatchObject([ref]);
+      }
     });
 
     test("recovers the turns of a dead process in slices, and counts their deaths", async () => {

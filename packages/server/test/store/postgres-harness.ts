@@ -28,6 +28,8 @@ const CLOCK = [
   "create table test_clock.ahead as select interval '0' as span",
   `create function test_clock.clock_timestamp() returns timestamptz language sql volatile as
     'select pg_catalog.clock_timestamp() + span from test_clock.ahead'`,
+  `create function test_clock.now() returns timestamptz language sql stable as
+    'select pg_catalog.now() + span from test_clock.ahead'`,
 ];
 
 /** Makes connections find the functions of the clock first. */

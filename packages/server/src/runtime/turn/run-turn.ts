@@ -209,6 +209,8 @@ async function finishAttempt(
     await finishTurn(attempt, end);
   } finally {
     attempt.branches.close();
+    // Another attempt follows an error. It runs no tool again whose outcome is only in memory.
+    if (context.holdsLease()) await attempt.commitDeferred().catch(() => undefined);
     signal.removeEventListener("abort", handOver);
     context.draining.removeEventListener("abort", drain);
     activeTurns.delete(attempt);
@@ -336,6 +338,8 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
   };
   await withdrawPending(attempt);
   await commitRequests(attempt);
+  // After the end of the main run, a later attempt keeps all results.
+  await attempt.commitDeferred();
   await writer.writeAll((turn) => nextClosingEvents(turn, end, closing));
   let isNextQueued = false;
   await attempt.archive(async (tx) => {

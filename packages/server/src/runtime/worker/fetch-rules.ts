@@ -17,7 +17,7 @@ const SLOTS_PER_FREE_SLOT = 9;
 const JITTER_MS = 4;
 const SPREAD_JITTER_MS = 15;
 const DELAY_PER_JOB_MS = 10;
-const MAX_DELAY_MS = 250;
+const MAX_DELAY_MS = 100;
 
 /** Slots as numbers of jobs. */
 export interface Load {

@@ -214,13 +214,15 @@ export class JobLoop implements RunningJobs {
     return this.#options.maxJobs - this.#runs.size;
   }
 
-  #leastLoad(): number | null {
-    const { signals, executor, agents } = this.#options;
-    return signals.leastLoad(turnTopic(agents()[0] ?? null), executor);
+  /** The least load of the other workers that fetch from the same queues. */
+  #leastLoad(agents: Iterable<string | null>): number | null {
+    const { signals, executor } = this.#options;
+    const [agent = null] = [...agents].filter((one) => one !== null);
+    return signals.leastLoad(turnTopic(agent), executor);
   }
 
   #spreadDelay(): number {
-    const least = this.#leastLoad();
+    const least = this.#leastLoad(this.#due);
     return fetchDelayMs("broadcast", least === null ? 0 : this.#runs.size - least, this.#random());
   }
 
@@ -250,7 +252,7 @@ export class JobLoop implements RunningJobs {
     const isLookingForAll = this.#isPolling;
     this.#due.clear();
     this.#isPolling = false;
-    const least = this.#leastLoad();
+    const least = this.#leastLoad(agents);
     const limit = batchSize({ free, running: this.#runs.size, least });
     const skipTenants = crowdingTenants(
       [...this.#runs.values()].map(({ job }) => job.tenant),

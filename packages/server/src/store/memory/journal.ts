@@ -7,10 +7,10 @@ import type { Json } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { StoreError } from "../errors.ts";
-import type { Journal, Leases } from "../ports/running.ts";
+import type { Journal, Leases, NewJournalEntry } from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
-import { checkJournalEntry, checkRetainedTurns, checkUsed } from "../rules/running.ts";
+import { checkJournalEntries, checkRetainedTurns } from "../rules/running.ts";
 import { putRunning, type RunningRow, runningOf } from "./running-rows.ts";
 import { compareText, requireSession, sessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, sessionTable, table } from "./tables.ts";
@@ -28,19 +28,8 @@ const JOURNAL = sessionTable<JournalRow>("turn_journal");
 
 export function memoryJournal(tables: MemoryTables): Journal {
   return {
-    write: (ref, entry) =>
-      tables.run((rows) => {
-        const value = checkJournalEntry(entry);
-        const { turn, key, epoch, isRetained = false } = entry;
-        if (requireSession(rows, ref).epoch > epoch)
-          throw new StoreError("FENCED", `session ${ref.session}, epoch ${epoch}`);
-        if (rows.get(JOURNAL, ref, rowKey(entry)) !== undefined) return "already";
-        const n = rows.next("turn_journal");
-        rows.put(JOURNAL, ref, rowKey(entry), { turn, key, n, value, isRetained });
-        const [used, row] = [checkUsed(entry), runningOf(rows, ref)];
-        if (used !== null && row?.turn === turn) putRunning(rows, { ...row, used: addUsed(row.used, used) });
-        return "written";
-      }),
+    write: (ref, ...entries) =>
+      tables.run((rows) => (addEntries(rows, ref, entries) > 0 ? "written" : "already")),
     read: (ref, turn) =>
       tables.run((rows) =>
         journalOf(rows, ref)
@@ -61,6 +50,23 @@ export function memoryJournal(tables: MemoryTables): Journal {
         return dropped.length;
       }),
   };
+}
+
+/** @returns how many are new */
+export function addEntries(rows: Rows, ref: SessionRef, given: readonly NewJournalEntry[]): number {
+  const checked = checkJournalEntries(given);
+  if (checked === null) return 0;
+  const { turn, epoch, entries } = checked;
+  if (requireSession(rows, ref).epoch > epoch)
+    throw new StoreError("FENCED", `session ${ref.session}, epoch ${epoch}`);
+  const added = entries.filter(({ key }) => rows.get(JOURNAL, ref, rowKey({ turn, key })) === undefined);
+  for (const { key, value, isRetained, used } of added) {
+    const n = rows.next("turn_journal");
+    rows.put(JOURNAL, ref, rowKey({ turn, key }), { turn, key, n, value, isRetained });
+    const row = runningOf(rows, ref);
+    if (used !== null && row?.turn === turn) putRunning(rows, { ...row, used: addUsed(row.used, used) });
+  }
+  return added.length;
 }
 
 /** NUL is a safe separator because ids can't contain it. */

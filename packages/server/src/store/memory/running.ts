@@ -67,7 +67,9 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
         if (wakeAt !== null) checkTime(wakeAt, "wakeAt");
         const row = runningOf(rows, job);
         if (row?.turn !== turn || row.job !== job.id || row.executor === null) return false;
-        putRunning(rows, { ...row, job: null, executor: null, rank: null, isParked: true, wakeAt });
+        const left = { job: null, executor: null, rank: null, isParked: true, wakeAt };
+        const parked = putRunning(rows, { ...row, ...left });
+        if (row.stop !== null) wakeTurn(rows, env, parked);
         return true;
       }),
     wake: (ref) =>

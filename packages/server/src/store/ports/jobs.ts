@@ -6,9 +6,10 @@
  * Invariant: a session has at most one job, and it has one exactly if a worker can do something for it:
  *
  *   `queuedMessages.add`, `running.begin` with `retries`   queue a job if the session had nothing to run
- *   `running.start`                                        records the worker that runs the fetched job
- *   `running.end`                                          completes the job, and queues the next one for a queued message
- *   `running.park`                                         completes the job of a turn that waits for a user
+ *   `running.start`                                        completes the fetched job and records the worker that runs the turn
+ *   `running.end`                                          queues the next job, for a queued message
+ *   `running.park`                                         leaves a turn that waits for a user without worker and job
+ *   `jobs.release`, `jobs.recover`                         queue a job for a turn whose worker leaves or died
  *   a decision, `running.requestStop`, a passed wake-up time   queue a job for a parked turn
  *   erasure of the session                                 deletes the job
  *
@@ -65,15 +66,14 @@ export interface Jobs {
    */
   fetch(request: FetchJobs): Promise<TurnJob[]>;
   /**
-   * Confirms that these jobs still run. A job whose heartbeat stays away for the lease's duration returns to the queue.
+   * Confirms that the caller still has these jobs. A job that isn't started and gets no heartbeat for 15 seconds returns
+   * to the queue. The turn of a started job belongs to its worker as long as the worker has its lease.
    * @returns ids of jobs that no longer belong to the caller
    */
   heartbeat(jobs: readonly TurnJob[]): Promise<string[]>;
   /** Returns jobs to the queue, for example when the process shuts down. Other workers can fetch them immediately. */
   release(jobs: readonly TurnJob[], options?: { readonly delayMs?: number }): Promise<void>;
-  /**
-   * Completes a job without a turn: `running.start` returned null.
-   */
+  /** Deletes a job that was not started. */
   complete(job: TurnJob): Promise<void>;
   /**
    * Returns at most `limit` jobs of a dead executor to the queue and counts a death for each turn. The delay grows with

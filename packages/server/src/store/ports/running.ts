@@ -73,17 +73,18 @@ export interface RunningTurns {
   get(ref: SessionRef): Promise<RunningTurn | null>;
   /**
    * Starts the turn of a fetched job, or continues it: makes the oldest queued message the running turn if no turn runs,
-   * counts the attempt, and records job and executor. Returns null if there is nothing to run, and if the turn needs an
-   * agent that is not in `agents`; the job is then completed, or moved to the queue of that agent.
+   * counts the attempt, and records job and executor. The job is completed. Returns null if there is nothing to run, if
+   * another process runs the turn, and if it needs a registered agent that is not in `agents`; then the job is moved to the
+   * queue of that agent.
    */
   start(
     job: TurnJob,
     by: { readonly executor: string; readonly turn: string; readonly agents: readonly string[] },
   ): Promise<RunningTurn | null>;
   /**
-   * Completes the job of a turn that waits for a user, so that no process has to wait with it. A decision, a stop request
-   * or `wakeAt` queues a job for it again. Returns false if the job no longer belongs to the caller. Call it in a
-   * transaction that first checks under the session's lock that nothing was decided since.
+   * Leaves a turn that waits for a user, so that no process has to wait with it. A decision, a stop request or `wakeAt`
+   * queues a job for it again. Returns false if the job no longer belongs to the caller. It locks the session: read the
+   * decisions afterwards in the same transaction, and call `wake` if there is one.
    */
   park(job: TurnJob, turn: string, options: { readonly wakeAt: number | null }): Promise<boolean>;
   /** Queues a job if the session's turn is parked. Decisions call it in their transaction. Returns whether it was. */
@@ -150,12 +151,12 @@ export interface NewJournalEntry extends JournalEntry {
  */
 export interface Journal {
   /**
-   * Writes an entry. Returns "already" if the turn has this key; the first value stays. The session's epoch can't
-   * change until the transaction ends.
+   * Writes entries of one turn under one epoch, in one commit. Returns "already" if the turn has all of these keys; the
+   * first value of a key stays. The session's epoch can't change until the transaction ends.
    * @throws StoreError with FENCED if a higher epoch was issued since, even for an existing key, with NOT_FOUND if the
    *   session does not exist.
    */
-  write(ref: SessionRef, entry: NewJournalEntry): Promise<"written" | "already">;
+  write(ref: SessionRef, ...entries: readonly NewJournalEntry[]): Promise<"written" | "already">;
   /** Returns all entries of a turn, in the order of writing. */
   read(ref: SessionRef, turn: string): Promise<JournalEntry[]>;
   /** Returns the retained entries of these turns, in the order of writing. At most 1,000 turns. */
