@@ -107,6 +107,8 @@ export function memoryLeases(tables: MemoryTables, env: Env): Leases {
   return {
     take: (executor, ttlMs) => tables.run((rows) => extend(rows, executor, ttlMs, true)),
     renew: (executor, ttlMs) => tables.run((rows) => extend(rows, executor, ttlMs, false)),
+    // The store ends with the process.
+    hold: async () => false,
     expired: (limit) =>
       tables.run((rows) =>
         rows

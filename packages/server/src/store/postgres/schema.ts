@@ -123,7 +123,14 @@ export interface CoreTables {
     body: ColumnType<Buffer, Uint8Array, never>;
     created_at: Time;
   };
-  leases: { executor: string; until: Time; taken_by: string | null };
+  leases: {
+    executor: string;
+    until: Time;
+    taken_by: string | null;
+    renewed_at: Time;
+    /** Whether the executor had its lock at the last renewal; see `LeaseLock`. */
+    has_lock: Generated<boolean>;
+  };
   shares: {
     id: string;
     tenant_id: string;
