@@ -242,7 +242,8 @@ test("a job that ends while its executor drains has ended, and the rest is hande
     executor: "a",
     hub: world.hub,
     work: async (job) => {
-      if (job.id === "s/throws") await untilAborted({ ...job, signal: ends.signal }).then(() => Promise.reject());
+      if (job.id === "s/throws")
+        await untilAborted({ ...job, signal: ends.signal }).then(() => Promise.reject());
       else if (job.id === "s/ends") await untilAborted({ ...job, signal: ends.signal });
       else await untilAborted(job);
     },

@@ -33,7 +33,9 @@ export async function awaitFormInTool(
   toolClock?.pause();
   try {
     const decide = () =>
-      attempt.drainGate.waitInside(() => awaitDecision(attempt, block, { schema: block.schema, waits: true }));
+      attempt.drainGate.waitInside(() =>
+        awaitDecision(attempt, block, { schema: block.schema, waits: true }),
+      );
     return answerOf(await (toolSlot?.releaseWhile(attempt.signal, decide) ?? decide()));
   } finally {
     toolClock?.resume();

@@ -14,7 +14,15 @@ import { checkDuration, checkLimit } from "../rules/arguments.ts";
 import { MAX_USAGE } from "../ports/usage.ts";
 import { checkJournalEntry, checkRetainedTurns, checkUsed } from "../rules/running.ts";
 import type { Database, Db } from "./database.ts";
-import { ago, bytewiseOrder, clock, clockPlus, withSessionLock, ofSession, sessionNotFound } from "./session-row.ts";
+import {
+  ago,
+  bytewiseOrder,
+  clock,
+  clockPlus,
+  withSessionLock,
+  ofSession,
+  sessionNotFound,
+} from "./session-row.ts";
 
 export function postgresJournal(db: Db): Journal {
   const rowsOf = (ref: SessionRef) => ofSession(db.selectFrom("turn_journal"), ref).orderBy("n");
