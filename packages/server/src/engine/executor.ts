@@ -100,7 +100,7 @@ class LeaseHolder implements Executor {
   /** When the last successful renewal was sent. */
   #renewedAt = -Infinity;
   #history: Renewals = { lastAt: -Infinity, steadySince: -Infinity };
-  #confirming: Promise<void> | undefined;
+  #isConfirming = false;
   readonly #waiting = new Set<() => void>();
   #state: "alive" | "leaving" | "lost" | "closed" = "alive";
   #renewTimer: NodeJS.Timeout | undefined;
@@ -156,7 +156,10 @@ class LeaseHolder implements Executor {
 
   /** All callers share one renewal, because every turn asks after an outage. Its success ends the sleep. */
   async #confirmOnce(signal: AbortSignal): Promise<void> {
-    this.#confirming ??= this.#renew().finally(() => (this.#confirming = undefined));
+    if (!this.#isConfirming) {
+      this.#isConfirming = true;
+      void this.#renew().finally(() => (this.#isConfirming = false));
+    }
     const registerWake = (wake: () => void) => {
       this.#waiting.add(wake);
       return () => void this.#waiting.delete(wake);
@@ -186,7 +189,7 @@ class LeaseHolder implements Executor {
   }
 
   #wake(): void {
-    for (const wake of [...this.#waiting]) wake();
+    for (const wake of this.#waiting) wake();
   }
 
   #lose(): void {

@@ -8,11 +8,7 @@ function setUp() {
   return { gate: new DrainGate(onIdle), onIdle, signal: over.signal };
 }
 
-const deferred = () => {
-  let resolve: () => void = () => {};
-  const promise = new Promise<void>((done) => (resolve = done));
-  return { promise, resolve };
-};
+const deferred = () => Promise.withResolvers<void>();
 
 test("running work ends, and the next work is not started but handed over", async () => {
   const { gate, onIdle, signal } = setUp();

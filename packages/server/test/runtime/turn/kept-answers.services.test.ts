@@ -95,7 +95,13 @@ describe("model calls of running turns", () => {
       let losses = 0;
       const { store, log, signals, engine } = parts;
       const worker = await startWorker({
-        ...{ store, log, signals, engine, agents: [agent], leaseTtlMs: 2_000, drainMs: 0 },
+        store,
+        log,
+        signals,
+        engine,
+        agents: [agent],
+        leaseTtlMs: 2_000,
+        drainMs: 0,
         onLeaseLost: () => void losses++,
         onError: () => {},
       });
@@ -113,21 +119,21 @@ describe("model calls of running turns", () => {
   );
 });
 
-describe("worker that alone loses Redis", () => {
-  async function openPartition() {
-    const redisUrl = new URL(sharedRedisUrl());
-    const proxy = await startProxy({ to: { host: HOST, port: Number(redisUrl.port) } });
-    cleanups.push(() => proxy.close());
-    const [prefix, databaseUrl] = [freshPrefix(), await migratedDatabaseUrl()];
-    const harness = await TurnHarness.open(await openBackendOn(redisUrl.href, databaseUrl, prefix));
-    cleanups.push(() => harness.close());
-    const far = await openBackendOn(`redis://${HOST}:${proxy.port}`, databaseUrl, prefix);
-    cleanups.push(() => far.close());
-    const engine = (hooks: Parameters<typeof createMemoryEngine>[0]) =>
-      createMemoryEngine({ ...hooks, hub: harness.hub });
-    return { harness, proxy, far, engine };
-  }
+async function openPartition() {
+  const redisUrl = new URL(sharedRedisUrl());
+  const proxy = await startProxy({ to: { host: HOST, port: Number(redisUrl.port) } });
+  cleanups.push(() => proxy.close());
+  const [prefix, databaseUrl] = [freshPrefix(), await migratedDatabaseUrl()];
+  const harness = await TurnHarness.open(await openBackendOn(redisUrl.href, databaseUrl, prefix));
+  cleanups.push(() => harness.close());
+  const far = await openBackendOn(`redis://${HOST}:${proxy.port}`, databaseUrl, prefix);
+  cleanups.push(() => far.close());
+  const engine = (hooks: Parameters<typeof createMemoryEngine>[0]) =>
+    createMemoryEngine({ ...hooks, hub: harness.hub });
+  return { harness, proxy, far, engine };
+}
 
+describe("worker that alone loses Redis", () => {
   it(
     "gives up its turns within 15 s, and takes none until it can reach Redis",
     { timeout: 180_000 },

@@ -87,6 +87,10 @@ const NO_LIMITS = {
 const LONG = "a long answer of many words ".repeat(8);
 const slowText = script.text(LONG, { paceMs: 4 });
 
+const sub = (name: string, { model }: { readonly model: Model }) =>
+  defineAgent({ name, model, retry: { initialDelayMs: 1 } });
+const agentOf = (model: Model, tools = {}) => defineAgent({ name: "a", model, tools, title: false });
+
 describe("restarted attempt", () => {
   it.each(["UNCLAIMED", "FENCED"] as const)("reads the answer again after %s", async (code) => {
     const model = counting([[slowText]]);
@@ -123,8 +127,6 @@ describe("restarted attempt", () => {
       [script.toolCall("one", { task: "x" }), script.toolCall("two", { task: "y" })],
       [script.text("both are done")],
     ]);
-    const sub = (name: string, { model }: { readonly model: Model }) =>
-      defineAgent({ name, model, retry: { initialDelayMs: 1 } });
     const agent = defineAgent({
       name: "a",
       model: main.model,
@@ -204,8 +206,6 @@ describe("unavailable store", () => {
 });
 
 describe("shutdown with a drain time", () => {
-  const agentOf = (model: Model, tools = {}) => defineAgent({ name: "a", model, tools, title: false });
-
   it("lets the last step end, and the turn with it", async () => {
     const model = counting([[slowText]]);
     const worker = await harness.worker([agentOf(model.model)]);
