@@ -12,6 +12,7 @@ import { benchGateway } from "./gateway.ts";
 import { benchLog } from "./log.ts";
 import { isOk, type Measurement } from "./measure.ts";
 import { benchReact } from "./react.ts";
+import { benchTurnCost } from "./turn-cost.ts";
 import { benchTurns } from "./turns.ts";
 
 const BENCHES: Readonly<Record<string, () => Measurement[] | Promise<Measurement[]>>> = {
@@ -20,6 +21,7 @@ const BENCHES: Readonly<Record<string, () => Measurement[] | Promise<Measurement
   log: benchLog,
   gateway: benchGateway,
   turns: benchTurns,
+  "turn-cost": benchTurnCost,
   approvals: benchApprovals,
   fairness: benchFairness,
   react: benchReact,

@@ -20,6 +20,9 @@ export const PACED_MS = (THOUGHTS + WORD_COUNT) * PACE_MS;
 export const WIDE = 50;
 export const DEEP = 5;
 
+/** What a tool of the typical turn returns. */
+const RESULT_CHARS = 2_000;
+
 /** As long as a stamp and the space after it, so that stamping doesn't change the length. */
 const PIECE = "1700000000000.0 ";
 
@@ -86,6 +89,23 @@ function paced(): Agent {
   return defineAgent({ name: "paced", model, tools: { look }, title: false });
 }
 
+/** The turn that capacity is planned with: 4 model steps, 3 calls with results of 2 kB, and 400 deltas. */
+function typical(): Agent {
+  const pace = { chunk: 5, paceMs: 5 };
+  const step = (symbol: string): ScriptedReply => [
+    script.text("abcd ".repeat(15), pace),
+    script.toolCall("read", { q: `${symbol} `.repeat(20) }, { chunks: 10, paceMs: 5 }),
+  ];
+  const model = scriptedModel([
+    [script.reasoning("abcd ".repeat(25), pace), ...step("VNM")],
+    step("FPT"),
+    step("HPG"),
+    [script.text("abcd ".repeat(300), pace)],
+  ]);
+  const read = tool({ ...quick, idempotent: true, run: () => "result ".repeat(RESULT_CHARS / 7) });
+  return defineAgent({ name: "typical", model, tools: { read }, title: false });
+}
+
 function waiting(): Agent {
   const wait = tool({
     input: anything,
@@ -143,6 +163,7 @@ export function benchAgents(): Agent[] {
     steps("two_calls", 2),
     steps("careful_call", 1, trade),
     paced(),
+    typical(),
     waiting(),
     asking(),
     tree(),

@@ -8,6 +8,7 @@ import type { SessionEvent } from "@turnstream/protocol";
 import { createSession, type SessionRef, sendMessage } from "@turnstream/server";
 import { type Actor, systemEnv } from "@turnstream/server/ports";
 import { type StartedBackend, startBackend } from "@turnstream/testkit/backend/open-backend.ts";
+import type { PostgresOptions } from "@turnstream/testkit/servers/start-postgres.ts";
 
 /** The prefix of all keys in Redis. */
 export const KEY_PREFIX = "bench";
@@ -19,11 +20,12 @@ export interface TurnsEnvironment {
   readonly actor: Actor;
 }
 
-export async function openTurnsEnvironment(): Promise<TurnsEnvironment> {
+export async function openTurnsEnvironment(postgres: PostgresOptions = {}): Promise<TurnsEnvironment> {
   const backend = await startBackend({
     name: "bench-gateway",
     keyPrefix: KEY_PREFIX,
     databaseName: DATABASE,
+    postgres,
     // With a sync at every append the bench would measure the disk.
     redis: { config: { appendfsync: "everysec" } },
   });

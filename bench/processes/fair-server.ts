@@ -33,7 +33,7 @@ const DELTAS = 20;
 
 const { secret, slowFiles, ...urls } = readSettings() as FairServerSettings;
 const parent = connectParent<FairServerRequest, FairServerMessage>();
-const { store, log, signals, engine } = await openBackend({ ...urls, name: "bench", hasLeasePool: true });
+const { store, log, signals } = await openBackend({ ...urls, name: "bench", hasLeasePool: true });
 let errors: Record<string, number> = {};
 const onError = (error: unknown): void => {
   const name = error instanceof Error ? `${error.name}: ${error.message}`.slice(0, 100) : "unknown";
@@ -44,7 +44,6 @@ await startWorker({
   store,
   log,
   signals,
-  engine,
   agents: [defineAgent({ name: "bench", model, title: false })],
   fetchPolicy: { allow: [slowFiles] },
   onError,

@@ -42,12 +42,11 @@ const backend = await openBackend({
   // In one pool with hundreds of committing turns, a renewal of the lease would come too late.
   hasLeasePool: true,
 });
-const { store, log, signals, engine } = backend;
+const { store, log, signals } = backend;
 const worker = await createWorker({
   store,
   log,
   signals,
-  engine,
   agents: benchAgents(),
   maxConcurrentToolCalls: 1_000,
   ...(ttlMs === undefined ? {} : { leaseTtlMs: ttlMs }),

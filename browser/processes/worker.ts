@@ -16,17 +16,14 @@ export interface WorkerSettings extends BackendUrls {
 
 const { name, paceMs, ttlMs, ...urls } = readSettings() as WorkerSettings;
 const parent = connectParent<never, { readonly ready: true }>();
-const { store, log, signals, engine } = await openBackend({
+const { store, log, signals } = await openBackend({
   ...urls,
-  executor: name,
   database: { max: 6 },
-  enginePoolSize: 4,
 });
 await createWorker({
   store,
   log,
   signals,
-  engine,
   agents: [longAnswerAgent(null, paceMs)],
   leaseTtlMs: ttlMs,
   onLeaseLost: () => process.exit(1),

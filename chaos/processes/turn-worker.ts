@@ -140,13 +140,11 @@ function mainAgent(): Agent {
   });
 }
 
-const { store, log, signals, engine } = await openBackend({
+const { store, log, signals } = await openBackend({
   databaseUrl,
   redisUrl,
   name,
-  executor: name,
   database: { max: 6 },
-  enginePoolSize: 4,
 });
 
 if (settings.isPaused === true) {
@@ -157,7 +155,6 @@ const worker = await createWorker({
   store,
   log,
   signals,
-  engine,
   agents: [mainAgent()],
   leaseTtlMs: ttlMs,
   ...(settings.payments === undefined ? {} : { payments: createPaymentOptions(settings.payments) }),

@@ -6,13 +6,11 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import {
-  createDbosEngine,
   createGateway,
   createPostgresStore,
   createRedisLog,
   createRedisSignals,
   migrate,
-  migrateEngine,
   openDatabase,
   startWorker,
 } from "@turnstream/server";
@@ -45,7 +43,6 @@ export async function startClinic(options: ClinicOptions): Promise<Clinic> {
   const url = `http://${HOST}:${port}`;
   const db = openDatabase({ url: databaseUrl, max: 8 });
   await migrate(db);
-  await migrateEngine(databaseUrl);
   // Leases have their own connections, so that a busy worker doesn't lose its lease.
   const leases = openDatabase({ url: databaseUrl, max: 2 });
   const store = createPostgresStore(db, { leases });
@@ -63,7 +60,6 @@ export async function startClinic(options: ClinicOptions): Promise<Clinic> {
   const worker = await startWorker({
     ...backend,
     payments,
-    engine: (callbacks) => createDbosEngine({ ...callbacks, databaseUrl }),
     agents: [clinicAgent()],
     defaultLocale: "zh-TW",
     shutdownGraceMs: 1_000,

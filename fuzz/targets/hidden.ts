@@ -6,7 +6,6 @@
 import { randomUUID } from "node:crypto";
 import { createServer, defineAgent, startWorker, tool, ToolError } from "@turnstream/server";
 import {
-  createMemoryEngine,
   createMemoryLog,
   createMemorySignals,
   createMemoryStore,
@@ -88,7 +87,6 @@ export const hidden: Target = {
     });
     const worker = await startWorker({
       ...backend,
-      engine: createMemoryEngine,
       agents: [agent],
       onError: () => {},
     });

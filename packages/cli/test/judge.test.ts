@@ -20,7 +20,6 @@ const DATABASE: DatabaseStatus = {
   version: "15.4",
   clockAheadMs: 3,
   migrations: { pending: [], unknown: [] },
-  hasEngine: true,
 };
 const REDIS = {
   isReachable: true,
@@ -59,7 +58,6 @@ describe("doctor", () => {
       judgeMigrations({ status: { ...DATABASE, migrations: { pending: [], unknown: ["0099-x"] } } }),
       "a later one",
     ],
-    ["no engine", judgeMigrations({ status: { ...DATABASE, hasEngine: false } }), "turnstream migrate"],
     ["an audit key that is too short", judgeAuditKey(0, "a key is too short"), "TURNSTREAM_AUDIT_KEY"],
     ["an old Redis", judgeRedis({ ...REDIS, version: "6.2.1" }), "Upgrade Redis"],
     ["an unreachable Redis", judgeRedis(DOWN), "REDIS_URL"],

@@ -48,9 +48,9 @@ const AGENTS = {
 };
 
 async function work(...names: (keyof typeof AGENTS)[]): Promise<void> {
-  const { store, log, signals, engine } = backend;
+  const { store, log, signals } = backend;
   const agents = names.map((name) => AGENTS[name]);
-  workers.push(await startWorker({ store, log, signals, engine, agents, onError: () => undefined }));
+  workers.push(await startWorker({ store, log, signals, agents, onError: () => undefined }));
 }
 
 async function send(session: string, options: { readonly agent?: string } = {}): Promise<void> {

@@ -7,8 +7,6 @@
  */
 // oxlint-disable-next-line import/no-unassigned-import -- it must run before all other imports
 import "./util/require-node.ts";
-export { migrateEngine } from "./engine/dbos-migrate.ts";
-export { createDbosEngine } from "./engine/dbos.ts";
 export { EngineError } from "./engine/errors.ts";
 export { SCOPES } from "./gateway/auth/access.ts";
 export { signToken } from "./gateway/auth/tokens.ts";

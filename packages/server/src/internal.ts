@@ -5,7 +5,6 @@
  * `@turnstream/source`, which apps don't set, so these names can change at any time.
  */
 export { createExecutor, type Executor, type ExecutorEnv, type ExecutorOptions } from "./engine/executor.ts";
-export type { JobsOptions } from "./engine/jobs.ts";
 export { LogEntry, MAX_EVENT_BYTES } from "./log/entry.ts";
 export { type BlobSink, type LogBlob, splitOversized } from "./log/writer/oversize.ts";
 export { Writer, type WriterOptions } from "./log/writer/writer.ts";
@@ -41,6 +40,6 @@ export {
   decodeSessionRef,
   encodeSessionRef,
   STOPS_CHANNEL,
-  TURNS_CHANNEL,
+  turnTopic,
 } from "./session/signal-channels.ts";
 export { type BlobGrant, readBlobToken, signBlob } from "./store/rules/blob-token.ts";

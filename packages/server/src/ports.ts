@@ -1,15 +1,11 @@
 /**
- * `@turnstream/server/ports` exports the interfaces of store, log, engine and signals, with their rows and errors, for
+ * `@turnstream/server/ports` exports the interfaces of store, log and signals, with their rows and errors, for
  * code that implements or wraps one of them.
  * Invariant: every name here is public: a new required member of an interface breaks custom implementations. A test
  * compares the names with public-api/ports.txt.
  */
 // oxlint-disable-next-line import/no-unassigned-import -- it must run before all other imports
 import "./util/require-node.ts";
-export type { EngineLog } from "./engine/dbos-log.ts";
-export type { MigrateEngineOptions } from "./engine/dbos-migrate.ts";
-export type { DbosEngineOptions } from "./engine/dbos.ts";
-export type { Engine, Job, JobHandler } from "./engine/engine.ts";
 export { ENGINE_ERRORS, type EngineErrorCode, isEngineError } from "./engine/errors.ts";
 export { TOKEN_SCOPES, type TokenClaims, type TokenOptions } from "./gateway/auth/tokens.ts";
 export type { HandleContext } from "./gateway/http/fetch-handler.ts";
@@ -54,7 +50,6 @@ export type { SourceTool, ToolSourceConnection, ToolSourceContext } from "./runt
 export type { RequestFormOptions, ToolDisplay, ToolErrorOptions } from "./runtime/define/tool.ts";
 export type { FileErrorCode, RuntimeErrorCode } from "./runtime/errors.ts";
 export type { TurnOptions } from "./runtime/turn/turn-options.ts";
-export type { EngineCallbacks } from "./runtime/worker/options.ts";
 export { FETCH_ERRORS, type FetchErrorCode, isFetchError } from "./safe-fetch/errors.ts";
 export type { Lookup } from "./safe-fetch/policy.ts";
 export { safeFetch, type SafeFetchOptions, type SafeResponse } from "./safe-fetch/safe-fetch.ts";
@@ -83,7 +78,7 @@ export type { StopTurnOptions } from "./session/messages/stop-turn.ts";
 export { resolveFlag } from "./session/payments/read-payments.ts";
 export { DEFAULT_WEBHOOK_OPTIONS, type WebhookOptions } from "./session/webhooks/webhook-options.ts";
 export type { RedisSignalsOptions } from "./signals/redis.ts";
-export type { Signals } from "./signals/signals.ts";
+export type { Offer, Signals } from "./signals/signals.ts";
 export { isStoreError, STORE_ERRORS, type StoreErrorCode } from "./store/errors.ts";
 export type { KeyInfo, Keys, NewKey, Share, Shares, VerifiedKey } from "./store/ports/access.ts";
 export type {
@@ -128,6 +123,14 @@ export type {
   TransitionRequest,
   TransitionResult,
 } from "./store/ports/interactions.ts";
+export {
+  DEATHS_BEFORE_ALONE,
+  type DeadTurn,
+  type FetchJobs,
+  type Jobs,
+  MAX_DEATHS,
+  type TurnJob,
+} from "./store/ports/jobs.ts";
 export {
   type Knowledge,
   type KnowledgeHit,

@@ -1,11 +1,10 @@
 /**
  * `addMigrate` adds `turnstream migrate`: it updates the tables of the database to this version, including those of the
- * engine, and reports each migration while it runs.
- * Invariant: it never downgrades. It reports success only after both migrations, and closes its connection also after a
+ * job queue, and reports each migration while it runs.
+ * Invariant: it never downgrades. It reports success only after all migrations, and closes its connection also after a
  * failure. Progress is written to stderr.
  */
-import { migrate, migrateEngine } from "@turnstream/server";
-import { requireDatabaseUrl } from "@turnstream/server/operator";
+import { migrate } from "@turnstream/server";
 import type { Command } from "commander";
 import type { CliContext } from "../cli-context.ts";
 import { action, type CommandCall, examples } from "../command-call.ts";
@@ -14,7 +13,7 @@ import { withDatabase } from "../open-backend.ts";
 export function addMigrate(program: Command, context: CliContext): void {
   program
     .command("migrate")
-    .description("update the tables to this version, including those of the engine")
+    .description("update the tables to this version, including those of the job queue")
     .addHelpText(
       "after",
       examples([
@@ -26,14 +25,10 @@ export function addMigrate(program: Command, context: CliContext): void {
 }
 
 async function migrateDatabase(call: CommandCall): Promise<void> {
-  const url = requireDatabaseUrl(call.settings);
   const schema = call.settings.schema.value ?? "";
   const applied = await withDatabase(call.settings, async (db) => {
     call.notice(`Migrating the schema ${schema}`);
-    const ran = await migrate(db, { onMigration: (name) => call.notice(`  ${name}`) });
-    call.notice("Migrating the tables of the engine (schema dbos)");
-    await migrateEngine(url);
-    return ran;
+    return migrate(db, { onMigration: (name) => call.notice(`  ${name}`) });
   });
   call.print({ schema, applied }, [
     ...(applied.length > 0 ? [`Applied: ${applied.join(", ")}`] : []),

@@ -1,6 +1,7 @@
 /**
- * `createExecutor` renews the lease of this process, finds executors whose lease expired, and makes the engine recover
- * their jobs. Does not run jobs. After the start, errors of the store are passed to `onError` and never thrown.
+ * `createExecutor` renews the lease of this process and the heartbeats of its jobs, finds dead executors, and returns
+ * their jobs to the queue in slices. Does not run jobs. After the start, errors of the store are passed to `onError` and
+ * never thrown.
  * Invariant: `isFresh` is false as soon as another process may have taken over. A lease that was not renewed in time is
  * in doubt, and good again if a renewal succeeds, because the store refuses it after a takeover. After a refused renewal
  * this executor stops for good; a new one must start under a new name. It takes over others only while it is alive,
@@ -11,11 +12,10 @@
  *     └─────▶ lost                    a renewal was refused, because the lease was taken over
  */
 import type { Signals } from "../signals/signals.ts";
+import type { Jobs, TurnJob } from "../store/ports/jobs.ts";
 import type { Leases } from "../store/ports/running.ts";
 import { sleep } from "../util/sleep.ts";
-import type { Engine } from "./engine.ts";
 import { EngineError } from "./errors.ts";
-import { EXECUTORS, HandOver } from "./hand-over.ts";
 import {
   addRenewal,
   leaseIsFresh,
@@ -32,8 +32,24 @@ export interface ExecutorEnv {
   random(): number;
 }
 
+/** The jobs that run in this process. */
+export interface RunningJobs {
+  readonly jobs: readonly TurnJob[];
+  /** Aborts jobs that no longer belong to this process. */
+  lose(ids: readonly string[]): void;
+  /**
+   * Fetches no more, and aborts the jobs that still run after `drainMs`. Returns each unfinished job to the queue when its
+   * handler returns, and resolves when all have returned.
+   * @param drainMs Default: the jobs are aborted at once
+   */
+  handOver(drainMs?: number): Promise<void>;
+}
+
 export interface ExecutorOptions {
-  readonly engine: Pick<Engine, "executor" | "recover" | "handOver" | "reassign">;
+  /** The name of this process, different at every launch. */
+  readonly executor: string;
+  readonly running: RunningJobs;
+  readonly jobs: Pick<Jobs, "heartbeat" | "recover">;
   readonly leases: Leases;
   readonly signals: Signals;
   /** How long the lease lasts without a renewal. @default 15_000 */
@@ -43,8 +59,7 @@ export interface ExecutorOptions {
   /** Returns whether this process can reach the log. While it can't, it takes over no jobs. @default always */
   readonly reachesLog?: () => boolean;
   /**
-   * Called once, when other executors may have taken over the jobs of this process. Close the engine and create a new
-   * one.
+   * Called once, when other executors may have taken over the jobs of this process.
    */
   readonly onLost: () => void;
   /** Receives errors of operations that will be retried. */
@@ -68,6 +83,10 @@ export interface Executor {
   leave(drainMs?: number): Promise<void>;
 }
 
+/** Signal channel that announces queued jobs of a dead executor. */
+export const RECOVERED_CHANNEL = "recovered";
+/** Signal channel that announces executors to recover. */
+const EXECUTORS = "executors";
 const TTL_MS = 15_000;
 const GRACE_MS = 2_000;
 /** How long a caller waits between two renewals while the lease is in doubt, at most. */
@@ -75,10 +94,13 @@ const CONFIRM_MS = 1_000;
 /** Maximum dead executors per query. */
 const BATCH = 16;
 const RECOVERY_OFFER_ATTEMPTS = 20;
+/** Jobs that are recovered at once. The pause lets all living workers fetch some of them. */
+const SLICE = 20;
+const SLICE_PAUSE_MS = 20;
 
 const systemExecutorEnv: ExecutorEnv = { monotonic: () => performance.now(), random: () => Math.random() };
 
-/** @throws EngineError with code `LEFT` if the engine's name was already taken over, or the error of the store */
+/** @throws EngineError with code `LEFT` if the name was already taken over, or the error of the store */
 export async function createExecutor(options: ExecutorOptions): Promise<Executor> {
   const leaseHolder = new LeaseHolder(options);
   await leaseHolder.begin();
@@ -113,7 +135,7 @@ class LeaseHolder implements Executor {
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
-    this.#executor = options.engine.executor;
+    this.#executor = options.executor;
     this.#ttlMs = options.ttlMs ?? TTL_MS;
     this.#env = options.env ?? systemExecutorEnv;
   }
@@ -183,6 +205,8 @@ class LeaseHolder implements Executor {
       this.#renewedAt = Math.max(this.#renewedAt, sentAt);
       this.#history = addRenewal(this.#history, this.#env.monotonic(), this.#ttlMs);
       this.#wake();
+      const { jobs } = this.#options.running;
+      if (jobs.length > 0) this.#options.running.lose(await this.#options.jobs.heartbeat(jobs));
     } catch (error) {
       this.#failed(error);
     }
@@ -206,9 +230,9 @@ class LeaseHolder implements Executor {
    * missed. So this process offers its own name for recovery once more.
    */
   async #offerForRecovery(): Promise<void> {
-    const { engine, leases, signals } = this.#options;
+    const { running, leases, signals } = this.#options;
     try {
-      await engine.handOver();
+      await running.handOver();
     } catch (error) {
       this.#failed(error);
     }
@@ -247,7 +271,7 @@ class LeaseHolder implements Executor {
   }
 
   async #recoverDead(): Promise<void> {
-    const { engine, leases } = this.#options;
+    const { leases } = this.#options;
     for (const dead of new Set([...this.#doubtful, ...(await leases.expired(BATCH))])) {
       if (dead === this.#executor || !this.#mayTake()) continue;
       this.#doubtful.add(dead);
@@ -259,12 +283,24 @@ class LeaseHolder implements Executor {
     for (const dead of this.#dead) {
       if (!this.#mayTake()) return;
       try {
-        await engine.recover(dead);
+        if (!(await this.#recover(dead))) return;
         await leases.release(dead, this.#executor);
         this.#dead.delete(dead);
       } catch (error) {
         this.#failed(error);
       }
+    }
+  }
+
+  /** Returns false if this executor may not go on: another one takes over the rest. */
+  async #recover(dead: string): Promise<boolean> {
+    const { jobs, signals } = this.#options;
+    for (;;) {
+      const count = await jobs.recover(dead, { limit: SLICE });
+      if (count > 0) signals.send(RECOVERED_CHANNEL, dead);
+      if (count < SLICE) return true;
+      await sleep(SLICE_PAUSE_MS * (0.5 + this.#env.random()), { unref: true });
+      if (!this.#mayTake()) return false;
     }
   }
 
@@ -283,15 +319,10 @@ class LeaseHolder implements Executor {
   }
 
   async #leave(drainMs: number): Promise<void> {
-    const { engine, leases, signals, graceMs = GRACE_MS } = this.#options;
+    const { running, leases, signals, graceMs = GRACE_MS } = this.#options;
     if (!this.isLost()) {
       this.#state = "leaving";
-      const handOn = new HandOver({
-        ...this.#options,
-        ttlMs: this.#ttlMs,
-        onError: (error) => this.#failed(error),
-      });
-      const handedOver = engine.handOver((id) => handOn.add(id), drainMs).then(() => handOn.done());
+      const handedOver = running.handOver(drainMs);
       // Keep renewing until all handlers have returned, so that no other process takes over running jobs.
       await within(drainMs + graceMs, Promise.allSettled([this.#sweeping, handedOver]));
       clearInterval(this.#renewTimer);

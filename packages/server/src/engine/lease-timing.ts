@@ -15,6 +15,9 @@ export function leaseIsFresh(renewedAt: number, now: number, ttlMs: number): boo
   return now - renewedAt < ttlMs;
 }
 
+/** How often dead executors are looked for. The store notices most of them before their lease expires. */
+const WATCH_MS = 1_000;
+
 /** Three renewals can fail before the lease expires. */
 export function renewIntervalMs(ttlMs: number): number {
   return Math.max(1, Math.floor(ttlMs / 4));
@@ -50,5 +53,5 @@ function hasGap(lastAt: number, now: number, ttlMs: number): boolean {
  * @param random from 0 up to 1
  */
 export function watchIntervalMs(ttlMs: number, random: number): number {
-  return Math.max(1, Math.round((ttlMs / 4) * (0.75 + random / 2)));
+  return Math.max(1, Math.round(Math.min(ttlMs / 4, WATCH_MS) * (0.75 + random / 2)));
 }

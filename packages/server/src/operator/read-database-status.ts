@@ -15,8 +15,6 @@ export interface DatabaseStatus {
   /** How far its clock is ahead of the clock of this machine. */
   readonly clockAheadMs: number;
   readonly migrations: MigrationStatus;
-  /** Whether the tables of the engine exist. */
-  readonly hasEngine: boolean;
 }
 
 /** @throws StoreError with UNAVAILABLE if the database can't be reached */
@@ -28,13 +26,10 @@ export async function readDatabaseStatus(db: Db, now: () => number = Date.now): 
     const sentAt = now();
     const { rows: clocks } = await sql<{ at: number }>`select clock_timestamp() as at`.execute(db);
     const clockAheadMs = Math.round((clocks[0]?.at ?? 0) - (sentAt + now()) / 2);
-    const { rows: engine } = await sql<{ found: boolean }>`
-      select to_regclass('dbos.workflow_status') is not null as found`.execute(db);
     return {
       version: versions[0]?.version ?? "unknown",
       clockAheadMs,
       migrations: await readMigrations(db),
-      hasEngine: engine[0]?.found === true,
     };
   } catch (error) {
     throw toStoreError(error, "read the status of the database");

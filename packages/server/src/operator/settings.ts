@@ -5,7 +5,6 @@
  * Invariant: library and command report a problem with the same text, and every `SettingsError` names the variable to
  * change. No message contains a secret or a URL with a password.
  */
-import { ENGINE_ERRORS, isEngineError } from "../engine/errors.ts";
 import { isLogError } from "../log/errors.ts";
 import { addressOf, isRedisUrl } from "../log/redis/connection/address.ts";
 import type { AuditOptions } from "../store/audit-options.ts";
@@ -159,8 +158,6 @@ export function readSettings(
 export function explainServerError(error: unknown, { databaseUrl, redisUrl }: Settings): unknown {
   if (isStoreError(error, "NOT_MIGRATED"))
     return new SettingsError("DATABASE", STORE_ERRORS.NOT_MIGRATED, error);
-  if (isEngineError(error, "NOT_MIGRATED"))
-    return new SettingsError("DATABASE", ENGINE_ERRORS.NOT_MIGRATED, error);
   if (isStoreError(error, "UNAVAILABLE", "OUTDATED"))
     return new SettingsError("DATABASE", describeConnectionError(error, databaseUrl.value ?? ""), error);
   if (isLogError(error, "UNAVAILABLE") && isRedisUrl(redisUrl.value)) {

@@ -9,6 +9,7 @@ import { createClient } from "@redis/client";
 import { validateUrls } from "../log/redis/connection/address.ts";
 import { withTimeout } from "../log/redis/connection/with-timeout.ts";
 import { backoffDelay } from "../util/retry.ts";
+import { HintBoard } from "./hint-board.ts";
 import { Listeners } from "./listeners.ts";
 import type { Signals } from "./signals.ts";
 
@@ -75,18 +76,25 @@ export function createRedisSignals(options: RedisSignalsOptions): Signals {
     client?.subscribe(prefix + channel, (text) => listeners.emit(channel, text)).catch(ignore);
   }
 
+  const send: Signals["send"] = (channel, text) => {
+    if (isClosed) return;
+    if (opens === 0) open();
+    client?.publish(prefix + channel, text).catch(ignore);
+  };
+  const listen: Signals["listen"] = (channel, listener) => {
+    if (isClosed) return ignore;
+    if (opens === 0) open();
+    if (!channels.has(channel)) subscribe(channel);
+    return listeners.add(channel, listener);
+  };
+  const board = new HintBoard({ send, listen });
+
   return {
-    send(channel, text) {
-      if (isClosed) return;
-      if (opens === 0) open();
-      client?.publish(prefix + channel, text).catch(ignore);
-    },
-    listen(channel, listener) {
-      if (isClosed) return ignore;
-      if (opens === 0) open();
-      if (!channels.has(channel)) subscribe(channel);
-      return listeners.add(channel, listener);
-    },
+    send,
+    listen,
+    offer: (channel, offer) => board.offer(channel, offer),
+    hint: (topic) => board.hint(topic),
+    leastLoad: (topic, besides) => board.leastLoad(topic, besides),
     async close() {
       isClosed = true;
       listeners.clear();

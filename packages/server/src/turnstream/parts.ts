@@ -1,11 +1,8 @@
 /**
- * `openParts` opens what gateway and worker need: store, log, signals and engine, on PostgreSQL and Redis or in memory.
+ * `openParts` opens what gateway and worker need: store, log and signals, on PostgreSQL and Redis or in memory.
  * Invariant: it fails before anything listens if a server can't be used, with the address and what to change. What it
  * has opened is closed again if a later part fails.
  */
-import { createDbosEngine } from "../engine/dbos.ts";
-import { migrateEngine } from "../engine/dbos-migrate.ts";
-import { createMemoryEngine, createMemoryEngineHub } from "../engine/memory.ts";
 import type { Log } from "../log/log.ts";
 import { createMemoryLog } from "../log/memory.ts";
 import { createRedisLog } from "../log/redis/create-redis-log.ts";
@@ -17,7 +14,6 @@ import {
   requireRedisUrl,
   type Settings,
 } from "../operator/settings.ts";
-import type { WorkerOptions } from "../runtime/worker/options.ts";
 import { createMemorySignals } from "../signals/memory.ts";
 import { createRedisSignals } from "../signals/redis.ts";
 import type { Signals } from "../signals/signals.ts";
@@ -34,7 +30,6 @@ export interface Parts {
   readonly store: ClosableStore;
   readonly log: Log;
   readonly signals: Signals;
-  readonly engine: WorkerOptions["engine"];
   close(): Promise<void>;
 }
 
@@ -70,12 +65,10 @@ export async function openParts(settings: Settings, options: OpenPartsOptions): 
 function openMemory(audit: AuditOptions): Parts {
   const store = createMemoryStore(systemEnv, audit);
   const [log, signals] = [createMemoryLog(), createMemorySignals()];
-  const hub = createMemoryEngineHub();
   return {
     store,
     log,
     signals,
-    engine: (callbacks) => createMemoryEngine({ ...callbacks, hub }),
     async close() {
       await signals.close();
       await log.close();
@@ -93,10 +86,7 @@ async function openServers(settings: Settings, shouldMigrate: boolean): Promise<
   const store = createPostgresStore(db, { leases, ...readAuditOptions(settings) });
   const opened: { close(): Promise<void> }[] = [store];
   try {
-    if (shouldMigrate) {
-      await migrate(db);
-      await migrateEngine(url);
-    }
+    if (shouldMigrate) await migrate(db);
     const log = await createRedisLog({ url: redisUrl });
     opened.unshift(log);
     await log.head(PROBE);
@@ -106,7 +96,6 @@ async function openServers(settings: Settings, shouldMigrate: boolean): Promise<
       store,
       log,
       signals,
-      engine: (callbacks) => createDbosEngine({ ...callbacks, databaseUrl: url }),
       close: () => closeAll(opened),
     };
   } catch (error) {

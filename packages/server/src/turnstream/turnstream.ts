@@ -256,7 +256,7 @@ class App implements Turnstream {
   }
 
   async #startWorker(): Promise<SupervisedWorker> {
-    const { store, log, signals, engine } = await this.parts();
+    const { store, log, signals } = await this.parts();
     const { payments } = this.#options;
     return startWorker({
       ...this.#activity,
@@ -267,7 +267,6 @@ class App implements Turnstream {
       store,
       log,
       signals,
-      engine,
       agents: this.#prepareAgents(this.#agents),
     });
   }

@@ -5,16 +5,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
-import type { Engine, JobHandler } from "../../src/engine/engine.ts";
 import { isEngineError } from "../../src/engine/errors.ts";
-import { createExecutor, type Executor, type ExecutorOptions } from "../../src/engine/executor.ts";
-import { createMemoryEngine, createMemoryEngineHub } from "../../src/engine/memory.ts";
-import type { Signals } from "../../src/signals/signals.ts";
-import { createMemoryStore } from "../../src/store/memory/store.ts";
+import { RECOVERED_CHANNEL, type RunningJobs } from "../../src/engine/executor.ts";
 import type { Leases } from "../../src/store/ports/running.ts";
-import { standInSignals } from "./local-signals.ts";
+import { type Member, TTL_MS, untilAborted, World } from "./world.ts";
 
-const TTL_MS = 90;
 const LONG_MS = 60_000;
 
 const CLOCK = ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "Date", "performance"] as const;
@@ -22,50 +17,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: [...CLOCK] }));
 afterEach(() => void vi.useRealTimers());
 const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
-const untilAborted: JobHandler = ({ signal }) =>
-  new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
-
-class World {
-  readonly hub = createMemoryEngineHub();
-  readonly leases: Leases = createMemoryStore().leases;
-  readonly signals: Signals = standInSignals();
-
-  async member(name: string, options: Partial<ExecutorOptions> = {}): Promise<Member> {
-    const jobs: string[] = [];
-    const onLost = vi.fn<() => void>();
-    const onError = vi.fn<(error: unknown) => void>();
-    const member: { executor?: Executor } = {};
-    const engine = createMemoryEngine({
-      executor: name,
-      hub: this.hub,
-      isFresh: () => member.executor?.isFresh() ?? true,
-      work: async (job) => {
-        jobs.push(job.id);
-        await untilAborted(job);
-      },
-    });
-    const { leases, signals } = this;
-    const executor = await createExecutor({
-      engine,
-      leases,
-      signals,
-      ttlMs: TTL_MS,
-      onLost,
-      onError,
-      ...options,
-    });
-    member.executor = executor;
-    return { engine, executor, jobs, onLost, onError };
-  }
-}
-
-interface Member {
-  readonly engine: Engine;
-  readonly executor: Executor;
-  readonly jobs: string[];
-  readonly onLost: ReturnType<typeof vi.fn<() => void>>;
-  readonly onError: ReturnType<typeof vi.fn<(error: unknown) => void>>;
-}
+const NOTHING_RUNS: RunningJobs = { jobs: [], lose: () => undefined, handOver: async () => undefined };
 
 /** Each poll advances the clock by the interval. */
 const soon = { timeout: 30_000, interval: 2 };
@@ -74,7 +26,7 @@ test("stays alive for many times its TTL, and no other executor takes its jobs",
   const world = new World();
   const a = await world.member("a", { ttlMs: 450 });
   const b = await world.member("b", { ttlMs: 450 });
-  await a.engine.start("s/1");
+  await a.start("s/1");
   await pass(450 * 30);
   expect(a.executor.isFresh()).toBe(true);
   expect([a.onLost, a.onError, b.onLost, b.onError].map((mock) => mock.mock.calls.length)).toEqual([
@@ -107,16 +59,16 @@ test("an executor that can't renew is in doubt, and lost once it learns that ano
   const link = interruptible(world.leases);
   const a = await world.member("a", { leases: link.leases });
   const b = await world.member("b");
-  await a.engine.start("s/1");
+  await a.start("s/1");
   link.isAway = true;
   await vi.waitUntil(() => b.jobs.length === 1, soon);
   expect([a.executor.isFresh(), a.executor.isLost()]).toEqual([false, false]);
-  expect([a.onLost.mock.calls.length, a.engine.running]).toEqual([0, 1]);
-  await expect(a.engine.start("s/2")).rejects.toSatisfy((error) => isEngineError(error, "LEFT"));
+  expect([a.onLost.mock.calls.length, a.loop.running]).toEqual([0, 1]);
+  await expect(a.start("s/2")).rejects.toSatisfy((error) => isEngineError(error, "LEFT"));
   link.isAway = false;
-  await vi.waitUntil(() => a.engine.running === 0, soon);
+  await vi.waitUntil(() => a.loop.running === 0, soon);
   expect(a.onLost).toHaveBeenCalledTimes(1);
-  expect(await b.engine.isRunning("s/1")).toBe(true);
+  expect(world.queue.isRunning("s/1")).toBe(true);
   await vi.waitFor(async () => expect(await world.leases.expired(10)).toEqual([]), soon);
   await b.executor.leave();
 });
@@ -127,7 +79,7 @@ test("a lease in doubt is good again when the store is back, and no executor tak
   const members = [];
   for (const [n, { leases }] of links.entries())
     members.push(await world.member(`e${n}`, { leases, ttlMs: 400 }));
-  for (const [n, { engine }] of members.entries()) await engine.start(`s/${n}`);
+  for (const [n, { start }] of members.entries()) await start(`s/${n}`);
   for (const link of links) link.isAway = true;
   await pass(2_400);
   const waiting = members.map(({ executor }) => executor.untilFresh(new AbortController().signal));
@@ -139,7 +91,7 @@ test("a lease in doubt is good again when the store is back, and no executor tak
   }
   expect(await Promise.all(waiting)).toEqual([true, true, true]);
   await pass(2_000);
-  expect(members.map(({ jobs, engine }) => [jobs, engine.running])).toEqual([
+  expect(members.map(({ jobs, loop }) => [jobs, loop.running])).toEqual([
     [["s/0"], 1],
     [["s/1"], 1],
     [["s/2"], 1],
@@ -190,7 +142,7 @@ test("a frozen executor is in doubt before its next operation, without a timer",
   const a = await world.member("a", { ttlMs: LONG_MS, env });
   expect(a.executor.isFresh()).toBe(true);
   now = LONG_MS;
-  await expect(a.engine.start("s/1")).rejects.toSatisfy((error) => isEngineError(error, "LEFT"));
+  await expect(a.start("s/1")).rejects.toSatisfy((error) => isEngineError(error, "LEFT"));
   expect(await a.executor.confirm(new AbortController().signal)).toBe(true);
   expect(a.onLost).not.toHaveBeenCalled();
 });
@@ -230,33 +182,32 @@ test("an executor whose lease was taken over is lost at its next renewal", async
     leases: { ...world.leases, renew: async () => false },
     ttlMs: LONG_MS / 20,
   });
-  await a.engine.start("s/1");
+  await a.start("s/1");
   await vi.waitFor(() => expect(a.onLost).toHaveBeenCalledTimes(1), soon);
-  await vi.waitUntil(() => a.engine.running === 0, soon);
+  await vi.waitUntil(() => a.loop.running === 0, soon);
 });
 
 test("a job that ends while its executor drains has ended, and the rest is handed over after the time", async () => {
   const world = new World();
   const ends = new AbortController();
-  const engine = createMemoryEngine({
-    executor: "a",
-    hub: world.hub,
-    work: async (job) => {
-      if (job.id === "s/throws")
-        await untilAborted({ ...job, signal: ends.signal }).then(() => Promise.reject());
-      else if (job.id === "s/ends") await untilAborted({ ...job, signal: ends.signal });
-      else await untilAborted(job);
+  const a = await world.member("a", {
+    run: async (job, signal) => {
+      if (job.id === "s/stays") return untilAborted(job, signal);
+      await untilAborted(job, ends.signal).catch((error: unknown) => {
+        if (job.id === "s/throws") throw error;
+      });
     },
+    ttlMs: LONG_MS,
+    graceMs: LONG_MS,
   });
-  const a = await world.member("a", { engine, ttlMs: LONG_MS, graceMs: LONG_MS });
   const b = await world.member("b", { ttlMs: LONG_MS });
-  for (const id of ["s/ends", "s/throws", "s/stays"]) await engine.start(id);
+  for (const id of ["s/ends", "s/throws", "s/stays"]) await a.start(id);
   const left = a.executor.leave(1_000);
-  await expect(engine.start("s/new")).rejects.toSatisfy((error) => isEngineError(error, "LEFT"));
+  await expect(a.start("s/new")).rejects.toSatisfy((error) => isEngineError(error, "LEFT"));
   ends.abort();
   await vi.waitUntil(() => b.jobs.length === 1, soon);
   expect(b.jobs).toEqual(["s/throws"]);
-  expect(await engine.isRunning("s/ends")).toBe(false);
+  expect(world.queue.isRunning("s/ends")).toBe(false);
   await pass(1_000);
   await left;
   await vi.waitUntil(() => b.jobs.length === 2, soon);
@@ -268,10 +219,10 @@ test("leaving hands the jobs to another executor long before the lease expires",
   const world = new World();
   const a = await world.member("a", { ttlMs: LONG_MS });
   const b = await world.member("b", { ttlMs: LONG_MS });
-  for (let n = 0; n < 20; n++) await a.engine.start(`s/${n}`);
+  for (let n = 0; n < 20; n++) await a.start(`s/${n}`);
   await a.executor.leave();
   await a.executor.leave();
-  expect(a.engine.running).toBe(0);
+  expect(a.loop.running).toBe(0);
   await vi.waitUntil(() => b.jobs.length === 20, soon);
   expect(a.onLost).not.toHaveBeenCalled();
   // The jobs were handed over before the lease was removed.
@@ -282,13 +233,8 @@ test("leaving hands the jobs to another executor long before the lease expires",
 
 test("leaving waits a bounded time for work that doesn't return", async () => {
   const world = new World();
-  const engine = createMemoryEngine({
-    executor: "a",
-    hub: world.hub,
-    work: () => new Promise(() => undefined),
-  });
-  const a = await world.member("a", { engine, graceMs: 20 });
-  await engine.start("s/1");
+  const a = await world.member("a", { run: () => new Promise(() => undefined), graceMs: 20 });
+  await a.start("s/1");
   const left = a.executor.leave();
   await pass(20);
   await left;
@@ -300,16 +246,14 @@ test("the executor that took over a dead one retries a failed recovery", async (
   await world.leases.take("dead", 1);
   await pass(3);
   const recovered: string[] = [];
-  const engine = {
-    executor: "a",
-    handOver: async () => undefined,
-    reassign: async () => undefined,
+  const jobs = {
+    heartbeat: async () => [],
     recover: async (dead: string) => {
       if (recovered.push(dead) < 3) throw new Error("database is unreachable");
       return 1;
     },
   };
-  const a = await world.member("a", { engine });
+  const a = await world.member("a", { running: NOTHING_RUNS, jobs });
   await vi.waitUntil(() => recovered.length === 3, soon);
   await pass(TTL_MS);
   expect(recovered).toEqual(["dead", "dead", "dead"]);
@@ -330,13 +274,9 @@ test("retries taking over a dead executor when the response is lost", async () =
     return taken || dead === "dead";
   };
   const recovered: string[] = [];
-  const engine = {
-    executor: "a",
-    handOver: async () => undefined,
-    reassign: async () => undefined,
-    recover: async (dead: string) => recovered.push(dead),
-  };
-  const a = await world.member("a", { engine, leases: { ...world.leases, takeDead } });
+  const jobs = { heartbeat: async () => [], recover: async (dead: string) => recovered.push(dead) };
+  const leases = { ...world.leases, takeDead };
+  const a = await world.member("a", { running: NOTHING_RUNS, jobs, leases });
   await vi.waitFor(() => expect(recovered).toEqual(["dead"]), soon);
   await vi.waitFor(async () => expect(await world.leases.release("dead", "a")).toBe(false), soon);
   expect(asked).toBe(2);
@@ -370,18 +310,15 @@ test("recovers a job that a lost executor wrote after its jobs were recovered", 
   const world = new World();
   const link = interruptible(world.leases);
   let isLate = false;
-  const engine = createMemoryEngine({ executor: "a", hub: world.hub, work: untilAborted });
   const a = await world.member("a", {
     leases: link.leases,
-    engine: {
-      executor: "a",
-      recover: (dead) => engine.recover(dead),
+    running: {
+      ...NOTHING_RUNS,
       // A row that was on its way to the database when the lease expired.
-      reassign: (ids, to) => engine.reassign(ids, to),
       handOver: async () => {
         await vi.waitUntil(() => isLate, soon);
-        await engine.start("s/late");
-        await engine.handOver();
+        world.queue.add("s/late", "a");
+        await world.queue.fetch({ executor: "a", agents: [null], limit: 1, alone: false });
       },
     },
   });
@@ -403,34 +340,55 @@ test("a leaving executor hands over each job when it returns, not when the last 
   const world = new World();
   const a = await world.member("a", { ttlMs: LONG_MS, graceMs: LONG_MS });
   const paused = new AbortController();
-  const { engine } = a;
-  const slow = createMemoryEngine({
-    executor: "slow",
-    hub: world.hub,
-    work: async ({ id, signal }) => {
-      await untilAborted({ id, signal: id === "s/slow" ? paused.signal : signal, attempt: 1 });
-    },
-  });
-  const leaving = await createExecutor({
-    engine: slow,
-    leases: world.leases,
-    signals: world.signals,
+  const slow = await world.member("slow", {
+    run: (job, signal) => untilAborted(job, job.id === "s/slow" ? paused.signal : signal),
     ttlMs: LONG_MS,
     graceMs: LONG_MS,
-    onLost: () => undefined,
   });
   for (const id of ["s/slow", "s/1", "s/2"]) await slow.start(id);
-  const left = leaving.leave();
+  const left = slow.executor.leave();
   await vi.waitUntil(() => a.jobs.length === 2, soon);
   expect(a.jobs.toSorted()).toEqual(["s/1", "s/2"]);
   // No executor has the job that still runs, and its executor still counts as alive.
-  expect(slow.running).toBe(1);
-  expect(leaving.isFresh()).toBe(true);
-  expect(await engine.executors()).toContain("slow");
+  expect(slow.loop.running).toBe(1);
+  expect(slow.executor.isFresh()).toBe(true);
   paused.abort();
   await left;
   await vi.waitUntil(() => a.jobs.length === 3, soon);
   expect(a.jobs.at(-1)).toBe("s/slow");
   await vi.waitFor(async () => expect(await world.leases.expired(10)).toEqual([]), soon);
+  await a.executor.leave();
+});
+
+test("recovers the jobs of a dead executor in slices, and all living executors share them", async () => {
+  const world = new World();
+  const dead = await world.member("dead", { ttlMs: LONG_MS });
+  for (let n = 0; n < 120; n++) world.queue.add(`s/${n}`, "dead");
+  dead.loop.poll();
+  await vi.waitUntil(() => dead.jobs.length === 120, soon);
+  const living: Member[] = [];
+  for (const name of ["a", "b", "c"]) living.push(await world.member(name, { ttlMs: LONG_MS }));
+  const slices: string[] = [];
+  world.signals.listen(RECOVERED_CHANNEL, (executor) => slices.push(executor));
+  dead.loop.stop();
+  await world.leases.leave("dead");
+  await vi.waitUntil(() => living.reduce((sum, { jobs }) => sum + jobs.length, 0) === 120, soon);
+  expect(slices).toEqual(Array.from({ length: 6 }, () => "dead"));
+  const counts = living.map(({ jobs }) => jobs.length);
+  expect(Math.max(...counts) / Math.min(...counts)).toBeLessThan(1.3);
+  for (const { executor } of living) await executor.leave();
+});
+
+test("a job that the queue no longer counts as its own is aborted", async () => {
+  const world = new World();
+  const lost: string[] = [];
+  // The queue ignores a job that belongs to another executor.
+  world.queue.release = async () => undefined;
+  const jobs = { recover: async () => 0, heartbeat: async () => lost };
+  const a = await world.member("a", { jobs, ttlMs: 400 });
+  for (const id of ["s/1", "s/2"]) await a.start(id);
+  lost.push("s/1");
+  await vi.waitUntil(() => a.loop.running === 1, soon);
+  expect(a.loop.jobs.map(({ id }) => id)).toEqual(["s/2"]);
   await a.executor.leave();
 });

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { executeCommand, type Command, toMessageId } from "../../src/gateway/execute-command.ts";
 import type { PaymentBackend } from "../../src/session/payments/apply-payment.ts";
 import { uploadFile } from "../../src/session/blobs/upload.ts";
-import { DECISIONS_CHANNEL, STOPS_CHANNEL, TURNS_CHANNEL } from "../../src/session/signal-channels.ts";
+import { DECISIONS_CHANNEL, STOPS_CHANNEL, turnTopic } from "../../src/session/signal-channels.ts";
 import type { SessionRef } from "../../src/util/refs.ts";
 import { systemEnv } from "../../src/util/env.ts";
 import { testCaller, requestInteraction, createTestSession } from "./pending-interactions.ts";
@@ -21,8 +21,10 @@ describe("executeCommand (W16)", () => {
     ref = await createTestSession(parts);
     await parts.store.agents.register([{ name: "broker", label: "", description: "", inputs: ["text"] }]);
     woken = [];
-    for (const channel of [TURNS_CHANNEL, STOPS_CHANNEL, DECISIONS_CHANNEL])
+    for (const channel of [STOPS_CHANNEL, DECISIONS_CHANNEL])
       parts.signals.listen(channel, () => woken.push(channel));
+    parts.signals.listen("worker", (topic) => woken.push(topic));
+    parts.signals.offer("worker", { topics: [turnTopic("broker")], load: 0 });
   });
   const run = (command: Without<Command>) =>
     executeCommand(parts, testCaller, ref, { ...command, session_id: ref.session });
@@ -44,7 +46,7 @@ describe("executeCommand (W16)", () => {
     expect(await parts.store.running.begin(ref, { turn: "t1" })).toMatchObject({
       options: { agent: "broker", mode: "chat" },
     });
-    await expect.poll(() => woken).toContain("turns");
+    await expect.poll(() => woken).toContain(turnTopic("broker"));
     expect(await run(send)).toEqual({ user_message_id: "c.m-1" });
     expect(await parts.store.queuedMessages.list(ref)).toEqual([]);
   });

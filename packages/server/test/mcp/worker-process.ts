@@ -21,12 +21,11 @@ export function hangingCaller(pids: string): Caller {
 if (process.argv[2] !== undefined) {
   const { redisUrl, databaseUrl, keyPrefix, pids } = readSettings() as WorkerSettings;
   const parent = connectParent<never, { readonly ready: true }>();
-  const { store, log, signals, engine } = await openBackendOn(redisUrl, databaseUrl, keyPrefix);
+  const { store, log, signals } = await openBackendOn(redisUrl, databaseUrl, keyPrefix);
   await createWorker({
     store,
     log,
     signals,
-    engine,
     agents: [hangingCaller(pids).agent],
     leaseTtlMs: 5_000,
     pollIntervalMs: 100,

@@ -121,6 +121,5 @@ const { createMemoryEngine, createMemoryLog, createMemorySignals, createMemorySt
 const agents = [defineAgent({ name: "a", model: "${NAME}" })];
 await startWorker({
   store: createMemoryStore(), log: createMemoryLog(), signals: createMemorySignals(), agents,
-  engine: (callbacks) => createMemoryEngine(callbacks),
 }).catch((error) => console.log(error.code, error.message));
 `;

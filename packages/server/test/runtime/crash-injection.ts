@@ -76,7 +76,8 @@ const COUNTED = new Set([
   "journal.read",
   "archive.write",
   "running.attempt",
-  "running.begin",
+  "running.start",
+  "jobs.fetch",
   "running.end",
   "outbox.add",
   "outbox.delivered",
@@ -125,6 +126,9 @@ export function withCrashPoint(parts: HarnessBackend, crashPoint: CrashPoint): H
       send: (channel, text) => (crashPoint.hasCrashed ? undefined : signals.send(channel, text)),
       listen: (channel, listener) =>
         signals.listen(channel, (text) => (crashPoint.hasCrashed ? undefined : listener(text))),
+      offer: (channel, offer) => (crashPoint.hasCrashed ? undefined : signals.offer(channel, offer)),
+      hint: (topic) => (crashPoint.hasCrashed ? undefined : signals.hint(topic)),
+      leastLoad: (topic, besides) => signals.leastLoad(topic, besides),
       close: () => signals.close(),
     },
   };

@@ -1,4 +1,4 @@
-/** Opens the backend of a harness on real servers: PostgreSQL, Redis, and DBOS as the engine. */
+/** Opens the backend of a harness on real servers: PostgreSQL and Redis. */
 import { openBackend, type TestBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
 import { freshPrefix, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";

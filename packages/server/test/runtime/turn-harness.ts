@@ -13,7 +13,6 @@ import {
 } from "@turnstream/protocol";
 import { checkEvent } from "@turnstream/protocol/writer";
 import { readAllEvents } from "@turnstream/testkit/backend/read-all-events.ts";
-import { createMemoryEngine, createMemoryEngineHub, type MemoryEngineHub } from "../../src/engine/memory.ts";
 import type { Log } from "../../src/log/log.ts";
 import type { Agent } from "../../src/runtime/define/agent.ts";
 import type { WorkerOptions } from "../../src/runtime/worker/options.ts";
@@ -30,13 +29,10 @@ export interface HarnessBackend {
   readonly log: Log;
   readonly store: ClosableStore;
   readonly signals: Signals;
-  /** In memory by default. */
-  readonly engine?: WorkerOptions["engine"];
 }
 
 export class TurnHarness {
   readonly backend: HarnessBackend;
-  readonly hub: MemoryEngineHub = createMemoryEngineHub();
   readonly actor: Actor;
   readonly errors: { error: unknown; during: string }[] = [];
   readonly #workers: Worker[] = [];
@@ -69,7 +65,6 @@ export class TurnHarness {
       store,
       log,
       signals,
-      engine: this.backend.engine ?? ((hooks) => createMemoryEngine({ ...hooks, hub: this.hub })),
       agents,
       pollIntervalMs: 100,
       // Long, because a short lease would expire on a machine that stalls for seconds. A test that kills a worker sets

@@ -98,7 +98,6 @@ export function aliasingContract(name: string, makeStore: MakeStore): void {
         () => store().uploads.chunk(ref, "u", 0),
         () => store().queuedMessages.list(ref),
         () => store().running.get(ref),
-        () => store().running.unattempted({ olderThanMs: 0, limit: 5 }),
         () => store().journal.read(ref, "t"),
         () => store().journal.retained(ref, ["t"]),
         () => store().audit.list(tenant, { after: 0, limit: 5 }),

@@ -122,7 +122,6 @@ export function argumentsContract(name: string, makeStore: MakeStore): void {
             () => store().leases.take("e", bad),
             () => store().leases.renew("e", bad),
             () => store().leases.otherReachesLog("e", bad),
-            () => store().running.unattempted({ olderThanMs: bad, limit: 5 }),
             () => store().running.startable({ olderThanMs: bad, limit: 5 }),
             () => store().journal.write(ref, { turn: "t", key: "k", value: 1, epoch: bad }),
             () => store().sessions.removeExpired({ olderThanMs: bad, limit: 5 }),

@@ -7,6 +7,7 @@ import { memoryHarness } from "./harness.ts";
 import { filesContract } from "./files.contract.ts";
 import { forkContract } from "./fork.contract.ts";
 import { gatewayContract } from "./access.contract.ts";
+import { jobsContract } from "./jobs.contract.ts";
 import { journalContract } from "./journal.contract.ts";
 import { knowledgeContract } from "./knowledge.contract.ts";
 import { memoriesContract } from "./memories.contract.ts";
@@ -28,6 +29,7 @@ const suites = [
   argumentsContract,
   aliasingContract,
   runningContract,
+  jobsContract,
   journalContract,
   memoriesContract,
   agentsContract,

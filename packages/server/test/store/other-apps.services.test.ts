@@ -7,7 +7,6 @@ import { join } from "node:path";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { describe, expect, test } from "vitest";
-import { migrateEngine } from "../../src/engine/dbos-migrate.ts";
 import { migrate } from "../../src/store/postgres/migrate.ts";
 import { openDatabase } from "../../src/store/postgres/open-database.ts";
 import { createPostgresStore } from "../../src/store/postgres/store.ts";
@@ -54,7 +53,6 @@ describe.each(["auth-js", "kysely", "prisma"])("a database of an app with %s", (
     const before = await readPublic(url);
     const db = openDatabase({ url, max: 2 });
     expect((await migrate(db)).length).toBeGreaterThan(10);
-    await migrateEngine(url);
     expect(await migrate(db)).toEqual([]);
     const store = createPostgresStore(db);
     const { actor, ref } = await newSession(store);

@@ -119,7 +119,6 @@ const queries: Readonly<Record<string, Query>> = {
   "running.get": (store) => store.running.get({ tenant, session: "s100" }),
   "running.attempt": (store) => store.running.attempt({ tenant, session: "s100" }, "t"),
   "running.requestStop": (store) => store.running.requestStop({ tenant, session: "s200" }, {}),
-  "running.unattempted": (store) => store.running.unattempted({ olderThanMs: 1000, limit: 50 }),
   "running.startable": (store) => store.running.startable({ olderThanMs: 1000, limit: 50 }),
   "running.interrupted": (store) => store.running.interrupted(SUBSCRIBED),
   "journal.read": (store) => store.journal.read(ref, "turn5"),
@@ -226,7 +225,6 @@ describe.runIf(isChosen("query plans", 3))("query plans", () => {
     expect(large.get("turns.list, middle page")?.rows).toBe(50);
     expect(large.get("shares.listOwn, first page")?.rows).toBe(51);
     expect(large.get("outbox.pending")?.rows).toBe(50);
-    expect(large.get("running.unattempted")?.rows).toBe(50);
     expect(large.get("running.startable")?.rows).toBe(50);
     expect(large.get("running.interrupted")?.rows).toBe(49);
     expect(large.get("journal.read")?.rows).toBeGreaterThanOrEqual(100);

@@ -9,7 +9,7 @@ import { openDatabase, type PostgresOptions } from "../../src/store/postgres/ope
 import { createPostgresStore } from "../../src/store/postgres/store.ts";
 import { type Harness, noteLostEntry } from "./harness.ts";
 import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
-import { migrateStore } from "@turnstream/testkit/backend/migrate-database.ts";
+import { migrateDatabase } from "@turnstream/testkit/backend/migrate-database.ts";
 
 export interface PostgresHarness extends Harness {
   readonly db: Db;
@@ -28,6 +28,8 @@ const CLOCK = [
   "create table test_clock.ahead as select interval '0' as span",
   `create function test_clock.clock_timestamp() returns timestamptz language sql volatile as
     'select pg_catalog.clock_timestamp() + span from test_clock.ahead'`,
+  `create function test_clock.now() returns timestamptz language sql stable as
+    'select pg_catalog.now() + span from test_clock.ahead'`,
 ];
 
 /** Makes connections find the functions of the clock first. */
@@ -39,7 +41,7 @@ function withClock(url: string): string {
 export async function timedHarness(options: Omit<PostgresOptions, "url"> = {}): Promise<PostgresHarness> {
   const database = await preparedDatabaseUrl("turnstream_clock_template", async (template) => {
     await runSql(template, ...CLOCK);
-    await migrateStore(withClock(template));
+    await migrateDatabase(withClock(template));
   });
   const url = withClock(database);
   const db = openDatabase({ url, ...options });

@@ -45,6 +45,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
         startedAt: expect.any(Number) as number,
         attempts: 0,
         attemptsWithoutProgress: 0,
+        deaths: 0,
         stop: null,
         ...caller,
       });
@@ -55,8 +56,8 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect((await store().queuedMessages.list(ref)).map(({ id }) => id)).toEqual(["a"]);
       // Added again, the message is not queued again.
       expect(await store().queuedMessages.add(ref, first)).toBe("already");
-      expect(await store().running.end(ref, "t1")).toBe(true);
-      expect(await store().running.end(ref, "t1")).toBe(false);
+      expect(await store().running.end(ref, "t1")).not.toBe("over");
+      expect(await store().running.end(ref, "t1")).toBe("over");
       expect(await store().running.get(ref)).toBeNull();
       const next = await store().running.begin(ref, { turn: "t2" });
       expect(next).toMatchObject({ message: { id: "a", by: null, files: [] }, options: null });
@@ -178,26 +179,6 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(await store().running.get(ref)).toMatchObject({ stop: { by: null } });
     });
 
-    test("finds turns without a first attempt, the oldest first", async () => {
-      const refs: SessionRef[] = [];
-      for (const n of [1, 2, 3]) {
-        const { ref } = await waiting("m");
-        await store().running.begin(ref, { turn: `t${n}` });
-        refs.push(ref);
-        await wait(5);
-      }
-      const [first, second, third] = refs;
-      const mine = async (olderThanMs: number, limit = 1000) => {
-        const found = await store().running.unattempted({ olderThanMs, limit });
-        return found.filter((turn) => refs.some(({ session }) => session === turn.session));
-      };
-      expect(await mine(60_000)).toEqual([]);
-      expect(await mine(0)).toMatchObject([first, second, third].map((ref) => ({ ...ref, attempts: 0 })));
-      if (second !== undefined) await store().running.attempt(second, "t2");
-      expect(await mine(0)).toMatchObject([{ turn: "t1" }, { turn: "t3" }]);
-      expect(await store().running.unattempted({ olderThanMs: 0, limit: 1 })).toHaveLength(1);
-    });
-
     test("finds sessions with a queued message and no running turn, the longest waiting first", async () => {
       const refs: SessionRef[] = [];
       for (let n = 0; n < 4; n++) {
@@ -235,7 +216,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(await store().running.get(foreign)).toBeNull();
       expect(await store().running.attempt(foreign, "t")).toBeNull();
       expect(await store().running.requestStop(foreign, {})).toEqual({ receipt: "over", turn: null });
-      expect(await store().running.end(foreign, "t")).toBe(false);
+      expect(await store().running.end(foreign, "t")).toBe("over");
       expect(await store().running.get(ref)).toEqual(turn);
       await store().running.requestStop(ref, {});
       expect(await store().running.requestStop(foreign, {})).toEqual({ receipt: "over", turn: null });
@@ -258,9 +239,6 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(stop).toEqual({ by: null, at: expect.any(Number) as number });
       await store().sessions.removeUser(ref.tenant, actor.user);
       expect(await store().running.get(ref)).toBeNull();
-      expect((await store().running.unattempted({ olderThanMs: 0, limit: 1000 })).map((r) => r.session))
-        .not //
-        .toContain(ref.session);
     });
 
     test("refuses values that can't be stored", async () => {
@@ -280,7 +258,6 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(await code(store().running.attempt(ref, ""))).toBe("INVALID");
       expect(await code(store().running.end(ref, ""))).toBe("INVALID");
       for (const bad of [-1, 1.5, Number.NaN]) {
-        expect(await code(store().running.unattempted({ olderThanMs: bad, limit: 1 }))).toBe("INVALID");
         expect(await code(store().running.startable({ olderThanMs: 0, limit: bad }))).toBe("INVALID");
       }
       expect(await store().running.get(ref)).toBeNull();
@@ -290,22 +267,28 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       const [dead, alive] = [unique("exec"), unique("exec")];
       const { ref } = await waiting("m");
       const interrupted = () => store().running.interrupted([ref, { ...ref, session: "unknown" }]);
+      const start = async (executor: string) => {
+        const jobs = await store().jobs.fetch({ executor, agents: [null], limit: 1000, alone: false });
+        const job = jobs.find(({ session }) => session === ref.session);
+        return job === undefined ? null : store().running.start(job, { executor, turn: "t", agents: [] });
+      };
       await store().leases.take(dead, 60_000);
       await store().leases.take(alive, 60_000);
-      await store().epochs.next(ref, { seen: 0, by: dead, reason: "an earlier turn" });
+      expect(await interrupted()).toEqual([]);
+      expect(await start(dead)).toMatchObject({ turn: "t", attempts: 1 });
+      expect(await interrupted()).toEqual([]);
       await store().leases.leave(dead);
       await wait(5);
-      await store().running.begin(ref, { turn: "t" });
-      // The epoch is of an earlier turn.
-      expect(await interrupted()).toEqual([]);
-      await store().epochs.next(ref, { seen: 0, by: dead, reason: "attempt 1" });
       expect(await interrupted()).toEqual([{ ...ref, turn: "t" }]);
       // The recovery has started, but no worker continues the turn yet.
       expect(await store().leases.takeDead(dead, alive)).toBe(true);
       expect(await interrupted()).toEqual([{ ...ref, turn: "t" }]);
-      await store().epochs.next(ref, { seen: 0, by: alive, reason: "attempt 2" });
+      expect(await store().jobs.recover(dead, { limit: 10 })).toBe(1);
+      expect(await interrupted()).toEqual([{ ...ref, turn: "t" }]);
+      expect(await start(alive)).toMatchObject({ turn: "t", attempts: 2, deaths: 1 });
       expect(await interrupted()).toEqual([]);
       await store().leases.leave(alive);
+      await wait(5);
       expect(await interrupted()).toEqual([{ ...ref, turn: "t" }]);
       expect((await store().leases.status()).anyExpired).toBe(true);
       // Sessions that the caller does not name are not read.

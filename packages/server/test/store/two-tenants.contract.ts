@@ -6,6 +6,7 @@
 import { expect, test } from "vitest";
 
 import type { Actor, SessionRef } from "../../src/util/refs.ts";
+import type { TurnJob } from "../../src/store/ports/jobs.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import { batchOf, chat } from "./archive-batch.ts";
 import { type MakeStore, newTenant } from "./harness.ts";
@@ -286,6 +287,19 @@ function checkpointOf(mark: string) {
   return { ...header, turns: [] } as never;
 }
 
+const EXECUTOR = "executor";
+
+let started: readonly TurnJob[] = [];
+
+/** Fetches and starts the jobs of both. */
+async function fetchAndStart(store: ClosableStore): Promise<readonly TurnJob[]> {
+  const query = { executor: EXECUTOR, agents: [null], limit: 50, alone: false };
+  started = (await store.jobs.fetch(query)).filter(({ session }) => session !== OTHER);
+  for (const job of started) await store.running.start(job, { executor: EXECUTOR, turn: "next", agents: [] });
+  expect(await store.jobs.heartbeat(started)).toEqual([]);
+  return started;
+}
+
 /** The functions over all tenants, in an order in which both have what they return: the sessions of both. */
 const overAll: Readonly<Record<string, (store: ClosableStore, sides: readonly Side[]) => Promise<unknown>>> =
   {
@@ -294,15 +308,29 @@ const overAll: Readonly<Record<string, (store: ClosableStore, sides: readonly Si
       for (const { ref } of sides) await store.running.end(ref, ID);
       return store.running.startable({ olderThanMs: 0, limit: 50 });
     },
-    "running.unattempted": async (store, sides) => {
-      for (const { ref } of sides) await store.running.begin(ref, { turn: "next" });
-      return store.running.unattempted({ olderThanMs: 0, limit: 50 });
-    },
+    "jobs.fetch": (store) => fetchAndStart(store),
     "running.interrupted": async (store, sides) => {
-      await store.leases.take("executor", 1);
-      const refs = sides.map(({ ref }) => ref);
-      for (const ref of refs) await store.epochs.next(ref, { seen: 2, by: "executor", reason: "attempt" });
-      return store.running.interrupted(refs);
+      await store.leases.take(EXECUTOR, 1);
+      await store.leases.leave(EXECUTOR);
+      return store.running.interrupted(sides.map(({ ref }) => ref));
+    },
+    "jobs.recover": async (store) => {
+      expect(await store.jobs.recover(EXECUTOR, { limit: 50 })).toBe(2);
+      return fetchAndStart(store);
+    },
+    "running.park": async (store, sides) => {
+      for (const { ref } of sides) {
+        expect(await store.running.get(ref)).toMatchObject({ deaths: 1, attempts: 2 });
+      }
+      await store.jobs.release(started);
+      for (const job of await fetchAndStart(store))
+        expect(await store.running.park(job, "next", { wakeAt: null })).toBe(true);
+      for (const { ref } of sides) expect(await store.running.wake(ref)).toBe(true);
+      return fetchAndStart(store);
+    },
+    "jobs.dead": async (store, sides) => {
+      for (const { ref } of sides) await store.jobs.bury(ref, "next");
+      return store.jobs.dead(PAGE);
     },
     "outbox.pending": (store) => store.outbox.pending({ olderThanMs: 0, limit: 50 }),
     "outbox.take": (store) => store.outbox.take({ olderThanMs: 0, leaseMs: 60_000, limit: 50 }),
@@ -324,6 +352,10 @@ const FOR_ONE: readonly string[] = [
   "sessions.pendingErasures",
   "sessions.erased",
   "running.end",
+  "running.start",
+  "running.wake",
+  "jobs.heartbeat",
+  "jobs.bury",
   "queuedMessages.take",
   "uploads.remove",
   "knowledge.remove",
@@ -352,6 +384,11 @@ const WITHOUT_TENANT: readonly string[] = [
   "leases.unknown",
   "leases.leave",
   "leases.release",
+  "jobs.release",
+  "jobs.complete",
+  "jobs.wakeDue",
+  "jobs.maintain",
+  "jobs.counts",
   "agents.register",
   "agents.isKnown",
   "agents.list",

@@ -121,7 +121,8 @@ export async function pinAgent(attempt: TurnAttempt, path: string, agent: Agent)
   const known = attempt.fromJournal(key);
   if (known !== undefined) return known;
   const pinned = await pin(agent, attempt);
-  await attempt.journal(key, pinned);
+  // The run does nothing that lasts before its first commit, which has the definition too.
+  attempt.journalLater(key, pinned);
   return pinned;
 }
 

@@ -87,15 +87,20 @@ async function runPhase(
   const { attempt, agent } = scope;
   const slots = new FairSemaphore(agent.limits.maxParallelCalls);
   for (const call of calls) await writeDeferredCall(scope, call);
-  const branches = calls.map((call) =>
-    slots.run(attempt.row, attempt.signal, async () => {
-      records.set(call, await executeToolCall(scope, call, callSubAgent));
-    }),
-  );
-  await allOrAbort(branches, (error) => {
-    // If another attempt follows, wait for tools that can't run again. Their outcome would be unknown otherwise.
-    attempt.abort(error, error instanceof RestartAttempt ? Infinity : 0);
-  });
+  const runAll = () => {
+    const branches = calls.map((call) =>
+      slots.run(attempt.row, attempt.signal, () =>
+        attempt.branches.run(async () => {
+          records.set(call, await executeToolCall(scope, call, callSubAgent));
+        }),
+      ),
+    );
+    return allOrAbort(branches, (error) => {
+      // If another attempt follows, wait for tools that can't run again. Their outcome would be unknown otherwise.
+      attempt.abort(error, error instanceof RestartAttempt ? Infinity : 0);
+    });
+  };
+  await attempt.branches.join(runAll);
   // A later attempt repeats this for finished steps, and must not end the group of a newer step.
   const refused = calls.filter((call) => records.get(call)?.isRefusal === true);
   if (refused.some(({ call }) => isInOpenGroup(attempt.turn, call))) await closeOpenGroup(scope);

@@ -3,22 +3,27 @@
  * the next one.
  *
  * Invariant: callers flush the writer first, because the archiver only sees events that are in the log. If the log lost
- * events before `atLeast`, no `commit` runs and `RestartAttempt` is thrown. The archived state is cached between
+ * events before `atLeast`, nothing is committed and `RestartAttempt` is thrown. The archived state is cached between
  * commits and read again after a failure.
  */
 import { comparePositions, type Position, type SessionState } from "@turnstream/protocol";
 import { archiveIncrementally } from "../../session/archive/archive.ts";
 import type { Backend } from "../../session/backend.ts";
+import type { NewJournalEntry } from "../../store/ports/running.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { RestartAttempt } from "./outcomes.ts";
 
-type Commit = (tx: Store) => Promise<void>;
+type Write = (tx: Store) => Promise<void>;
 
-interface PendingCommit {
-  readonly commit: Commit;
-  /** The log position that the commit depends on. */
-  readonly atLeast: Position | null;
+interface CommitOptions {
+  readonly entries?: readonly NewJournalEntry[];
+  /** The log position that the commit depends on: a failover can lose acknowledged events at the end of the log. */
+  readonly atLeast?: Position | null;
+}
+
+interface PendingCommit extends CommitOptions {
+  readonly write: Write | undefined;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -36,14 +41,12 @@ export class Archiver {
   }
 
   /**
-   * Archives the log and runs `commit` in the same transaction. If the transaction fails, all requests that share it
-   * fail.
-   * @param atLeast position that the archive must include: a failover can lose acknowledged events at the end of the
-   * log
+   * Archives the log and makes the given writes in the same commit. If the commit fails, all requests that share it fail.
+   * @param write further writes. Without them, the archive and the entries are one statement
    */
-  archive(commit: Commit, atLeast: Position | null = null): Promise<void> {
+  archive(write: Write | undefined, options: CommitOptions = {}): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#pending.push({ commit, atLeast, resolve, reject });
+      this.#pending.push({ write, ...options, resolve, reject });
       if (!this.#isBusy) void this.#work();
     });
   }
@@ -64,20 +67,23 @@ export class Archiver {
   }
 
   async #commit(commits: readonly PendingCommit[]): Promise<void> {
-    let isDone = false;
     const known = this.#known;
     // If the commit fails, the next one reads the state again.
     this.#known = null;
-    const positions = commits.flatMap(({ atLeast }) => (atLeast === null ? [] : [atLeast]));
+    const positions = commits.flatMap(({ atLeast }) => atLeast ?? []);
     const atLeast = positions.toSorted(comparePositions).at(-1);
+    const writes = commits.flatMap(({ write }) => write ?? []);
     const archived = await archiveIncrementally(this.#backend, this.#ref, known, {
       ...(atLeast === undefined ? {} : { atLeast }),
-      commit: async (tx) => {
-        for (const { commit } of commits) await commit(tx);
-        isDone = true;
-      },
+      journal: [...new Set(commits.flatMap(({ entries = [] }) => entries))],
+      ...(writes.length > 0 && {
+        commit: async (tx: Store) => {
+          for (const write of writes) await write(tx);
+        },
+      }),
     });
-    if (!isDone) throw new RestartAttempt(`the log has no events to archive after ${archived.cursor}`);
+    if (!archived.isCommitted)
+      throw new RestartAttempt(`the log has no events to archive after ${archived.cursor}`);
     this.#known = archived.state;
   }
 }

@@ -11,6 +11,7 @@ import type { NewJournalEntry, RunningTurn } from "../../store/ports/running.ts"
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { Archiver } from "./archiver.ts";
+import { Branches } from "./branches.ts";
 import { DrainGate } from "./drain-gate.ts";
 import { type JournalKey, type UsageRecord, usageKey } from "./journal-entries.ts";
 import type { RuntimeContext } from "./context.ts";
@@ -71,11 +72,14 @@ export class TurnAttempt {
   /** The language of the user, for texts that the turn shows. */
   readonly locale: string;
   readonly strings: RuntimeStrings;
+  readonly branches = new Branches();
   readonly #journal: Map<string, Json>;
   readonly #work = new AbortController();
   readonly #tools = new AbortController();
   readonly #clock = new PausableTimer();
   readonly #archiver: Archiver;
+  /** Entries that the next commit writes. */
+  readonly #deferred = new Set<NewJournalEntry>();
 
   constructor(options: TurnAttemptOptions) {
     this.context = options.context;
@@ -160,14 +164,44 @@ export class TurnAttempt {
   ): Promise<void> {
     const { store } = this.context;
     const entry = this.#entry(key, value as Json, isRetained);
-    await this.#write(async () => {
-      if (alsoCommit === undefined) return store.journal.write(this.ref, entry);
-      return store.transaction(async (tx) => {
-        await tx.journal.write(this.ref, entry);
-        await alsoCommit(tx);
-      });
-    });
+    await this.#withDeferred(entry, (entries) =>
+      this.#write(async () => {
+        if (alsoCommit === undefined) return store.journal.write(this.ref, ...entries);
+        return store.transaction(async (tx) => {
+          await tx.journal.write(this.ref, ...entries);
+          await alsoCommit(tx);
+        });
+      }),
+    );
     this.#journal.set(key, value as Json);
+  }
+
+  /**
+   * Journals an entry with the next commit of this attempt, whatever that commits. Use it only for what a later attempt
+   * can make again at no cost: if this attempt ends before that commit, the entry is lost.
+   */
+  journalLater<T>(key: JournalKey<T>, value: T, { isRetained = false }: JournalOptions = {}): void {
+    this.#deferred.add(this.#entry(key, value as Json, isRetained));
+    this.#journal.set(key, value as Json);
+  }
+
+  /** Commits deferred entries. Call it before events that make an attempt keep what is not journaled. */
+  async commitDeferred(): Promise<void> {
+    if (this.#deferred.size === 0) return;
+    this.requireLease();
+    await this.#withDeferred(null, (entries) =>
+      retryStore(this.context, () => this.context.store.journal.write(this.ref, ...entries)),
+    );
+  }
+
+  /** If the commit fails, the next one writes the deferred entries. A repeat changes nothing. */
+  async #withDeferred(
+    entry: NewJournalEntry | null,
+    commit: (entries: readonly NewJournalEntry[]) => Promise<unknown>,
+  ): Promise<void> {
+    const deferred = [...this.#deferred];
+    await commit(entry === null ? deferred : [...deferred, entry]);
+    for (const written of deferred) this.#deferred.delete(written);
   }
 
   /** Records usage that belongs to no journaled step, so that later attempts count it too. */
@@ -187,18 +221,21 @@ export class TurnAttempt {
   /** Journals a step whose events are already written, together with the archive of these events. */
   async commitStep<T>(key: JournalKey<T>, value: T, options: JournalOptions = {}): Promise<void> {
     const { isRetained = false, alsoCommit } = options;
-    await this.archive(async (tx) => {
-      await alsoCommit?.(tx);
-      await tx.journal.write(this.ref, this.#entry(key, value as Json, isRetained));
-    });
+    await this.#archive(this.#entry(key, value as Json, isRetained), alsoCommit);
     this.#journal.set(key, value as Json);
   }
 
-  /** Flushes the writer, archives the log and runs `commit` in the same transaction. */
-  async archive(commit: (tx: Store) => Promise<void>): Promise<void> {
+  /** Flushes the writer, archives the log and runs `write` in the same transaction. */
+  archive(write: (tx: Store) => Promise<void>): Promise<void> {
+    return this.#archive(null, write);
+  }
+
+  async #archive(entry: NewJournalEntry | null, write: JournalOptions["alsoCommit"]): Promise<void> {
     // A log that can't be reached must not delay the hand-over of the turn.
-    const flushedTo = await abortable(this.writer.flush(), this.signal);
-    await this.#write(() => this.#archiver.archive(commit, flushedTo));
+    const atLeast = await abortable(this.writer.flush(), this.signal);
+    await this.#withDeferred(entry, (entries) =>
+      this.#write(() => this.#archiver.archive(write, { entries, atLeast })),
+    );
   }
 
   /** Retries while the store is unavailable: a restart would only repeat what this attempt has done. */

@@ -77,6 +77,8 @@ export interface RuntimeContext extends Backend {
   readonly decisionWaiters: DecisionWaiterRegistry;
   /** How long a tool that is not idempotent may continue when the worker hands over. */
   readonly shutdownGraceMs: number;
+  /** A turn that only waits for users leaves the worker after this time. */
+  readonly parkAfterMs: number;
   readonly maxAttemptsWithoutProgress: number;
   readonly showsProviderErrors: boolean;
   /** The memory for answers of models that are not journaled yet. */
@@ -94,6 +96,8 @@ export interface RuntimeContext extends Backend {
   awaitLease(signal: AbortSignal): Promise<boolean>;
   /** Like `awaitLease`, but renews the lease in the store first. */
   confirmLease(signal: AbortSignal): Promise<boolean>;
+  /** Fetches jobs soon, because a turn has queued one. */
+  fetchNext(): void;
   readonly onError: ErrorHandler;
   /** Never throws. */
   readonly reportSecurityEvent: SecurityEventHandler;

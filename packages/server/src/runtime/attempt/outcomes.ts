@@ -65,6 +65,14 @@ export class UsageLimitReached extends Error {
   }
 }
 
+/** Several processes have died while they ran the turn, so it is not run again. */
+export class TurnCrashed extends Error {
+  constructor(deaths: number) {
+    super(`${deaths} processes have died while they ran the turn`);
+    this.name = "TurnCrashed";
+  }
+}
+
 /** The turn can't continue, and a notice shows the reason to the user. */
 export class TurnFailed extends Error {
   readonly code: TurnErrorCode;
@@ -105,6 +113,10 @@ export function outcomeFor(
     const details = { limit: toWireName(limit), scope, retry_after_ms: Math.ceil(retryAfterMs) };
     const text = errorText(strings, "USAGE_LIMIT_REACHED");
     return errorOutcome("USAGE_LIMIT_REACHED", text, { canRetry: true, details });
+  }
+  if (error instanceof TurnCrashed) {
+    const text = { text: strings.crashed, template: { code: "TURN_CRASHED" } };
+    return errorOutcome("SERVER_ERROR", text, { canRetry: true });
   }
   if (error instanceof ModelError) {
     const { code, isRetryable: canRetry, status } = error;

@@ -49,7 +49,12 @@ export async function requestApproval(
     tool_digest: toolDigest(scope, call, tool),
   };
   const schema = editable ? schemaOf(scope, call) : undefined;
-  const decided = await awaitDecision(attempt, block, request as unknown as Json, schema);
+  const decided = await awaitDecision(
+    attempt,
+    block,
+    request as unknown as Json,
+    schema === undefined ? {} : { schema },
+  );
   const isAllowed = decided.status === "approved" || decided.status === "edited";
   if (isAllowed && !(await isAsShown(scope, call, block))) return refuseOther(scope, call);
   return outcomeOf(scope, call, tool, input, decided);

@@ -48,16 +48,24 @@ export function requestKey({ row, turn, epoch }: Pick<TurnAttempt, "row" | "turn
   return `${row.session}_${epoch * PLACES + turn.items.length}`;
 }
 
+interface AwaitDecisionOptions {
+  /** The schema by which a user's edits are checked. */
+  readonly schema?: Json;
+  /** False if the turn must stay in this process during the wait. @default true */
+  readonly canPark?: boolean;
+}
+
 /** @param block the request as written to the log */
 export async function awaitDecision(
   attempt: TurnAttempt,
   block: PendingBlock,
   request: Json,
-  schema?: Json,
+  { schema, canPark = true }: AwaitDecisionOptions = {},
 ): Promise<InteractionChange> {
   const { context, ref } = attempt;
   const interaction = await commitRequest(attempt, block, request, schema === undefined ? {} : { schema });
-  const change = await wait(attempt, interaction);
+  const decide = () => wait(attempt, interaction);
+  const change = await (canPark ? attempt.branches.wait(interaction, decide) : decide());
   const { failure } = await publishCommitted(context, ref);
   if (failure === null) applyDecision(attempt, block, change);
   // A tool can use a submitted form before its event is published; it is published before the tool's result.

@@ -9,6 +9,7 @@ import { listBlocks, type FormBlock, type FormSchema, type Json } from "@turnstr
 import type { InteractionChange } from "../../store/ports/interactions.ts";
 import { canonicalJson } from "../../store/rules/canonical-json.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
+import { startKey } from "../attempt/journal-entries.ts";
 import type { RunContext } from "../attempt/run-context.ts";
 import type { StepCall } from "../events/step-writer.ts";
 import { awaitDecision } from "./await-decision.ts";
@@ -32,10 +33,11 @@ export async function awaitFormInTool(
   const block = await writeFormInTool(scope, call, schema, options.timeoutSeconds);
   toolClock?.pause();
   try {
+    // A tool that can't run again must not leave the process.
+    const canPark = attempt.fromJournal(startKey(call.call)) === undefined;
+    const request = { schema: block.schema, waits: true };
     const decide = () =>
-      attempt.drainGate.waitInside(() =>
-        awaitDecision(attempt, block, { schema: block.schema, waits: true }),
-      );
+      attempt.drainGate.waitInside(() => awaitDecision(attempt, block, request, { canPark }));
     return answerOf(await (toolSlot?.releaseWhile(attempt.signal, decide) ?? decide()));
   } finally {
     toolClock?.resume();

@@ -31,6 +31,7 @@ export const en: RuntimeStrings = {
       "This answer was ended because the usage limit of the day or month is reached. Please try again later.",
   },
   notRetryable: "This can't be answered right now. The operator of this service has to look into it.",
+  crashed: "This answer could not be finished, in several tries. You can try again.",
   toolFailed: "This did not work.",
   rejected: "You rejected this.",
   formRequested: "This needs a form to be filled in.",

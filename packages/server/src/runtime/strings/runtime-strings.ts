@@ -21,6 +21,8 @@ export interface RuntimeStrings {
   readonly errors: Readonly<Partial<Record<TurnErrorCode, string>>> & { readonly SERVER_ERROR: string };
   /** Shown for failures that a retry can't fix. */
   readonly notRetryable: string;
+  /** Shown for a turn that ended the processes that ran it. */
+  readonly crashed: string;
   readonly toolFailed: string;
   readonly rejected: string;
   /** Shown as the result of a call whose tool requested a form, also after the form was submitted. */

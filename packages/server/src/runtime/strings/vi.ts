@@ -30,6 +30,7 @@ export const vi: RuntimeStrings = {
       "Câu trả lời này đã kết thúc vì đã hết hạn mức sử dụng của ngày hoặc tháng. Vui lòng thử lại sau.",
   },
   notRetryable: "Hiện không thể trả lời. Người vận hành dịch vụ cần kiểm tra.",
+  crashed: "Không thể hoàn thành câu trả lời này sau nhiều lần thử. Bạn có thể thử lại.",
   toolFailed: "Không thực hiện được.",
   rejected: "Bạn đã từ chối.",
   formRequested: "Cần điền biểu mẫu.",

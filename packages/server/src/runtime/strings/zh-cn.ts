@@ -29,6 +29,7 @@ export const zhCn: RuntimeStrings = {
     USAGE_LIMIT_REACHED: "已达到当日或当月的用量上限，回答已结束，请稍后再试。",
   },
   notRetryable: "目前无法回答，需要服务的运营人员处理。",
+  crashed: "多次尝试后仍无法完成这个回答。你可以重试。",
   toolFailed: "操作未成功。",
   rejected: "你已拒绝。",
   formRequested: "需要填写表单。",

@@ -29,6 +29,7 @@ export const zhTw: RuntimeStrings = {
     USAGE_LIMIT_REACHED: "已達當日或當月的用量上限，回覆已結束，請稍後再試。",
   },
   notRetryable: "目前無法回覆，需由服務的營運人員處理。",
+  crashed: "多次嘗試後仍無法完成這個回答。你可以再試一次。",
   toolFailed: "操作未成功。",
   rejected: "您已拒絕。",
   formRequested: "需要填寫表單。",

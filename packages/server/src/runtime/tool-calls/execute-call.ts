@@ -1,7 +1,9 @@
 /**
  * `executeToolCall` runs one tool call, or takes its outcome from the journal, and writes the result to the log.
  *
- * Invariants: the outcome is journaled before its result is written, so a takeover never changes what users saw. A tool
+ * Invariants: the outcome is journaled before its result is written, so a takeover never changes what users saw. Only the
+ * outcome of a quick tool that can run again is journaled with the next step; a takeover in between supersedes its
+ * result and runs it again. A tool
  * starts only after its `tool_result.start` is in the log under this attempt's epoch, so a superseded worker fails
  * before it runs a tool.
  */
@@ -25,6 +27,9 @@ import type { Slot } from "../../util/fair-semaphore.ts";
 import { startToolResult, writeToolResult } from "./write-result.ts";
 import { runTool } from "./run-tool.ts";
 
+/** To run a tool again that took longer costs the user more than a commit costs the database. */
+const QUICK_MS = 2_000;
+
 type RunSubAgent = (scope: RunContext, call: StepCall) => Promise<ToolCallRecord>;
 
 export async function executeToolCall(
@@ -35,13 +40,34 @@ export async function executeToolCall(
   const { attempt } = scope;
   let record = attempt.fromJournal(callKey(call.call));
   if (record === undefined) {
+    const { env } = attempt.context;
+    const startedAt = env.now();
     const performed = await resolveResult(scope, call, runSubAgent);
     record = { ...performed, content: escapeReferenceTagsIn(performed.content) };
-    await attempt.journal(callKey(call.call), record, { isRetained: true });
+    const isQuick = env.now() - startedAt <= QUICK_MS;
+    if (isQuick && canRunAgain(scope, call, record))
+      attempt.journalLater(callKey(call.call), record, { isRetained: true });
+    else await attempt.journal(callKey(call.call), record, { isRetained: true });
   }
   await closeWithin(attempt, call.call);
   await writeToolResult(scope, call, record);
   return record;
+}
+
+/**
+ * Returns true if a later attempt loses nothing when it runs the call again: no start was journaled, so the tool is
+ * idempotent, and it used no tokens, asked for nothing and ran no agent.
+ */
+function canRunAgain(scope: RunContext, { call, name }: StepCall, record: ToolCallRecord): boolean {
+  const { attempt, agent } = scope;
+  const isTool =
+    agent.tools[name] !== undefined ||
+    attempt.context.builtInTools.has(name) ||
+    findToolSource(scope, name) !== undefined;
+  const wasStarted = attempt.fromJournal(startKey(call)) !== undefined;
+  return (
+    isTool && !wasStarted && record.ending === null && record.usage === null && record.isRefusal !== true
+  );
 }
 
 /**

@@ -17,7 +17,7 @@ import type { StoredImage } from "../../session/history/model-content.ts";
 import type { ToolCallRecord } from "../attempt/journal-entries.ts";
 import { withHost } from "./tool-host.ts";
 import { endingRecord, InteractionRequested } from "../interactions/ending-request.ts";
-import { jobId } from "../attempt/job-id.ts";
+import { turnKey } from "../attempt/turn-key.ts";
 import { MAX_TIMER_MS } from "../../util/sleep.ts";
 import type { BlockRef } from "../events/turn-writer.ts";
 import { attachReferences } from "./attach-references.ts";
@@ -152,7 +152,7 @@ function contextOf(
   const { tenant, session, turn, user } = scope.attempt.row;
   const context: ToolContext = {
     signal,
-    idempotencyKey: `${jobId({ tenant, session, turn })}/${call.call}`,
+    idempotencyKey: `${turnKey({ tenant, session, turn })}/${call.call}`,
     progress: (text) => progress.text(text),
     image: (image) => progress.image(image),
     artifact: (artifact) => progress.setArtifact(artifact),

@@ -6,7 +6,7 @@
  * that ends removes only itself, never its successor.
  */
 import type { TurnAttempt } from "../attempt/attempt.ts";
-import type { TurnRef } from "../attempt/job-id.ts";
+import type { TurnRef } from "../attempt/turn-key.ts";
 import { StopRequested } from "../attempt/outcomes.ts";
 import { type SessionRef, sessionKey } from "../../util/refs.ts";
 import { sleep } from "../../util/sleep.ts";

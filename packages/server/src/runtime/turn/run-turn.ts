@@ -9,11 +9,11 @@
  */
 import { listBlocks, mainRun, type Turn } from "@turnstream/protocol";
 import { outlivesTurn } from "@turnstream/protocol/writer";
-import type { Job } from "../../engine/engine.ts";
 import { EngineError } from "../../engine/errors.ts";
 import { isLogError } from "../../log/errors.ts";
 import { enqueueTurnEvent } from "../../session/webhooks/enqueue-events.ts";
 import { isStoreError } from "../../store/errors.ts";
+import { MAX_DEATHS, type TurnJob } from "../../store/ports/jobs.ts";
 import type { RunningTurn } from "../../store/ports/running.ts";
 import type { TurnAttempt, TurnMemory } from "../attempt/attempt.ts";
 import { ModelCalls } from "../attempt/model-calls.ts";
@@ -31,7 +31,7 @@ import { OUTCOME_KEY, type PinnedAgent, stepKey, STREAM_STARTED_KEY } from "../a
 import { closeOpenGroup } from "../attempt/close-open-group.ts";
 import { MAIN_RUN } from "../events/turn-writer.ts";
 import { readFiles } from "../files/read-files.ts";
-import type { TurnRef } from "../attempt/job-id.ts";
+import type { TurnRef } from "../attempt/turn-key.ts";
 import {
   RestartAttempt,
   ModelStreamInterrupted,
@@ -41,6 +41,7 @@ import {
   LimitReached,
   notRetryableText,
   StopRequested,
+  TurnCrashed,
   UsageLimitReached,
 } from "../attempt/outcomes.ts";
 import type { RuntimeContext } from "../attempt/context.ts";
@@ -53,24 +54,26 @@ import { backoffDelay } from "../../util/retry.ts";
 import { sleep } from "../../util/sleep.ts";
 import { runAs } from "../../util/work-owner.ts";
 import type { ActiveTurns } from "./active-turns.ts";
+import { parkWhenIdle, TurnParked } from "./park-turn.ts";
 
 const BACKOFF = { initialDelayMs: 100, maxDelayMs: 10_000 };
 /** How long a finished turn waits for the title of its session. */
 const TITLE_MS = 3_000;
 
 /**
- * Returns when the turn has ended or belongs to another worker. Throws only after the job's signal is aborted or the
- * worker has started to drain: another worker must then continue the turn.
+ * Starts or continues the turn of a job. Returns when the turn has ended, is parked, or belongs to another worker. Throws
+ * if the job must return to the queue: after the signal is aborted or the worker has started to drain, or if the session
+ * can't be claimed in many attempts.
  */
 export async function runTurn(
   context: RuntimeContext,
   activeTurns: ActiveTurns,
-  ref: TurnRef,
-  job: Job,
+  job: TurnJob,
+  signal: AbortSignal,
 ): Promise<void> {
   const modelCalls = new ModelCalls(context.modelCallMemory);
   try {
-    await runAttempts(context, activeTurns, ref, job, { stepAttempts: new Map(), modelCalls });
+    await runAttempts(context, activeTurns, job, signal, { stepAttempts: new Map(), modelCalls });
   } finally {
     modelCalls.close(new RestartAttempt("this worker no longer runs the turn"));
   }
@@ -79,48 +82,71 @@ export async function runTurn(
 async function runAttempts(
   context: RuntimeContext,
   activeTurns: ActiveTurns,
-  ref: TurnRef,
-  job: Job,
+  job: TurnJob,
+  signal: AbortSignal,
   memory: TurnMemory,
 ): Promise<void> {
-  const { running } = context.store;
-  let isCounted = false;
   let row: RunningTurn | null = null;
-  for (let failures = 0; ;) {
-    job.signal.throwIfAborted();
+  for (let [failures, isCounted] = [0, false]; ;) {
+    signal.throwIfAborted();
     let delayMs: number;
+    let hasClaimed = false;
     try {
-      // Don't count an attempt again if it could not claim the session. Otherwise a long outage would use up all
-      // attempts.
-      row = isCounted ? await running.get(ref) : await running.attempt(ref, ref.turn);
-      if (row === null || row.turn !== ref.turn) return;
+      row = await nextAttempt(context, job, row, isCounted);
+      if (row === null) return;
       // The previous attempt made progress.
       if (!isCounted && row.attemptsWithoutProgress === 1) failures = 0;
-      isCounted = true;
       const current = row;
       const attempt = await runAs(row, () => beginAttempt(context, current, memory));
-      isCounted = false;
-      await runAs(row, () => finishAttempt(attempt, activeTurns, job.signal));
+      hasClaimed = true;
+      parkWhenIdle(attempt, job);
+      await runAs(row, () => finishAttempt(attempt, activeTurns, signal));
       return;
     } catch (error) {
+      if (error instanceof TurnParked) return;
+      const ref = { ...job, turn: row?.turn ?? "" };
       reportFenced(context, ref, error);
-      if (job.signal.aborted || context.draining.aborted) {
+      if (signal.aborted || context.draining.aborted) {
         if (row !== null && context.holdsLease()) await forgiveAttempt(context, row);
         throw error;
       }
       const isExpected = error instanceof RestartAttempt;
       if (!isExpected && !isTransient(error)) context.onError(error, { during: `turn ${ref.turn}` });
       // The step counts its own model failures, so this attempt is not counted again.
-      if (error instanceof ModelStreamInterrupted) [delayMs, isCounted] = [0, true];
-      else delayMs = retryDelayMs(failures++, isExpected);
+      // Neither is one that couldn't claim the session during an outage, because a long one would use up all attempts.
+      isCounted = error instanceof ModelStreamInterrupted || (!hasClaimed && isOutage(error));
+      delayMs = error instanceof ModelStreamInterrupted ? 0 : retryDelayMs(failures++, isExpected);
       // A worker without a lease has lost the turn. Another claim would take it from its new owner.
-      if (!(await context.confirmLease(job.signal))) {
+      if (!(await context.confirmLease(signal))) {
         memory.modelCalls.close(error);
-        return waitForAbort(job.signal, ref);
+        return waitForAbort(signal, ref);
       }
+      // Other turns need the slot.
+      if (!hasClaimed && row !== null && row.attemptsWithoutProgress > context.maxAttemptsWithoutProgress)
+        throw error;
     }
-    await activeTurns.pause(ref, delayMs, job.signal);
+    if (row === null) await sleep(delayMs, { signal });
+    else await activeTurns.pause(row, delayMs, signal);
   }
+}
+
+/** @returns null if the job's session has nothing to run, or this process no longer runs it */
+async function nextAttempt(
+  { store: { running }, env, executor, agents }: RuntimeContext,
+  job: TurnJob,
+  previous: RunningTurn | null,
+  isCounted: boolean,
+): Promise<RunningTurn | null> {
+  if (previous === null) return running.start(job, { executor, turn: env.id(), agents: [...agents.keys()] });
+  const { turn } = previous;
+  if (!isCounted) return running.attempt(job, turn);
+  const row = await running.get(job);
+  return row?.turn === turn ? row : null;
+}
+
+/** The log or the store can't be reached. */
+function isOutage(error: unknown): boolean {
+  return isLogError(error, "UNAVAILABLE") || isStoreError(error, "UNAVAILABLE") || isStoreError(error, "BUSY");
 }
 
 /** The log or the journal refused a write, because another worker has the session. */
@@ -182,6 +208,9 @@ async function finishAttempt(
     const end = attempt.fromJournal(OUTCOME_KEY) ?? (await runOrFail(attempt, agent));
     await finishTurn(attempt, end);
   } finally {
+    attempt.branches.close();
+    // Another attempt follows an error. It runs no tool again whose outcome is only in memory.
+    if (context.holdsLease()) await attempt.commitDeferred().catch(() => undefined);
     signal.removeEventListener("abort", handOver);
     context.draining.removeEventListener("abort", drain);
     activeTurns.delete(attempt);
@@ -200,6 +229,7 @@ async function runOrFail(attempt: TurnAttempt, agent: Agent | undefined): Promis
     return { reason: completionReason(attempt.turn) };
   } catch (error) {
     const reason: unknown = attempt.signal.aborted ? attempt.signal.reason : error;
+    if (reason instanceof TurnParked) throw reason;
     const known = outcomeFor(reason, attempt.strings, context.showsProviderErrors);
     if (known === null && canRetryAttempt(reason, attempt)) throw reason;
     attempt.modelCalls.close(reason);
@@ -265,6 +295,7 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
   if (mainRun(turn) === undefined)
     await writer.write({ type: "run.start", run: MAIN_RUN, agent: turn.agent });
   if (row.stop !== null) throw new StopRequested(row.stop.by);
+  if (row.deaths >= MAX_DEATHS) throw new TurnCrashed(row.deaths);
   if (row.attemptsWithoutProgress > context.maxAttemptsWithoutProgress)
     throw new Error(`the turn made no progress in ${row.attemptsWithoutProgress} attempts in a row`);
   if (agent === undefined) throw new RuntimeError("UNKNOWN_AGENT", `the agent ${turn.agent}`);
@@ -281,7 +312,7 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
     const pinned: PinnedAgent = await pinAgent(attempt, MAIN_RUN, agent);
     const scope = await mainRunContext(attempt, agent, pinned);
     await readFiles(scope);
-    const title = generateTitle(attempt, agent);
+    const title = attempt.branches.run(() => generateTitle(attempt, agent));
     const prompt = await buildPrompt(scope);
     if (agent.body === null) await runAgent(scope, prompt);
     else await runStreamAgent(scope, agent.body, prompt);
@@ -307,7 +338,10 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
   };
   await withdrawPending(attempt);
   await commitRequests(attempt);
+  // After the end of the main run, a later attempt keeps all results.
+  await attempt.commitDeferred();
   await writer.writeAll((turn) => nextClosingEvents(turn, end, closing));
+  let isNextQueued = false;
   await attempt.archive(async (tx) => {
     let turns = 1;
     // A turn that called no model still counts as one turn.
@@ -322,6 +356,8 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
     }
     await enqueueTurnEvent(tx, ref, row.turn, end);
     await tx.journal.close(ref, row.turn);
-    await tx.running.end(ref, row.turn);
+    if (row.deaths >= MAX_DEATHS) await tx.jobs.bury(ref, row.turn);
+    isNextQueued = (await tx.running.end(ref, row.turn)) === "queued";
   });
+  if (isNextQueued) attempt.context.fetchNext();
 }

@@ -4,7 +4,6 @@
  *
  * Invariant: invalid options throw BAD_OPTIONS before the worker uses the store.
  */
-import type { Engine, JobHandler } from "../../engine/engine.ts";
 import type { Log } from "../../log/log.ts";
 import { findPaymentOptionsProblem } from "../../payments/payment-options.ts";
 import type { PaymentOptions } from "../../payments/provider.ts";
@@ -34,24 +33,30 @@ import type { TurnObserver } from "../define/turn-observer.ts";
 import { RuntimeError } from "../errors.ts";
 import { checkCatalogs, type CatalogOptions, type StringCatalogs } from "../strings/catalogs.ts";
 
-export interface EngineCallbacks {
-  readonly work: JobHandler;
-  readonly isFresh: () => boolean;
-  readonly onError: ErrorHandler;
-}
-
 export interface WorkerOptions {
   readonly store: Store;
   readonly log: Log;
   readonly signals: Signals;
-  readonly engine: (callbacks: EngineCallbacks) => Engine | Promise<Engine>;
   /** Agents by unique name. The first one answers messages that name no agent. */
   readonly agents: readonly Agent[];
   /**
    * How long other workers wait before they take over the turns of a worker that stopped renewing its lease.
+   * Where the database notices that a process has ended, they don't wait.
    * @default 15000
    */
   readonly leaseTtlMs?: number;
+  /**
+   * How many turns run in this process at the same time. Further turns stay queued, for this worker or another one. A
+   * tenant can't use the last tenth of the slots while it uses all others.
+   * @default 100
+   */
+  readonly maxConcurrentTurns?: number;
+  /**
+   * A turn that does nothing but wait for a user for this long leaves the worker. It continues when the user decides, in
+   * any worker.
+   * @default 60000
+   */
+  readonly parkAfterMs?: number;
   /**
    * How many model calls run in this process at the same time. Further calls wait; tenants and their users take turns.
    * The body of a stream agent counts as one call.
@@ -102,10 +107,10 @@ export interface WorkerOptions {
   readonly maxAttemptsWithoutProgress?: number;
   /** How often the worker polls for turns, stops and outbox rows whose signal was lost. @default 1000 */
   readonly pollIntervalMs?: number;
-  /** How often the worker prunes old rows, finishes erasures and recovers jobs without an owner. @default 15000 */
+  /** How often the worker prunes old rows and finishes erasures. @default 15000 */
   readonly maintenanceIntervalMs?: number;
   /** How long the engine keeps the jobs of ended turns. @default 3600000 */
-  readonly jobRetentionMs?: number;
+  readonly outboxRetentionMs?: number;
   /**
    * Erases sessions that were not used for this long, including pending interactions. Default: sessions are never
    * erased.
@@ -133,9 +138,10 @@ const OPTIONS: OptionKeys<WorkerOptions> = {
   store: true,
   log: true,
   signals: true,
-  engine: true,
   agents: true,
   leaseTtlMs: false,
+  maxConcurrentTurns: false,
+  parkAfterMs: false,
   maxConcurrentModelCalls: false,
   maxConcurrentToolCalls: false,
   fetchPolicy: false,
@@ -150,7 +156,7 @@ const OPTIONS: OptionKeys<WorkerOptions> = {
   maxAttemptsWithoutProgress: false,
   pollIntervalMs: false,
   maintenanceIntervalMs: false,
-  jobRetentionMs: false,
+  outboxRetentionMs: false,
   sessionRetentionMs: false,
   onError: false,
   onSecurityEvent: false,
@@ -204,6 +210,8 @@ const WEBHOOK_RANGES = {
 
 const NUMBERS = {
   leaseTtlMs: { default: 15_000, range: TIMER_MS },
+  maxConcurrentTurns: { default: 100, range: COUNT },
+  parkAfterMs: { default: 60_000, range: TIMER_MS },
   maxConcurrentModelCalls: { default: 1_000, range: COUNT },
   maxConcurrentToolCalls: { default: 500, range: COUNT },
   shutdownGraceMs: { default: 5_000, range: GRACE_MS },
@@ -211,7 +219,7 @@ const NUMBERS = {
   maxAttemptsWithoutProgress: { default: 50, range: COUNT },
   pollIntervalMs: { default: 1_000, range: INTERVAL_MS },
   maintenanceIntervalMs: { default: 15_000, range: INTERVAL_MS },
-  jobRetentionMs: { default: 60 * 60 * 1_000, range: RETENTION_MS },
+  outboxRetentionMs: { default: 60 * 60 * 1_000, range: RETENTION_MS },
   sessionRetentionMs: { default: null, range: RETENTION_MS },
 } as const satisfies Record<
   NumberOptions<WorkerOptions>,
@@ -272,8 +280,6 @@ function checkPorts(options: WorkerOptions): void {
     const port: unknown = options[name as keyof typeof PORTS];
     if (!isObject(port) || port instanceof Promise) fail(name, expected, port);
   }
-  if (typeof options.engine !== "function")
-    fail("engine", "a function that creates an engine", options.engine);
   if (!Array.isArray(options.agents)) fail("agents", "a list of agents", options.agents);
   for (const name of ["onError", "onSecurityEvent", "onEvent", "onLeaseLost"] as const)
     if (options[name] !== undefined && typeof options[name] !== "function")

@@ -1,13 +1,13 @@
 /**
- * `createWorker` starts a worker: it runs turns, renews its lease, recovers jobs of dead workers, handles stop
- * requests, and hands over on shutdown.
+ * `createWorker` starts a worker: it fetches and runs turns, renews its lease, recovers jobs of dead workers, handles
+ * stop requests, and hands over on shutdown.
  *
  * Invariant: a worker has one lifetime. Once its lease is lost, or it has given up its turns because it alone can't reach
  * the log, it runs no turn, polls no more and must be replaced.
  * Its agents are registered before it takes a turn, so that messages can name them. Signals only save
  * time: polling finds every message, stop and outbox row whose signal was lost.
  */
-import { createExecutor, type Executor } from "../../engine/executor.ts";
+import { createExecutor, type Executor, RECOVERED_CHANNEL } from "../../engine/executor.ts";
 import { LogError } from "../../log/errors.ts";
 import { loadNamedModel } from "../../models/named-model.ts";
 import { expireForms } from "../../session/interactions/expire-forms.ts";
@@ -15,12 +15,7 @@ import { checkDuePayments } from "../../session/payments/check-payments.ts";
 import { relayOutbox } from "../../session/archive/relay-outbox.ts";
 import { claimIdleSession } from "../../session/lifecycle/claim.ts";
 import { eraseExpired, finishErasures } from "../../session/lifecycle/erase.ts";
-import {
-  DECISIONS_CHANNEL,
-  decodeSessionRef,
-  STOPS_CHANNEL,
-  TURNS_CHANNEL,
-} from "../../session/signal-channels.ts";
+import { DECISIONS_CHANNEL, decodeSessionRef, STOPS_CHANNEL } from "../../session/signal-channels.ts";
 import { WebhookSender } from "../../session/webhooks/webhook-sender.ts";
 import { RESPONSE_RETENTION_MS } from "../../store/ports/access.ts";
 import type { RegisteredAgent } from "../../store/ports/agents.ts";
@@ -36,7 +31,6 @@ import { sleep } from "../../util/sleep.ts";
 import { runAs } from "../../util/work-owner.ts";
 import type { RuntimeContext } from "../attempt/context.ts";
 import { ModelCallMemory } from "../attempt/model-calls.ts";
-import { jobPrefix, parseJobId } from "../attempt/job-id.ts";
 import { type Agent, LOOKUP_ATTACHMENTS } from "../define/agent.ts";
 import type { TurnObserver } from "../define/turn-observer.ts";
 import { RuntimeError } from "../errors.ts";
@@ -45,9 +39,9 @@ import { DecisionWaiters } from "../interactions/decision-waiters.ts";
 import { ToolSources } from "../tool-calls/tool-sources.ts";
 import { ActiveTurns } from "../turn/active-turns.ts";
 import { runTurn } from "../turn/run-turn.ts";
+import { JobLoop } from "./job-loop.ts";
 import { LogProbe } from "./log-probe.ts";
 import { StoreClock } from "./store-clock.ts";
-import { TurnDispatcher } from "./dispatcher.ts";
 import { HANDOVER_MS, resolveOptions, type WorkerOptions } from "./options.ts";
 
 export interface Worker {
@@ -92,38 +86,27 @@ function guarded(observer: TurnObserver, onError: ErrorHandler): TurnObserver {
   };
 }
 
-/** Throws BAD_OPTIONS, BAD_AGENT, NO_AGENTS, or an error of the engine or the store. */
+/** Throws BAD_OPTIONS, BAD_AGENT, NO_AGENTS, or an error of the store. */
 export async function createWorker(options: WorkerOptions): Promise<Worker> {
   const settings = resolveOptions(options);
   const { store, log, signals, payments = null, env = systemEnv, onError = warn } = options;
-  const { leaseTtlMs, fileLimits, jobRetentionMs, sessionRetentionMs, shutdownGraceMs } = settings;
+  const { leaseTtlMs, fileLimits, outboxRetentionMs, sessionRetentionMs, shutdownGraceMs } = settings;
   let offered = await offerAgents(store, options.agents);
   const activeTurns = new ActiveTurns();
   const decisionWaiters = new DecisionWaiters();
   const toolSources = new ToolSources(options.agents, { env, onError });
   let executor: Executor | null = null;
   const holdsLease = (): boolean => executor?.isFresh() ?? true;
-  const draining = new AbortController();
+  const name = env.id();
+  let draining = new AbortController();
   const probe = new LogProbe(log);
   const storeClock = new StoreClock(store.leases);
-  const engine = await options.engine({
-    work: async (job) => {
-      const ref = parseJobId(job.id);
-      if (ref === null) return;
-      await runAs({ tenant: ref.tenant, user: "" }, () => runTurn(context, activeTurns, ref, job));
-      // The outcome counts only with a lease, so a lease in doubt must not end here.
-      await executor?.untilFresh(job.signal);
-      dispatcher.startNextInBackground(ref);
-    },
-    isFresh: holdsLease,
-    onError,
-  });
   const context: RuntimeContext = {
     store,
     log,
     env,
     storeClock,
-    executor: engine.executor,
+    executor: name,
     get agents() {
       return offered.agents;
     },
@@ -142,26 +125,42 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     decisionWaiters,
     catalogs: settings.catalogs,
     shutdownGraceMs,
+    parkAfterMs: settings.parkAfterMs,
     maxAttemptsWithoutProgress: settings.maxAttemptsWithoutProgress,
     showsProviderErrors: settings.showsProviderErrors,
     modelCallMemory: new ModelCallMemory(),
-    draining: draining.signal,
+    get draining() {
+      return draining.signal;
+    },
     holdsLease,
     hasLostLease: () => executor?.isLost() ?? false,
     awaitLease: async (signal) => (await executor?.untilFresh(signal)) ?? true,
     confirmLease: async (signal) => (await executor?.confirm(signal)) ?? true,
+    fetchNext: () => loop.poll(),
     onError,
     reportSecurityEvent: createSecurityReporter([options.onSecurityEvent], onError),
     ...(options.onEvent !== undefined && { onEvent: guarded(options.onEvent, onError) }),
   };
-  const dispatcher = new TurnDispatcher(context, engine);
+  const loop = new JobLoop({
+    executor: name,
+    jobs: store.jobs,
+    signals,
+    run: (job, signal) => runAs(job, () => runTurn(context, activeTurns, job, signal)),
+    maxJobs: settings.maxConcurrentTurns,
+    agents: () => [...offered.agents.keys()],
+    mayFetch: () => holdsLease() && probe.reachesLog,
+    drain: () => draining.abort(),
+    onDrained: () => (draining = new AbortController()),
+    onError,
+  });
   const polling = new PeriodicTask(
     settings.pollIntervalMs,
     env,
     (error) => onError(error, { during: "polling" }),
     async () => {
       await stopRequestedTurns(context, activeTurns);
-      if (probe.reachesLog) await dispatcher.poll();
+      loop.poll();
+      await store.jobs.wakeDue({ limit: BATCH });
       await relayOutbox(context, { claim: (ref) => claimIfIdle(context, ref) });
       await expireForms({ store, log, signals }, onError);
     },
@@ -188,17 +187,14 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     (error) => onError(error, { during: "maintenance" }),
     async () => {
       await storeClock.sync();
-      await engine.prune({ olderThanMs: jobRetentionMs, limit: BATCH });
-      // A dying process may write jobs after its other jobs were recovered. Its lease is deleted by then, so look for
-      // jobs without one.
-      for (const orphaned of await store.leases.unknown(await engine.executors()))
-        await engine.recover(orphaned);
+      await loop.makeRoom();
+      await store.jobs.maintain();
       await store.uploads.prune({ olderThanMs: UPLOAD_RETENTION_MS, limit: BATCH });
-      await store.outbox.prune({ olderThanMs: jobRetentionMs, limit: BATCH });
+      await store.outbox.prune({ olderThanMs: outboxRetentionMs, limit: BATCH });
       await store.shares.prune({ olderThanMs: SHARE_RETENTION_MS, limit: BATCH });
       await store.webhooks.prune({ olderThanMs: settings.webhooks.retentionMs, limit: BATCH });
       if (sessionRetentionMs !== null) await eraseExpired(context, sessionRetentionMs);
-      await finishErasures(context, { forget: (ref) => engine.deleteJobs(jobPrefix(ref)) });
+      await finishErasures(context);
     },
   );
   const givingUp = new PeriodicTask(
@@ -206,7 +202,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     env,
     (error) => onError(error, { during: "comparing the reach of the log" }),
     async () => {
-      if (!(await probe.isCutOff(store.leases, engine.executor))) return;
+      if (!(await probe.isCutOff(store.leases, name))) return;
       onError(new LogError("UNAVAILABLE", { detail: "another worker reaches the log" }), {
         during: "giving up turns",
       });
@@ -222,7 +218,9 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
   };
   await Promise.all([probe.start(), storeClock.sync()]);
   executor = await createExecutor({
-    engine,
+    executor: name,
+    running: loop,
+    jobs: store.jobs,
     leases: store.leases,
     signals,
     ttlMs: leaseTtlMs,
@@ -236,10 +234,8 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
   });
   const unsubscribe = [
     log.onOutage?.((error) => onError(error, { during: "the log" })) ?? (() => undefined),
-    signals.listen(TURNS_CHANNEL, (text) => {
-      const ref = decodeSessionRef(text);
-      if (ref !== null && probe.reachesLog && !draining.signal.aborted) dispatcher.startNextInBackground(ref);
-    }),
+    signals.listen(name, (topic) => loop.hint(topic)),
+    signals.listen(RECOVERED_CHANNEL, () => loop.onRecovered()),
     signals.listen(DECISIONS_CHANNEL, (text) => {
       const ref = decodeSessionRef(text);
       if (ref !== null) decisionWaiters.wake(ref);
@@ -253,18 +249,20 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     }),
   ];
   for (const task of tasks) task.start();
+  loop.start();
   return {
-    executor: engine.executor,
+    executor: name,
     get running() {
-      return engine.running;
+      return loop.running;
     },
     async replaceAgents(agents) {
       const next = await offerAgents(store, agents);
       toolSources.replace(agents, activeTurns.untilEnded());
       offered = next;
+      loop.poll();
     },
     async shutdown({ drainMs = settings.drainMs } = {}) {
-      const dispatched = dispatcher.close();
+      loop.stop();
       stopTasks();
       draining.abort();
       await executor?.leave(drainMs);
@@ -272,7 +270,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
       for (const stop of unsubscribe) stop();
       // Don't wait longer: with the database down, closing never finishes, and the turns are already handed over.
       await Promise.race([
-        Promise.all([dispatched, engine.close(), toolSources.close(), sender.close()]),
+        Promise.all([loop.handOver(), toolSources.close(), sender.close()]),
         sleep(CLOSE_TIMEOUT_MS, { unref: true }),
       ]);
     },

@@ -24,6 +24,7 @@ import type { LogEntry } from "../../log/entry.ts";
 import { LogError } from "../../log/errors.ts";
 import type { LogPage } from "../../log/log.ts";
 import type { ArchiveBatch, ArchivedTurn, ArchiveResult } from "../../store/ports/archive.ts";
+import type { NewJournalEntry } from "../../store/ports/running.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { readArchivedState } from "../history/archived-state.ts";
@@ -42,8 +43,11 @@ export interface ArchiveOptions {
    * taken over. If it throws, the last write is rolled back.
    */
   readonly commit?: (tx: Store) => Promise<void>;
+  /** Journal entries to write like `commit`. Without `commit`, they need no transaction: the write has them too. */
+  readonly journal?: readonly NewJournalEntry[];
   /**
-   * The position that `commit` depends on. `commit` is not called if the log ends before it, because entries were lost.
+   * The position that `commit` and `journal` depend on. They are skipped if the log ends before it, because entries were
+   * lost.
    */
   readonly atLeast?: Position;
 }
@@ -64,6 +68,8 @@ const MAX_TRIES = 8;
 export interface IncrementalArchiveResult extends ArchiveSessionResult {
   /** The archived state, or null if this call doesn't know it. */
   readonly state: SessionState | null;
+  /** True if `commit` and `journal` were committed. */
+  readonly isCommitted: boolean;
 }
 
 /** Archives the log up to its current end or `upTo`. Events that arrive during the call are left to the next one. */
@@ -72,7 +78,7 @@ export async function archiveSession(
   ref: SessionRef,
   options: ArchiveOptions = {},
 ): Promise<ArchiveSessionResult> {
-  const { state: _, ...archived } = await archiveIncrementally(backend, ref, null, options);
+  const { state: _, isCommitted: __, ...archived } = await archiveIncrementally(backend, ref, null, options);
   return archived;
 }
 
@@ -91,7 +97,7 @@ export async function archiveIncrementally(
   const last = options.upTo ?? (await backend.log.head(ref))?.last ?? START_CURSOR;
   const end = parseCursor(last);
   if (end === null) throw new LogError("INVALID", { detail: "`upTo` must be a cursor" });
-  let events = 0;
+  let [events, isCommitted] = [0, false];
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     let state = (tries === 0 ? known : null) ?? (await readArchivedState(backend.store, ref, TURNS));
     while (true) {
@@ -102,41 +108,59 @@ export async function archiveIncrementally(
         if (page.reason === "trimmed" || state === known) break;
         // The log was lost, including outbox events that were published but not archived.
         await backend.store.outbox.reopen(ref);
-        return { cursor, state, events, isBlocked: false };
+        return { cursor, state, events, isBlocked: false, isCommitted };
       }
       const entries = page.entries.filter((entry) => comparePositions(entry, end) <= 0);
       if (entries.length === 0) {
-        if (options.commit !== undefined && isThere(state)) await backend.store.transaction(options.commit);
-        return { cursor, state, events, isBlocked: false };
+        isCommitted = isThere(state);
+        if (isCommitted) await commitAlone(backend.store, ref, options);
+        return { cursor, state, events, isBlocked: false, isCommitted };
       }
       const { state: next, checkpoint } = foldEntries(state, entries);
       const isLast = !page.more || entries.length < page.entries.length;
+      isCommitted = isLast && isThere(next);
       const result = await writeWith(
         backend.store,
         ref,
         batchOf(state, next, { ...page, entries }, checkpoint),
-        isLast && isThere(next) ? options.commit : undefined,
+        isCommitted ? options : {},
       );
       if (typeof result === "object") {
-        if ("behind" in result) return { cursor, state, events, isBlocked: true };
+        isCommitted = false;
+        if ("behind" in result) return { cursor, state, events, isBlocked: true, isCommitted };
         // Another process archived at the same time: restart from the current archive.
         break;
       }
       if (result === "written") events += entries.length;
       state = next;
-      if (isLast) return { cursor: formatCursor(state), state, events, isBlocked: false };
+      if (isLast) return { cursor: formatCursor(state), state, events, isBlocked: false, isCommitted };
     }
   }
   const { archived } = await backend.store.archive.header(ref);
-  return { cursor: archived, state: null, events, isBlocked: false };
+  return { cursor: archived, state: null, events, isBlocked: false, isCommitted: false };
+}
+
+type Committed = Pick<ArchiveOptions, "commit" | "journal">;
+
+async function commitAlone(
+  store: Store,
+  ref: SessionRef,
+  { commit, journal = [] }: Committed,
+): Promise<void> {
+  const write = async (to: Store): Promise<void> => {
+    if (journal.length > 0) await to.journal.write(ref, ...journal);
+    await commit?.(to);
+  };
+  await (commit === undefined ? write(store) : store.transaction(write));
 }
 
 async function writeWith(
   store: Store,
   ref: SessionRef,
-  batch: ArchiveBatch,
-  commit: ArchiveOptions["commit"],
+  events: ArchiveBatch,
+  { commit, journal }: Committed,
 ): Promise<ArchiveResult> {
+  const batch = journal === undefined ? events : { ...events, journal };
   if (commit === undefined) return store.archive.write(ref, batch);
   return store.transaction(async (tx) => {
     const result = await tx.archive.write(ref, batch);

@@ -21,7 +21,7 @@ import {
 import { publishOutbox } from "../archive/publish-outbox.ts";
 import { findInteraction } from "./find.ts";
 import type { CommandBackend } from "../backend.ts";
-import { DECISIONS_CHANNEL, encodeSessionRef } from "../signal-channels.ts";
+import { signalDecision } from "./signal-decision.ts";
 
 export interface AnswerQuestionInput extends DecisionSource {
   readonly key: string;
@@ -80,7 +80,7 @@ async function changeQuestion(
   const move = moveOf(interaction);
   const result = await backend.store.transaction((tx) => transitionInteraction(tx, ref, interaction, move));
   await publishOutbox(backend, ref);
-  backend.signals.send(DECISIONS_CHANNEL, encodeSessionRef(ref));
+  await signalDecision(backend, ref);
   return result;
 }
 

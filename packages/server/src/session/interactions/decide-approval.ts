@@ -16,7 +16,7 @@ import { findInteraction } from "./find.ts";
 import { publishOutbox } from "../archive/publish-outbox.ts";
 import type { CommandBackend } from "../backend.ts";
 import { InputValidationError } from "../validation-error.ts";
-import { DECISIONS_CHANNEL, encodeSessionRef } from "../signal-channels.ts";
+import { signalDecision } from "./signal-decision.ts";
 
 export interface ApprovalDecision extends DecisionSource {
   /** The key of the request. */
@@ -83,7 +83,7 @@ export async function decideApproval(
     }),
   );
   await publishOutbox(backend, ref);
-  backend.signals.send(DECISIONS_CHANNEL, encodeSessionRef(ref));
+  await signalDecision(backend, ref);
   return result;
 }
 

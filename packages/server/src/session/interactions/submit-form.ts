@@ -19,7 +19,8 @@ import { isJsonLongerThan } from "../../util/json.ts";
 import { uploadUrl } from "../blobs/upload.ts";
 import { type OwnerLimits, toTurnCaller } from "../limit-exceeded.ts";
 import { messageEvent, messageKey } from "../message-event.ts";
-import { DECISIONS_CHANNEL, encodeSessionRef, TURNS_CHANNEL } from "../signal-channels.ts";
+import { hintTurn } from "../messages/hint-turn.ts";
+import { signalDecision } from "./signal-decision.ts";
 import { InputValidationError } from "../validation-error.ts";
 import { findInteraction, waitForInteraction } from "./find.ts";
 import { transitionInteraction, type DecisionSource, decisionSource } from "./transition.ts";
@@ -129,8 +130,8 @@ export async function changeForm(
     return changed;
   });
   await publishOutbox(backend, ref);
-  const isWaited = result.applied && isWaitedFor(result.interaction);
-  backend.signals.send(isWaited ? DECISIONS_CHANNEL : TURNS_CHANNEL, encodeSessionRef(ref));
+  if (isWaitedFor(interaction)) await signalDecision(backend, ref);
+  else hintTurn(backend, { agent: storedForm(interaction).agent ?? null });
   return result;
 }
 

@@ -3,7 +3,7 @@
  * caller of `interactions.change`, for decisions, answers, timeouts and withdrawals.
  *
  * Invariant: it runs in the caller's transaction, so the change, its event, its webhooks and the audit entry are one
- * commit. Only the entry of a rejection or withdrawal may be missing, if the audit can't be written. If the change is
+ * commit. A parked turn that waits for it has a job again in the same commit. Only the entry of a rejection or withdrawal may be missing, if the audit can't be written. If the change is
  * refused, it writes nothing. It does not publish the event.
  */
 import type { Json } from "@turnstream/protocol";
@@ -62,6 +62,7 @@ export async function transitionInteraction(
   const draft = { ...updateEvent(interaction, change), turn: interaction.turn } as EventDraft;
   await tx.outbox.add(ref, { key: `i/${id}/${version}`, draft });
   await enqueueInteractionEvent(tx, ref, result.interaction);
+  await tx.running.wake(ref);
   const more = await also?.();
   const actor = userId ?? null;
   const subject = { session: ref.session, interaction: id };

@@ -57,8 +57,6 @@ export async function eraseExpired({ store, log }: Backend, olderThanMs: number)
 
 export interface FinishOptions {
   readonly graceMs?: number;
-  /** Deletes data of other components, such as the engine. It may be called several times per session. */
-  readonly forget?: (ref: SessionRef) => Promise<unknown>;
 }
 
 /**
@@ -67,7 +65,7 @@ export interface FinishOptions {
  * @returns how many logs were deleted
  */
 export async function finishErasures({ store, log }: Backend, options: FinishOptions = {}): Promise<number> {
-  const { graceMs = GRACE_MS, forget } = options;
+  const { graceMs = GRACE_MS } = options;
   let removed = 0;
   let last: Erasure | undefined;
   while (true) {
@@ -76,7 +74,6 @@ export async function finishErasures({ store, log }: Backend, options: FinishOpt
       const ref = { tenant, session };
       try {
         await log.remove(ref);
-        await forget?.(ref);
       } catch (error) {
         if (!isLogError(error)) throw error;
         continue;

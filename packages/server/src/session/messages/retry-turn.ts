@@ -11,7 +11,7 @@ import type { SessionRef } from "../../util/refs.ts";
 import { readHistory } from "../history/read-history.ts";
 import type { CommandBackend } from "../backend.ts";
 import { type OwnerLimits, requireTurnLimits, toTurnCaller } from "../limit-exceeded.ts";
-import { encodeSessionRef, TURNS_CHANNEL } from "../signal-channels.ts";
+import { hintTurn } from "./hint-turn.ts";
 
 /**
  * - "retrying": a new turn starts, with this id.
@@ -48,7 +48,7 @@ export async function retryTurn(
     return added;
   });
   if (started === null) return { receipt: "busy", turn: null };
-  signals.send(TURNS_CHANNEL, encodeSessionRef(ref));
+  hintTurn({ signals }, { agent });
   return { receipt: "retrying", turn: started.turn };
 }
 

@@ -18,7 +18,8 @@ import { type OwnerLimits, requireTurnLimits, toTurnCaller } from "../limit-exce
 import { messageEvent, messageKey } from "../message-event.ts";
 import type { CommandBackend, Backend } from "../backend.ts";
 import { InputValidationError } from "../validation-error.ts";
-import { DECISIONS_CHANNEL, encodeSessionRef, TURNS_CHANNEL } from "../signal-channels.ts";
+import { signalDecision } from "../interactions/signal-decision.ts";
+import { hintTurn } from "./hint-turn.ts";
 
 export interface SendMessageInput extends Omit<NewMessage, "by">, DecisionSource {
   /** Only with `resumes`: the values of the form. */
@@ -51,7 +52,7 @@ export async function sendMessage(
   ref: SessionRef,
   { formValues, userId, clientId, limits, decidesQuestion = true, ...input }: SendMessageInput,
 ): Promise<"sent" | "already"> {
-  const { store, signals } = backend;
+  const { store } = backend;
   const sent: NewMessage = { ...input, by: userId ?? null };
   checkMessage(sent);
   const message = await withFormFiles(store, ref, sent, formValues);
@@ -81,8 +82,8 @@ export async function sendMessage(
     return result;
   });
   await publishOutbox(backend, ref);
-  if (isDecided) signals.send(DECISIONS_CHANNEL, encodeSessionRef(ref));
-  if (!isAnswer) signals.send(TURNS_CHANNEL, encodeSessionRef(ref));
+  if (isDecided) await signalDecision(backend, ref);
+  if (!isAnswer) hintTurn(backend, message.options ?? null);
   return added === "added" ? "sent" : "already";
 }
 

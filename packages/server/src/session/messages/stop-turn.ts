@@ -7,6 +7,7 @@ import type { StopReceipt } from "../../store/ports/running.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { CommandBackend } from "../backend.ts";
 import { encodeSessionRef, STOPS_CHANNEL } from "../signal-channels.ts";
+import { hintRunningTurn } from "./hint-turn.ts";
 
 export interface StopTurnOptions {
   /** Default: the running turn. */
@@ -25,6 +26,10 @@ export async function stopTurn(
     ...(userId === undefined ? {} : { by: userId }),
   });
   // Also signal if a stop was already requested, because the earlier signal may be lost.
-  if (stopped.receipt !== "over") signals.send(STOPS_CHANNEL, encodeSessionRef(ref));
+  if (stopped.receipt !== "over") {
+    signals.send(STOPS_CHANNEL, encodeSessionRef(ref));
+    // A parked turn runs in no worker.
+    await hintRunningTurn({ store, signals }, ref);
+  }
   return stopped;
 }

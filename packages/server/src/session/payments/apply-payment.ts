@@ -19,7 +19,7 @@ import type { CommandBackend } from "../backend.ts";
 import { isLastTurn } from "../interactions/is-last-turn.ts";
 import { updateEvent } from "../interactions/transition.ts";
 import { messageEvent, messageKey } from "../message-event.ts";
-import { encodeSessionRef, TURNS_CHANNEL } from "../signal-channels.ts";
+import { hintTurn } from "../messages/hint-turn.ts";
 import { enqueueInteractionEvent, enqueuePaymentEvent } from "../webhooks/enqueue-events.ts";
 
 export interface PaymentBackend extends CommandBackend {
@@ -48,7 +48,7 @@ export async function applyPayment(
   const { tenant, session, status } = result.payment;
   const ref = { tenant, session };
   await publishOutbox(backend, ref);
-  if (isFinalPayment(status)) backend.signals.send(TURNS_CHANNEL, encodeSessionRef(ref));
+  if (isFinalPayment(status)) hintTurn(backend, { agent: result.payment.agent });
   return result;
 }
 

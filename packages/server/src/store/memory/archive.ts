@@ -37,6 +37,7 @@ import {
   settleOutbox,
   type StoredOutboxRow,
 } from "./outbox-rows.ts";
+import { addEntries } from "./journal.ts";
 import { changeSession, requireSession, sessionRow, type SessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, sessionTable } from "./tables.ts";
 
@@ -95,12 +96,16 @@ function write(
   checked: CheckedBatch,
 ): ArchiveResult {
   const session = requireSession(rows, ref);
+  const { journal = [] } = batch;
   const { to, spans, turning } = checked;
   if (session.archived !== formatCursor(checked.from)) {
-    return passed(rows, ref, session.archived, to) ? "already" : { conflict: session.archived };
+    if (!passed(rows, ref, session.archived, to)) return { conflict: session.archived };
+    addEntries(rows, ref, journal);
+    return "already";
   }
+  if (batch.events.length > 0 && batch.epoch < session.epoch) return { behind: session.epoch };
+  addEntries(rows, ref, journal);
   if (batch.events.length === 0) return "already";
-  if (batch.epoch < session.epoch) return { behind: session.epoch };
   batch.events.forEach((event, n) => {
     const span = spans[n] as EventSpan;
     rows.put(EVENTS, ref, String(span.seq), { ...span, event: JSON.stringify(event) });

@@ -22,7 +22,8 @@ import {
   type UseScope,
 } from "../rules/limits.ts";
 import { countUploadedBytes } from "./files.ts";
-import { RUNNING, WAITING } from "./running.ts";
+import { RUNNING } from "./running-rows.ts";
+import { WAITING } from "./waiting.ts";
 import { compareText, SESSIONS } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 import { requireTenant } from "./tenants.ts";

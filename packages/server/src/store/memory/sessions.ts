@@ -36,7 +36,8 @@ import { clearAllowanceAuthor } from "./interactions.ts";
 import { removeMemories } from "./knowledge.ts";
 import { eraseLimitsOfUser } from "./limits.ts";
 import { deleteRequestsOfUser } from "./request-rows.ts";
-import { clearRunningTurnUser, clearMessageAuthor } from "./running.ts";
+import { clearRunningTurnUser } from "./running.ts";
+import { clearMessageAuthor } from "./waiting.ts";
 import {
   changeSession,
   compareText,

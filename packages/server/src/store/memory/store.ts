@@ -19,7 +19,10 @@ import { memoryAudit } from "./audit.ts";
 import { memoryIdempotency, memoryKeys, memoryShares, memoryTickets } from "./access.ts";
 import { memoryPayments } from "./payments.ts";
 import { memoryEpochs, memoryUserNumbers, memorySessions } from "./sessions.ts";
-import { memoryJournal, memoryLeases, memoryRunning, memoryWaiting } from "./running.ts";
+import { memoryJobs } from "./jobs.ts";
+import { memoryJournal, memoryLeases } from "./journal.ts";
+import { memoryRunning } from "./running.ts";
+import { memoryWaiting } from "./waiting.ts";
 import { memoryKnowledge, memoryMemories } from "./knowledge.ts";
 import { memoryLimits } from "./limits.ts";
 import { createMemoryTables, type MemoryTables } from "./tables.ts";
@@ -45,6 +48,7 @@ function portsOn(tables: MemoryTables, env: Env, audit: ResolvedAuditOptions): S
     turns: memoryTurns(tables),
     queuedMessages: memoryWaiting(tables, env),
     running: memoryRunning(tables, env),
+    jobs: memoryJobs(tables, env),
     journal: memoryJournal(tables),
     archive: memoryArchive(tables, env),
     outbox: memoryOutbox(tables, env),

@@ -41,7 +41,7 @@ export function memoryTenants(tables: MemoryTables, env: Env): Tenants {
   };
 }
 
-const AGENTS = table<RegisteredAgent>("agents", "none");
+export const AGENTS = table<RegisteredAgent>("agents", "none");
 
 export function memoryAgents(tables: MemoryTables): Agents {
   return {

@@ -16,6 +16,7 @@ import type {
 } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import type { SessionRef } from "../../util/refs.ts";
+import type { NewJournalEntry } from "./running.ts";
 
 /** A folded session without its turns. */
 export type SessionHeader = Omit<SessionState, "turns">;
@@ -62,6 +63,11 @@ export interface ArchiveBatch {
   readonly checkpoint?: Snapshot;
   /** Keys of the outbox rows whose events are in this batch. */
   readonly delivered?: readonly string[];
+  /**
+   * Journal entries that depend on these events, of one turn and under one epoch. They are written in the same commit,
+   * also if the events are archived already.
+   */
+  readonly journal?: readonly NewJournalEntry[];
 }
 
 /**
@@ -98,7 +104,7 @@ export interface Archive {
    *
    * The log must have been claimed under the newest issued epoch when the batch was read. Only a read after that claim
    * is sure to be on the timeline that continues.
-   * @throws StoreError with INVALID for a batch with gaps.
+   * @throws StoreError with INVALID for a batch with gaps, with FENCED like `journal.write`; then nothing is written.
    */
   write(ref: SessionRef, batch: ArchiveBatch): Promise<ArchiveResult>;
   /**

@@ -8,6 +8,7 @@
  */
 import type { Json, UserMessage } from "@turnstream/protocol";
 import type { SessionRef } from "../../util/refs.ts";
+import type { TurnJob } from "./jobs.ts";
 import { checkId } from "../rules/arguments.ts";
 import type { ByUseScope, UsageLimits } from "../rules/limits.ts";
 
@@ -37,6 +38,8 @@ export interface RunningTurn extends SessionRef, TurnCaller {
    * forgiven ones.
    */
   readonly attemptsWithoutProgress: number;
+  /** How many processes have died while they ran this turn. */
+  readonly deaths: number;
   /** The first request to stop this turn, or null. */
   readonly stop: { readonly by: string | null; readonly at: number } | null;
 }
@@ -69,6 +72,24 @@ export interface RunningTurns {
   begin(ref: SessionRef, turn: NewTurn): Promise<RunningTurn | null>;
   get(ref: SessionRef): Promise<RunningTurn | null>;
   /**
+   * Starts the turn of a fetched job, or continues it: makes the oldest queued message the running turn if no turn runs,
+   * counts the attempt, and records job and executor. The job is completed. Returns null if there is nothing to run, if
+   * another process runs the turn, and if it needs a registered agent that is not in `agents`; then the job is moved to the
+   * queue of that agent.
+   */
+  start(
+    job: TurnJob,
+    by: { readonly executor: string; readonly turn: string; readonly agents: readonly string[] },
+  ): Promise<RunningTurn | null>;
+  /**
+   * Leaves a turn that waits for a user, so that no process has to wait with it. A decision, a stop request or `wakeAt`
+   * queues a job for it again. Returns false if the job no longer belongs to the caller. It locks the session: read the
+   * decisions afterwards in the same transaction, and call `wake` if there is one.
+   */
+  park(job: TurnJob, turn: string, options: { readonly wakeAt: number | null }): Promise<boolean>;
+  /** Queues a job if the session's turn is parked. Decisions call it in their transaction. Returns whether it was. */
+  wake(ref: SessionRef): Promise<boolean>;
+  /**
    * Counts another attempt.
    * @returns the turn with the new count, or null if it isn't running
    */
@@ -85,15 +106,14 @@ export interface RunningTurns {
   ): Promise<{ readonly receipt: StopReceipt; readonly turn: string | null }>;
   /** Returns turns with a stop request, oldest request first. */
   stopping(query: { readonly limit: number }): Promise<RunningTurn[]>;
-  /** Removes the running turn after its end was written to the log. Returns false if it isn't running. */
-  end(ref: SessionRef, turn: string): Promise<boolean>;
   /**
-   * Returns turns that began that long ago and were never attempted, because their process died. The oldest come first.
+   * Removes the running turn after its end was written to the log.
+   * @returns "over" if it isn't running, "queued" if a job for the next message was queued, otherwise "ended"
    */
-  unattempted(query: { readonly olderThanMs: number; readonly limit: number }): Promise<RunningTurn[]>;
+  end(ref: SessionRef, turn: string): Promise<"over" | "ended" | "queued">;
   /**
-   * Returns the running turns of at most 1,000 sessions whose last attempt claimed the log for an executor whose lease
-   * has expired since, by the store's clock. Another worker will continue them. In no order.
+   * Returns the running turns of at most 1,000 sessions whose process has left them or has lost its lease, by the store's
+   * clock. Another worker will continue them. In no order.
    */
   interrupted(sessions: readonly SessionRef[]): Promise<(SessionRef & { readonly turn: string })[]>;
   /**
@@ -131,12 +151,12 @@ export interface NewJournalEntry extends JournalEntry {
  */
 export interface Journal {
   /**
-   * Writes an entry. Returns "already" if the turn has this key; the first value stays. The session's epoch can't
-   * change until the transaction ends.
+   * Writes entries of one turn under one epoch, in one commit. Returns "already" if the turn has all of these keys; the
+   * first value of a key stays. The session's epoch can't change until the transaction ends.
    * @throws StoreError with FENCED if a higher epoch was issued since, even for an existing key, with NOT_FOUND if the
    *   session does not exist.
    */
-  write(ref: SessionRef, entry: NewJournalEntry): Promise<"written" | "already">;
+  write(ref: SessionRef, ...entries: readonly NewJournalEntry[]): Promise<"written" | "already">;
   /** Returns all entries of a turn, in the order of writing. */
   read(ref: SessionRef, turn: string): Promise<JournalEntry[]>;
   /** Returns the retained entries of these turns, in the order of writing. At most 1,000 turns. */

@@ -1,26 +1,18 @@
 /**
  * `postgresArchive` and `postgresTurns` implement the archive and archived turns on PostgreSQL.
  *
- * Invariant: one transaction writes events, turns, header and outbox marks, with the session's row locked. Position and
- * epoch are compared under this lock. `window` is one statement, so header and turns are from the same moment.
+ * Invariant: `window` is one statement, so header and turns are from the same moment. `write-archive.ts` writes.
  */
 import { sql } from "kysely";
-import { formatCursor, type Position, type TurnSnapshot, type TurnStatus } from "@turnstream/protocol";
-import type {
-  Archive,
-  ArchiveBatch,
-  ArchivedTurn,
-  ArchiveResult,
-  TurnRecord,
-  Turns,
-} from "../ports/archive.ts";
+import { formatCursor, type TurnSnapshot, type TurnStatus } from "@turnstream/protocol";
+import type { Archive, TurnRecord, Turns } from "../ports/archive.ts";
 import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
-import { checkBatch, type CheckedBatch } from "../rules/archive.ts";
+import { checkBatch } from "../rules/archive.ts";
 import { checkCount, checkLimit } from "../rules/arguments.ts";
 import type { Db } from "./database.ts";
-import { reopened } from "./outbox.ts";
-import { clock, inTransaction, lockSession, ofSession, sessionNotFound } from "./session-row.ts";
+import { ofSession, sessionNotFound } from "./session-row.ts";
+import { writeArchive } from "./write-archive.ts";
 
 export function postgresArchive(db: Db): Archive {
   return {
@@ -45,10 +37,7 @@ export function postgresArchive(db: Db): Archive {
       if (row === undefined) throw sessionNotFound(ref);
       return row.checkpoint;
     },
-    write: (ref, batch) => {
-      const checked = checkBatch(batch);
-      return inTransaction(db, (tx) => write(tx, ref, batch, checked));
-    },
+    write: async (ref, batch) => writeArchive(db, ref, batch, checkBatch(batch)),
     async events(ref, { after, limit }) {
       const rows = await ofSession(db.selectFrom("archived_events"), ref)
         .select("event")
@@ -94,115 +83,6 @@ function windowQuery(db: Db, ref: SessionRef, turns: number) {
       ) shown
     ), '[]'::json)`.as("turns"),
   );
-}
-
-async function write(
-  tx: Db,
-  ref: SessionRef,
-  batch: ArchiveBatch,
-  checked: CheckedBatch,
-): Promise<ArchiveResult> {
-  const locked = await lockSession(tx, ref);
-  const archived = { epoch: locked.archived_epoch, seq: locked.archived_seq };
-  const { from, to } = checked;
-  if (archived.epoch !== from.epoch || archived.seq !== from.seq) {
-    return (await passed(tx, ref, archived, to)) ? "already" : { conflict: formatCursor(archived) };
-  }
-  if (batch.events.length === 0) return "already";
-  if (batch.epoch < locked.epoch) return { behind: locked.epoch };
-  await insertEvents(tx, ref, batch, checked);
-  const added = await upsertTurns(tx, ref, batch.turns);
-  await tx
-    .updateTable("sessions")
-    .set({
-      archived_epoch: to.epoch,
-      archived_seq: to.seq,
-      header: JSON.stringify(batch.header),
-      v: batch.v,
-      turn_count: sql<number>`turn_count + ${added}::bigint`,
-      // An epoch that the log has reached was issued, whatever this database has stored.
-      epoch: sql<number>`greatest(epoch, ${batch.epoch}::bigint)`,
-      ...(checked.turning ? { updated_at: clock } : {}),
-      ...(batch.checkpoint === undefined ? {} : { checkpoint: JSON.stringify(batch.checkpoint) }),
-    })
-    .where("id", "=", ref.session)
-    .where("tenant_id", "=", ref.tenant)
-    .execute();
-  await settleOutbox(tx, ref, batch.delivered ?? [], to);
-  return "written";
-}
-
-/** True if `to` is an archived position. The same seq on a lost timeline has another epoch. */
-async function passed(tx: Db, ref: SessionRef, archived: Position, to: Position): Promise<boolean> {
-  if (to.seq > archived.seq) return false;
-  if (to.seq === 0) return to.epoch === 0;
-  const row = await ofSession(tx.selectFrom("archived_events"), ref)
-    .select("epoch")
-    .where("last_seq", ">=", to.seq)
-    .orderBy("last_seq")
-    .limit(1)
-    .executeTakeFirst();
-  return row?.epoch === to.epoch;
-}
-
-/**
- * Marks the rows whose entries are archived. Other rows that were delivered at or before `to` were lost with an earlier
- * timeline and must be delivered again.
- */
-async function settleOutbox(tx: Db, ref: SessionRef, keys: readonly string[], to: Position): Promise<void> {
-  if (keys.length > 0) {
-    await ofSession(tx.updateTable("outbox"), ref)
-      .set({ archived_at: clock, delivered_at: sql<Date>`coalesce(delivered_at, clock_timestamp())` })
-      .where("key", "=", sql<string>`any(${[...keys]}::text[])`)
-      .where("archived_at", "is", null)
-      .execute();
-  }
-  await reopened(tx, ref)
-    .where(sql<boolean>`(cursor_epoch, cursor_seq) <= (${to.epoch}::bigint, ${to.seq}::bigint)`)
-    .execute();
-}
-
-/**
- * Inserts the events of a batch in one statement. Columns are passed as arrays, because a large batch with one
- * parameter per value would exceed the limit of a statement.
- */
-async function insertEvents(
-  tx: Db,
-  ref: SessionRef,
-  { events }: ArchiveBatch,
-  { spans }: CheckedBatch,
-): Promise<void> {
-  await sql`
-    insert into archived_events (tenant_id, session_id, first_seq, last_seq, epoch, turn_id, type, at, event)
-    select ${ref.tenant}, ${ref.session}, * from unnest(
-      ${spans.map((span) => span.first)}::bigint[],
-      ${spans.map((span) => span.seq)}::bigint[],
-      ${spans.map((span) => span.epoch)}::bigint[],
-      ${events.map((event) => ("turn" in event ? event.turn : null))}::text[],
-      ${events.map((event) => event.type)}::text[],
-      ${events.map((event) => event.at)}::bigint[],
-      ${events.map((event) => JSON.stringify(event))}::json[]
-    )`.execute(tx);
-}
-
-/** @returns how many of them are new */
-async function upsertTurns(tx: Db, ref: SessionRef, turns: readonly ArchivedTurn[]): Promise<number> {
-  if (turns.length === 0) return 0;
-  const snapshots = turns.map((turn) => turn.snapshot);
-  const { rows } = await sql<{ added: boolean }>`
-    insert into turns (tenant_id, session_id, id, start_seq, end_seq, status, open, snapshot)
-    select ${ref.tenant}, ${ref.session}, * from unnest(
-      ${snapshots.map((turn) => turn.id)}::text[],
-      ${snapshots.map((turn) => turn.start)}::bigint[],
-      ${snapshots.map((turn) => turn.end)}::bigint[],
-      ${snapshots.map((turn) => turn.status)}::text[],
-      ${turns.map((turn) => turn.open)}::boolean[],
-      ${snapshots.map((turn) => JSON.stringify(turn))}::json[]
-    )
-    on conflict (tenant_id, session_id, id) do update set
-      end_seq = excluded.end_seq, status = excluded.status, open = excluded.open, snapshot = excluded.snapshot
-    returning (xmax = 0) as added`.execute(tx);
-  return rows.filter((row) => row.added).length;
 }
 
 export function postgresTurns(db: Db): Turns {

@@ -1,33 +1,24 @@
 /**
  * `postgresJournal` and `postgresLeases` implement the journal and executor leases on PostgreSQL.
  *
- * Invariant: a journal write is one statement that locks the session, compares its epoch and adds the entry. Archiving
+ * Invariant: a journal write is one statement that locks the session, compares its epoch and adds the entries. Archiving
  * takes the same lock, so both fit into one transaction in any order. Leases are compared with the database's clock, in
  * the statement that changes them.
  */
 import { type ExpressionBuilder, sql } from "kysely";
-import { StoreError } from "../errors.ts";
-import type { Journal, Leases, NewJournalEntry } from "../ports/running.ts";
+import type { Journal, Leases } from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
-import { MAX_USAGE } from "../ports/usage.ts";
-import { checkJournalEntry, checkRetainedTurns, checkUsed } from "../rules/running.ts";
+import { checkRetainedTurns } from "../rules/running.ts";
 import type { Database, Db } from "./database.ts";
-import {
-  ago,
-  bytewiseOrder,
-  clock,
-  clockPlus,
-  withSessionLock,
-  ofSession,
-  sessionNotFound,
-} from "./session-row.ts";
+import { ago, bytewiseOrder, clock, clockPlus, withSessionLock, ofSession } from "./session-row.ts";
+import { writeJournal } from "./write-archive.ts";
 
 export function postgresJournal(db: Db): Journal {
   const rowsOf = (ref: SessionRef) => ofSession(db.selectFrom("turn_journal"), ref).orderBy("n");
   return {
-    write: (ref, entry) => write(db, ref, entry),
+    write: async (ref, ...entries) => ((await writeJournal(db, ref, entries)) > 0 ? "written" : "already"),
     read: (ref, turn) => rowsOf(ref).select(["key", "value"]).where("turn", "=", turn).execute(),
     retained: (ref, turns) =>
       rowsOf(ref)
@@ -47,64 +38,6 @@ export function postgresJournal(db: Db): Journal {
       return Number(numDeletedRows);
     },
   };
-}
-
-async function write(db: Db, ref: SessionRef, entry: NewJournalEntry): Promise<"written" | "already"> {
-  const value = checkJournalEntry(entry);
-  const { turn, key, epoch, isRetained = false } = entry;
-  const used = checkUsed(entry);
-  const row = await db
-    .with(
-      (cte) => cte("held").materialized(),
-      (qb) =>
-        qb
-          .selectFrom("sessions")
-          .select(["tenant_id", "id", "epoch"])
-          .where("id", "=", ref.session)
-          .where("tenant_id", "=", ref.tenant)
-          // After waiting for the lock, the statement sees the current epoch, not the one from its start.
-          .forNoKeyUpdate(),
-    )
-    .with("added", (qb) =>
-      qb
-        .insertInto("turn_journal")
-        .columns(["tenant_id", "session_id", "turn", "key", "value", "kept"])
-        .expression((eb) =>
-          eb
-            .selectFrom("held")
-            .select([
-              "tenant_id",
-              "id",
-              sql<string>`${turn}::text`.as("turn"),
-              sql<string>`${key}::text`.as("key"),
-              sql<string>`${value}::json`.as("value"),
-              sql<boolean>`${isRetained}::boolean`.as("kept"),
-            ])
-            .where("epoch", "<=", epoch),
-        )
-        .onConflict((oc) => oc.columns(["tenant_id", "session_id", "turn", "key"]).doNothing())
-        .returning("key"),
-    )
-    .with("counted", (qb) =>
-      qb
-        .updateTable("running_turns")
-        .from("added")
-        .set({
-          used_tokens: sql<number>`least(used_tokens + ${used?.tokens ?? 0}::bigint, ${MAX_USAGE}::bigint)`,
-          used_micros: sql<number>`least(used_micros + ${used?.micros ?? 0}::bigint, ${MAX_USAGE}::bigint)`,
-        })
-        .where("tenant_id", "=", ref.tenant)
-        .where("session_id", "=", ref.session)
-        .where("turn", "=", turn)
-        .where(sql<boolean>`${used !== null}::boolean`),
-    )
-    .selectFrom("held")
-    .leftJoin("added", (join) => join.onTrue())
-    .select(["held.epoch", "added.key"])
-    .executeTakeFirst();
-  if (row === undefined) throw sessionNotFound(ref);
-  if (row.epoch > epoch) throw new StoreError("FENCED", `session ${ref.session}, epoch ${epoch}`);
-  return row.key === null ? "already" : "written";
 }
 
 /** Every comparison uses the database's clock, in the statement itself. */

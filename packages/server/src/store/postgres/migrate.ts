@@ -34,6 +34,8 @@ import { tenantSessionIds } from "./migrations/0021-tenant-session-ids.ts";
 import { shareTokens } from "./migrations/0022-share-tokens.ts";
 import { limits } from "./migrations/0024-limits.ts";
 import { keyLimits } from "./migrations/0025-key-limits.ts";
+import { jobs } from "./migrations/0026-jobs.ts";
+import { installJobQueue } from "./job-queue.ts";
 import { logReached } from "./migrations/0028-log-reached.ts";
 
 const migrations: Readonly<Record<string, Migration>> = {
@@ -60,6 +62,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0022-share-tokens": shareTokens,
   "0024-limits": limits,
   "0025-key-limits": keyLimits,
+  "0026-jobs": jobs,
   "0028-log-reached": logReached,
 };
 
@@ -117,6 +120,8 @@ async function migrateAlone(db: Db, { onMigration }: MigrateOptions): Promise<st
   });
   const { unknown } = await readMigrations(db);
   if (unknown.length > 0) throw new StoreError("OUTDATED", `migration ${unknown.join(", ")}`);
+  // In transactions of its own. It runs again if the migrations fail.
+  await installJobQueue(db);
   const { error, results = [] } = await migrator.migrateToLatest();
   if (error !== undefined) throw error instanceof Error ? error : new StoreError("INTERNAL", "migrate");
   return results.filter(({ status }) => status === "Success").map(({ migrationName }) => migrationName);

@@ -105,7 +105,7 @@ export function postgresOutbox(db: Db): Outbox {
 }
 
 /** Makes rows due again that were delivered but not archived. */
-export function reopened(db: Db, ref: SessionRef) {
+function reopened(db: Db, ref: SessionRef) {
   return ofSession(db.updateTable("outbox"), ref)
     .set({
       delivered_at: null,

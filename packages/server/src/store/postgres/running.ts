@@ -1,32 +1,20 @@
 /**
- * `postgresRunning` and `postgresWaiting` implement running turns and queued messages on PostgreSQL.
+ * `postgresRunning` implements running turns on PostgreSQL. `start-turn.ts` starts and ends them.
  *
- * Invariant: the primary key allows one running turn per session. Starting a turn locks the session's row, like taking
- * a message. Every other change of a running turn first locks the session against erasure, in the same statement.
+ * Invariant: the primary key allows one running turn per session. Whatever starts, parks, wakes or ends a turn locks the
+ * session's row, like adding a message. Every other change of a running turn first locks the session against erasure,
+ * in the same statement.
  */
 import { sql } from "kysely";
-import type { UserMessage } from "@turnstream/protocol";
-import {
-  checkMessage,
-  type NewMessage,
-  type NewTurn,
-  type RunningTurns,
-  type RunningTurn,
-  type QueuedMessages,
-  queuedMessageBody,
-} from "../ports/running.ts";
+import type { NewTurn, RunningTurn, RunningTurns, StopReceipt } from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
-import { checkDuration, checkLimit } from "../rules/arguments.ts";
-import {
-  checkNewTurn,
-  checkOptions,
-  checkSessions,
-  checkStop,
-  checkTurnCaller,
-  type StoredTurnCaller,
-} from "../rules/running.ts";
+import { checkDuration, checkLimit, checkTime } from "../rules/arguments.ts";
+import { agentOf } from "../rules/jobs.ts";
+import { checkNewTurn, checkSessions, checkStop } from "../rules/running.ts";
 import type { Db } from "./database.ts";
+import type { JobQueue } from "./job-queue.ts";
+import { COLUMNS, newest, runningTurn, runningTurns, turnOf } from "./running-rows.ts";
 import {
   ago,
   clock,
@@ -37,14 +25,37 @@ import {
   ownerColumn,
   rowOf,
 } from "./session-row.ts";
+import { endTurn, replaceJob, startTurn } from "./start-turn.ts";
+import { newJobId, nextRank, QUEUED_COLUMNS, queueAgent, queueParked, toJob } from "./turn-jobs.ts";
+import { callerColumns, NOT_QUEUED } from "./waiting.ts";
 
-export function postgresRunning(db: Db): RunningTurns {
+export function postgresRunning(db: Db, queue: JobQueue): RunningTurns {
   return {
-    begin: (ref, turn) => inTransaction(db, (tx) => begin(tx, ref, turn)),
+    begin: (ref, turn) => inTransaction(db, (tx) => begin(tx, queue, ref, turn)),
     async get(ref) {
       const row = await runningTurn(db, ref).executeTakeFirst();
       return row === undefined ? null : turnOf(row);
     },
+    start: (job, by) =>
+      inTransaction(db, async (tx) => {
+        const row = await startTurn(tx, queue, job, by);
+        return row === null ? null : turnOf(row);
+      }),
+    park: (job, turn, { wakeAt }) =>
+      inTransaction(db, async (tx) => {
+        const time = wakeAt === null ? null : new Date(checkTime(wakeAt, "wakeAt"));
+        if (!(await tryLock(tx, job))) return false;
+        const row = await ofSession(tx.updateTable("running_turns"), job)
+          .set({ job: null, executor: null, rank: null, parked_at: clock, wake_at: time })
+          .where("turn", "=", turn)
+          .where("job", "=", job.id)
+          .where("executor", "is not", null)
+          .returning("stop_at")
+          .executeTakeFirst();
+        if (row !== undefined && row.stop_at !== null) await queueParked(tx, queue, job);
+        return row !== undefined;
+      }),
+    wake: (ref) => inTransaction(db, async (tx) => (await tryLock(tx, ref)) && queueParked(tx, queue, ref)),
     async attempt(ref, turn) {
       const row = await withSessionLock(db, ref)
         .updateTable("running_turns")
@@ -73,44 +84,13 @@ export function postgresRunning(db: Db): RunningTurns {
         .where("fruitless", ">", 0)
         .execute();
     },
-    async requestStop(ref, stop) {
-      const { turn, by } = checkStop(stop);
-      let asked = withSessionLock(db, ref)
-        .updateTable("running_turns")
-        .from("held")
-        .set({ stop_by: by, stop_at: clock })
-        .whereRef("running_turns.tenant_id", "=", "held.tenant_id")
-        .whereRef("running_turns.session_id", "=", "held.id")
-        .where("stop_at", "is", null)
-        .returning("turn");
-      if (turn !== null) asked = asked.where("turn", "=", turn);
-      const first = await asked.executeTakeFirst();
-      if (first !== undefined) return { receipt: "stopping", turn: first.turn };
-      const there = await runningTurn(db, ref).where("stop_at", "is not", null).executeTakeFirst();
-      return there === undefined || (turn !== null && there.turn !== turn)
-        ? { receipt: "over", turn: null }
-        : { receipt: "already", turn: there.turn };
-    },
-    async end(ref, turn) {
-      const { numDeletedRows } = await withSessionLock(db, ref)
-        .deleteFrom("running_turns")
-        .using("held")
-        .whereRef("running_turns.tenant_id", "=", "held.tenant_id")
-        .whereRef("running_turns.session_id", "=", "held.id")
-        .where("turn", "=", turn)
-        .executeTakeFirst();
-      return numDeletedRows === 1n;
-    },
-    async unattempted({ olderThanMs, limit }) {
-      const rows = await runningTurns(db)
-        // A literal instead of a parameter, so that the planner can use the partial index.
-        .where(sql<boolean>`attempts = 0`)
-        .where("begun_at", "<=", ago(checkDuration(olderThanMs, "olderThanMs")))
-        .orderBy("begun_at")
-        .limit(checkLimit(limit, MAX_BATCH))
-        .execute();
-      return rows.map(turnOf);
-    },
+    requestStop: (ref, stop) => inTransaction(db, (tx) => requestStop(tx, queue, ref, stop)),
+    end: (ref, turn) =>
+      inTransaction(db, async (tx) => {
+        // The next statement sees the messages of those who had the lock before.
+        const isThere = await tryLock(tx, ref);
+        return isThere ? endTurn(tx, queue, ref, turn) : "over";
+      }),
     async stopping({ limit }) {
       const rows = await runningTurns(db)
         .where(sql<boolean>`stop_at is not null`)
@@ -122,18 +102,16 @@ export function postgresRunning(db: Db): RunningTurns {
     async interrupted(sessions) {
       checkSessions(sessions);
       const [tenants, ids] = [sessions.map(({ tenant }) => tenant), sessions.map(({ session }) => session)];
-      // `limit` keeps the planner from reading whole tables: every row is found by its key. An epoch from before the
-      // turn's begin belongs to an earlier turn.
+      // `limit` keeps the planner from reading whole tables: every row is found by its key.
       const { rows } = await sql<{ tenant_id: string; session_id: string; turn: string }>`
-        select s.tenant_id, r.session_id, r.turn
+        select r.tenant_id, r.session_id, r.turn
         from unnest(${tenants}::text[], ${ids}::text[]) named(tenant_id, id)
         cross join lateral (
           select * from running_turns where tenant_id = named.tenant_id and session_id = named.id limit 1) r
-        cross join lateral (select * from sessions where tenant_id = r.tenant_id and id = r.session_id limit 1) s
-        cross join lateral (
-          select by from session_epochs e
-          where e.tenant_id = s.tenant_id and e.session_id = s.id and e.epoch = s.epoch and e.at >= r.begun_at limit 1) e
-        join leases on leases.executor = e.by and leases.until < ${ago(0)}`.execute(db);
+        where case when r.executor is null then r.attempts > 0 and r.parked_at is null
+          else exists (select from leases where leases.executor = r.executor and leases.until < ${ago(0)}) end`.execute(
+        db,
+      );
       return rows.map((row) => ({ tenant: row.tenant_id, session: row.session_id, turn: row.turn }));
     },
     startable: ({ olderThanMs, limit }) =>
@@ -141,98 +119,78 @@ export function postgresRunning(db: Db): RunningTurns {
   };
 }
 
-const COLUMNS = [
-  "turn",
-  "message_id",
-  "message",
-  "message_by",
-  "message_at",
-  "retries",
-  "options",
-  "begun_at",
-  "attempts",
-  "fruitless",
-  "stop_by",
-  "stop_at",
-  "key_id",
-  "usage_limits",
-] as const;
-
-/** The newest journal entry of a row of `running_turns`. */
-const newest = sql<number>`coalesce((select max(n) from turn_journal j
-  where j.tenant_id = running_turns.tenant_id and j.session_id = running_turns.session_id and j.turn = running_turns.turn), 0)`;
-
-function runningTurns(db: Db) {
-  return db
-    .selectFrom("running_turns")
-    .innerJoin("sessions", (join) =>
-      join
-        .onRef("sessions.tenant_id", "=", "running_turns.tenant_id")
-        .onRef("sessions.id", "=", "running_turns.session_id"),
-    )
-    .select([...COLUMNS, "sessions.id", "sessions.tenant_id", "sessions.user_id"]);
+async function tryLock(tx: Db, ref: SessionRef): Promise<boolean> {
+  const row = await tx
+    .selectFrom("sessions")
+    .select("id")
+    .where("tenant_id", "=", ref.tenant)
+    .where("id", "=", ref.session)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
-function runningTurn(db: Db, ref: SessionRef) {
-  return runningTurns(db)
-    .where("running_turns.tenant_id", "=", ref.tenant)
-    .where("running_turns.session_id", "=", ref.session);
+async function requestStop(
+  tx: Db,
+  queue: JobQueue,
+  ref: SessionRef,
+  stop: { readonly turn?: string; readonly by?: string },
+): Promise<{ readonly receipt: StopReceipt; readonly turn: string | null }> {
+  const { turn, by } = checkStop(stop);
+  let asked = withSessionLock(tx, ref)
+    .updateTable("running_turns")
+    .from("held")
+    .set({ stop_by: by, stop_at: clock })
+    .whereRef("running_turns.tenant_id", "=", "held.tenant_id")
+    .whereRef("running_turns.session_id", "=", "held.id")
+    .where("stop_at", "is", null)
+    .returning(["turn", "parked_at"]);
+  if (turn !== null) asked = asked.where("turn", "=", turn);
+  const first = await asked.executeTakeFirst();
+  if (first !== undefined) {
+    // The row is locked, so it can't be parked or woken meanwhile.
+    if (first.parked_at !== null) await queueParked(tx, queue, ref);
+    return { receipt: "stopping", turn: first.turn };
+  }
+  const there = await runningTurn(tx, ref).where("stop_at", "is not", null).executeTakeFirst();
+  return there === undefined || (turn !== null && there.turn !== turn)
+    ? { receipt: "over", turn: null }
+    : { receipt: "already", turn: there.turn };
 }
 
-type TurnRow = Awaited<ReturnType<ReturnType<typeof runningTurns>["execute"]>>[number];
-
-function turnOf(row: TurnRow): RunningTurn {
-  return {
-    tenant: row.tenant_id,
-    session: row.id,
-    user: row.user_id,
-    turn: row.turn,
-    message: messageOf(row),
-    retries: row.retries,
-    options: row.options,
-    startedAt: row.begun_at,
-    attempts: row.attempts,
-    attemptsWithoutProgress: row.fruitless,
-    stop: row.stop_at === null ? null : { by: row.stop_by, at: row.stop_at },
-    apiKey: row.key_id,
-    usageLimits: row.usage_limits,
-  };
-}
-
-function messageOf({ message_id: id, message, message_by: by, message_at: at }: TurnRow): UserMessage | null {
-  return id === null || message === null || at === null ? null : { id, ...message, by, at };
-}
-
-async function begin(tx: Db, ref: SessionRef, turn: NewTurn): Promise<RunningTurn | null> {
+async function begin(tx: Db, queue: JobQueue, ref: SessionRef, turn: NewTurn): Promise<RunningTurn | null> {
   const checked = checkNewTurn(turn);
   // Concurrent calls queue up here, as for taking a message. The statements below see the changes of earlier calls.
   await lockSession(tx, ref);
-  const { numInsertedOrUpdatedRows } =
-    checked.retries === null ? await take(tx, ref, checked.turn) : await retry(tx, ref, checked);
-  if (numInsertedOrUpdatedRows !== 1n) return null;
-  return postgresRunning(tx).get(ref);
-}
-
-function callerColumns({ apiKey, usageLimits }: StoredTurnCaller) {
-  return { key_id: apiKey, usage_limits: usageLimits };
+  if (checked.retries === null) {
+    if ((await take(tx, ref, checked.turn)).numInsertedOrUpdatedRows !== 1n) return null;
+  } else {
+    const row = await retry(tx, ref, checked, agentOf(turn.options));
+    if (row === undefined) return null;
+    await replaceJob(tx, queue, ref);
+    await queue.add(tx, toJob(ref, row));
+    await ofSession(tx.deleteFrom("dead_turns"), ref).where("turn", "=", checked.retries).execute();
+  }
+  return postgresRunning(tx, queue).get(ref);
 }
 
 function retry(
   tx: Db,
   ref: SessionRef,
   { turn, retries, options, ...caller }: ReturnType<typeof checkNewTurn>,
+  agent: string | null,
 ) {
+  const job = { agent, queue_agent: queueAgent(agent), job: newJobId(), rank: nextRank(ref) };
   return tx
     .insertInto("running_turns")
-    .values({ ...rowOf(ref), turn, retries, options, ...callerColumns(caller), ...ownerColumn(ref) })
+    .values({ ...rowOf(ref), turn, retries, options, ...callerColumns(caller), ...ownerColumn(ref), ...job })
     .onConflict((oc) => oc.columns(["tenant_id", "session_id"]).doNothing())
-    .executeTakeFirstOrThrow();
+    .returning(QUEUED_COLUMNS)
+    .executeTakeFirst();
 }
 
 /** What a turn copies from its message. */
-const COPIED = ["options", "owner", "key_id", "usage_limits"] as const;
-/** A row without a body is no longer queued. */
-const NOT_QUEUED = { body: null, by_user: null, options: null, usage_limits: null };
+const COPIED = ["options", "owner", "key_id", "usage_limits", "agent", "queue_agent", "job", "rank"] as const;
 
 /** One statement: takes the oldest message out of the queue and inserts its turn. */
 function take(tx: Db, ref: SessionRef, turn: string) {
@@ -313,71 +271,4 @@ async function startable(db: Db, olderThanMs: number, limit: number): Promise<Se
     .limit(limit)
     .execute();
   return rows.map((row) => ({ tenant: row.tenant_id, session: row.session_id }));
-}
-
-export function postgresWaiting(db: Db): QueuedMessages {
-  return {
-    add: (ref, message) => inTransaction(db, (tx) => add(tx, ref, message)),
-    remove: (ref, id) =>
-      inTransaction(db, async (tx) => {
-        await lockSession(tx, ref);
-        return settle(tx, ref, id);
-      }),
-    async list(ref) {
-      return (await waitingOf(db, ref).limit(MAX_BATCH).execute()).flatMap(queuedMessage);
-    },
-    take: (ref) =>
-      inTransaction(db, async (tx) => {
-        // Concurrent calls queue up here. Locking the message instead would give the second call nothing, or the wrong
-        // message.
-        await lockSession(tx, ref);
-        const [message] = (await waitingOf(tx, ref).limit(1).execute()).flatMap(queuedMessage);
-        if (message === undefined) return null;
-        await settle(tx, ref, message.id);
-        return message;
-      }),
-  };
-}
-
-async function add(tx: Db, ref: SessionRef, message: NewMessage) {
-  const { id, by } = checkMessage(message);
-  const options = checkOptions(message.options);
-  // The number is assigned under the lock, so that numbers follow the order of commits.
-  await lockSession(tx, ref);
-  const { numInsertedOrUpdatedRows } = await tx
-    .insertInto("waiting_messages")
-    .values({
-      ...rowOf(ref),
-      id,
-      body: JSON.stringify(queuedMessageBody(message)),
-      by_user: by,
-      options,
-      ...callerColumns(checkTurnCaller(message)),
-      ...ownerColumn(ref),
-    })
-    .onConflict((oc) => oc.columns(["tenant_id", "session_id", "id"]).doNothing())
-    .executeTakeFirst();
-  return numInsertedOrUpdatedRows === 1n ? "added" : "already";
-}
-
-function waitingOf(db: Db, ref: SessionRef) {
-  return ofSession(db.selectFrom("waiting_messages"), ref)
-    .select(["id", "body", "by_user", "added_at"])
-    .where("body", "is not", null)
-    .orderBy("n");
-}
-
-type MessageRow = Awaited<ReturnType<ReturnType<typeof waitingOf>["execute"]>>[number];
-
-function queuedMessage(row: MessageRow): UserMessage[] {
-  return row.body === null ? [] : [{ id: row.id, ...row.body, by: row.by_user, at: row.added_at }];
-}
-
-async function settle(tx: Db, ref: SessionRef, id: string): Promise<boolean> {
-  const { numUpdatedRows } = await ofSession(tx.updateTable("waiting_messages"), ref)
-    .set(NOT_QUEUED)
-    .where("id", "=", id)
-    .where("body", "is not", null)
-    .executeTakeFirst();
-  return numUpdatedRows === 1n;
 }

@@ -79,6 +79,12 @@ export interface CoreTables {
     owner: string | null;
     key_id: string | null;
     usage_limits: UsageLimitsColumn;
+    agent: string | null;
+    /** The agent of the job's queue; null for the queue of all workers. */
+    queue_agent: string | null;
+    /** Null if no job is queued for this message, because it is not the next one. */
+    job: string | null;
+    rank: number | null;
   };
   archived_events: {
     tenant_id: string;
@@ -278,7 +284,7 @@ export interface InteractionTables {
 /** SQL null for no options; JSON also has a null. */
 type OptionsColumn = ColumnType<Json, string | null, string | null>;
 
-/** Tables of migrations 0003 and 0013. */
+/** Tables of migrations 0003, 0013 and 0026. */
 export interface RuntimeTables {
   running_turns: {
     tenant_id: string;
@@ -305,7 +311,28 @@ export interface RuntimeTables {
     usage_limits: UsageLimitsColumn;
     used_tokens: Generated<number>;
     used_micros: Generated<number>;
+    agent: string | null;
+    /** The agent of the job's queue; null for the queue of all workers. */
+    queue_agent: string | null;
+    /** The job that is queued for the turn, or that its process has fetched. Null while it is parked. */
+    job: string | null;
+    rank: number | null;
+    /** The process that runs the turn. */
+    executor: string | null;
+    deaths: Generated<number>;
+    /** From `park` until the next start. */
+    parked_at: NullableTime;
+    wake_at: NullableTime;
   };
+  dead_turns: {
+    tenant_id: string;
+    session_id: string;
+    turn: string;
+    agent: string | null;
+    deaths: number;
+    at: Time;
+  };
+  job_maintenance: { at: Time };
   turn_journal: {
     tenant_id: string;
     session_id: string;

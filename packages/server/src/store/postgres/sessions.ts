@@ -31,6 +31,7 @@ import {
 } from "../rules/arguments.ts";
 import { formatPageToken, parsePageToken } from "../rules/page-token.ts";
 import type { Db } from "./database.ts";
+import type { JobQueue } from "./job-queue.ts";
 import { eraseExpired, eraseSessions, eraseUser, pendingErasures } from "./erase-sessions.ts";
 import {
   ago,
@@ -44,7 +45,7 @@ import {
   sessionOf,
 } from "./session-row.ts";
 
-export function postgresSessions(db: Db, env: Env): Sessions {
+export function postgresSessions(db: Db, env: Env, queue: JobQueue): Sessions {
   return {
     create: (actor, session) => create(db, env, actor, session),
     async get(actor, id) {
@@ -95,10 +96,10 @@ export function postgresSessions(db: Db, env: Env): Sessions {
     async remove({ tenant, session }) {
       // Without a session id, `eraseSessions` would erase all sessions of the tenant.
       const target = { tenant: checkId(tenant, "tenant"), session: checkId(session, "session") };
-      return (await eraseSessions(db, target)).length > 0;
+      return (await eraseSessions(db, queue, target)).length > 0;
     },
-    removeUser: (tenant, user) => eraseUser(db, tenant, user),
-    removeExpired: (query) => eraseExpired(db, query),
+    removeUser: (tenant, user) => eraseUser(db, queue, tenant, user),
+    removeExpired: (query) => eraseExpired(db, queue, query),
     pendingErasures: (limit, after) => pendingErasures(db, limit, after),
     async erased(ref, { olderThanMs }) {
       const { numDeletedRows } = await ofSession(db.deleteFrom("erasures"), ref)
@@ -286,7 +287,7 @@ export function postgresUserNumbers(db: Db): UserNumbers {
   };
 }
 
-export function postgresTenants(db: Db): Tenants {
+export function postgresTenants(db: Db, queue: JobQueue): Tenants {
   return {
     async create({ id, name }) {
       const values = { id: checkId(id, "tenant id"), name: checkText(name, "tenant name") };
@@ -300,7 +301,7 @@ export function postgresTenants(db: Db): Tenants {
       inTransaction(db, async (tx) => {
         // The lock on the tenant's row prevents new sessions, which would be erased without a record.
         await tx.selectFrom("tenants").select("id").where("id", "=", id).forUpdate().execute();
-        const erased = await eraseSessions(tx, { tenant: id });
+        const erased = await eraseSessions(tx, queue, { tenant: id });
         await tx.deleteFrom("tenants").where("id", "=", id).execute();
         return erased;
       }),

@@ -28,8 +28,11 @@ import { postgresKnowledge } from "./knowledge.ts";
 import { postgresLimits } from "./limits.ts";
 import { postgresMemories } from "./memories.ts";
 import { postgresOutbox } from "./outbox.ts";
-import { postgresRunning, postgresWaiting } from "./running.ts";
+import { JobQueue } from "./job-queue.ts";
+import { postgresJobs } from "./jobs.ts";
+import { postgresRunning } from "./running.ts";
 import { postgresShares } from "./shares.ts";
+import { postgresWaiting } from "./waiting.ts";
 import { postgresUsage } from "./usage.ts";
 import { postgresWebhooks } from "./webhooks.ts";
 
@@ -47,13 +50,16 @@ export interface PostgresStoreOptions extends AuditOptions {
 export function createPostgresStore(db: Db, options: PostgresStoreOptions = {}): ClosableStore {
   const { env = systemEnv, leases = db } = options;
   const audit = resolveAuditOptions(options);
-  const retried = (on: Db) => wrapPorts(portsOn(on, env, audit), (_, __, call) => retryOnDeadlock(env, call));
+  const queue = new JobQueue(db);
+  const retried = (on: Db) =>
+    wrapPorts(portsOn(on, queue, env, audit), (_, __, call) => retryOnDeadlock(env, call));
   const store = createAuditedStore({
     ...retried(db),
     leases: retried(leases).leases,
-    transaction: (work) => retryOnDeadlock(env, () => once(db, (tx) => portsOn(tx, env, audit), work)),
+    transaction: (work) => retryOnDeadlock(env, () => once(db, (tx) => portsOn(tx, queue, env, audit), work)),
   });
   const close = async (): Promise<void> => {
+    await queue.close();
     await db.destroy();
     if (leases !== db) await leases.destroy();
   };
@@ -61,14 +67,15 @@ export function createPostgresStore(db: Db, options: PostgresStoreOptions = {}):
 }
 
 /** Wraps the sub-ports so that every method throws only StoreErrors. */
-function portsOn(db: Db, env: Env, audit: ResolvedAuditOptions): StorePorts {
+function portsOn(db: Db, queue: JobQueue, env: Env, audit: ResolvedAuditOptions): StorePorts {
   const ports: StorePorts = {
-    tenants: postgresTenants(db),
-    sessions: postgresSessions(db, env),
+    tenants: postgresTenants(db, queue),
+    sessions: postgresSessions(db, env, queue),
     epochs: postgresEpochs(db),
     turns: postgresTurns(db),
-    queuedMessages: postgresWaiting(db),
-    running: postgresRunning(db),
+    queuedMessages: postgresWaiting(db, queue),
+    running: postgresRunning(db, queue),
+    jobs: postgresJobs(db, queue),
     journal: postgresJournal(db),
     archive: postgresArchive(db),
     outbox: postgresOutbox(db),
@@ -86,7 +93,7 @@ function portsOn(db: Db, env: Env, audit: ResolvedAuditOptions): StorePorts {
     usage: postgresUsage(db),
     limits: postgresLimits(db),
     audit: postgresAudit(db, audit),
-    agents: postgresAgents(db),
+    agents: postgresAgents(db, queue),
     memories: postgresMemories(db),
     knowledge: postgresKnowledge(db),
     tickets: postgresTickets(db),

@@ -1,5 +1,5 @@
 /**
- * `checkNewTurn`, `checkJournalEntry` and the other checks validate running turns and the journal: ids, epochs, and
+ * `checkNewTurn`, `checkJournalEntries` and the other checks validate running turns and the journal: ids, epochs, and
  * JSON that fits one row. Pure.
  *
  * Invariant: both stores store exactly the JSON text that these checks return. A value above its limit fails with
@@ -54,20 +54,47 @@ export function checkNewTurn({ turn, retries, options, ...caller }: NewTurn): St
   };
 }
 
-/** @returns the value as JSON */
-export function checkJournalEntry({ key, turn, epoch, value }: NewJournalEntry): string {
-  checkId(key, "journal key");
-  checkId(turn, "turn");
-  checkCount(epoch, "epoch");
-  return checkJson(value, "journal value", MAX_JOURNAL_BYTES);
+/** Entries of one turn under one epoch, with their values as JSON. */
+export interface CheckedEntries {
+  readonly turn: string;
+  readonly epoch: number;
+  readonly entries: readonly CheckedEntry[];
 }
 
-/** @returns the tokens and the cost in millionths that an entry adds, or null */
-export function checkUsed({ used }: NewJournalEntry) {
-  if (used === undefined) return null;
+interface CheckedEntry {
+  readonly key: string;
+  readonly value: string;
+  readonly isRetained: boolean;
+  /** The tokens and the cost in millionths that the entry adds, or null. */
+  readonly used: { readonly tokens: number; readonly micros: number } | null;
+}
+
+/** @returns null if there are none */
+export function checkJournalEntries(entries: readonly NewJournalEntry[]): CheckedEntries | null {
+  const [first] = entries;
+  if (first === undefined) return null;
+  const turn = checkId(first.turn, "turn");
+  const epoch = checkCount(first.epoch, "epoch");
+  if (entries.some((entry) => entry.turn !== turn || entry.epoch !== epoch))
+    throw new StoreError(
+      "INVALID",
+      "journal entries that are written together must have one turn and one epoch",
+    );
+  return { turn, epoch, entries: entries.map(checkJournalEntry) };
+}
+
+function checkJournalEntry({ key, value, isRetained = false, used }: NewJournalEntry): CheckedEntry {
   return {
-    tokens: checkCount(used.tokens, "journal used tokens"),
-    micros: checkCount(Math.round(used.cost * COST_UNIT), "journal used cost in millionths"),
+    key: checkId(key, "journal key"),
+    value: checkJson(value, "journal value", MAX_JOURNAL_BYTES),
+    isRetained,
+    used:
+      used === undefined
+        ? null
+        : {
+            tokens: checkCount(used.tokens, "journal used tokens"),
+            micros: checkCount(Math.round(used.cost * COST_UNIT), "journal used cost in millionths"),
+          },
   };
 }
 

@@ -8,7 +8,6 @@ import { expect, test } from "vitest";
 import { isLogError } from "../../../src/log/errors.ts";
 import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
 import { createGateway } from "../../../src/gateway/gateway.ts";
-import { createMemoryEngine, createMemoryEngineHub } from "../../../src/engine/memory.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { startWorker } from "../../../src/runtime/worker/supervise.ts";
@@ -21,10 +20,8 @@ test("onError of the gateway and of the worker name the server once, without the
   const errors: string[] = [];
   const onError = (error: unknown) => errors.push(String(error));
   const gateway = createGateway({ ...parts, secrets: ["s".repeat(32)], onError });
-  const hub = createMemoryEngineHub();
   const worker = await startWorker({
     ...parts,
-    engine: async (hooks) => createMemoryEngine({ ...hooks, hub }),
     agents: [defineAgent({ name: "a", model: scriptedModel(() => []) })],
     onError,
   });

@@ -56,10 +56,18 @@ async function play(cast: () => Agent, expected: readonly string[], crash: Crash
   return { calls: crashPoint.calls, takeovers };
 }
 
-/** The blocks that users see, without the arguments of calls. */
+/**
+ * The blocks that users see, without the arguments of calls. A client shows a result in its call, and after a death the
+ * result of a tool that ran again can stand behind the end of the group.
+ */
 function seen(turn: Turn): string[] {
   const visible = outline(turn).filter((line) => !line.includes(" hidden "));
-  return visible.map((line) => line.replace(/ \{.*/, ""));
+  const lines = visible.map((line) => line.replace(/ \{.*/, ""));
+  lines.forEach((line, n) => {
+    const isBehind = line.startsWith("result ") && lines[n - 1]?.startsWith(")") === true;
+    if (isBehind) lines.splice(n - 1, 2, line, lines[n - 1] ?? "");
+  });
+  return lines;
 }
 
 const think = (thought: string) => script.toolCall("share_thought", { thought });

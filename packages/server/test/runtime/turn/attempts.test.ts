@@ -74,11 +74,10 @@ it("a turn whose attempts make no progress ends", async () => {
   const { store } = harness.backend;
   const broken = {
     ...store,
-    journal: {
-      ...store.journal,
-      write: async (...args: Parameters<typeof store.journal.write>) => {
-        if (args[1].key.startsWith("pinned/")) throw new StoreError("CONFLICT", "a test");
-        return store.journal.write(...args);
+    turns: {
+      ...store.turns,
+      list: async () => {
+        throw new StoreError("CONFLICT", "a test");
       },
     },
   };

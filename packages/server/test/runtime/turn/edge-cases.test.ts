@@ -178,7 +178,7 @@ describe("tool that must not run again", () => {
       journal: {
         ...store.journal,
         write: (...args: Parameters<typeof store.journal.write>) => {
-          if (args[1].key.startsWith("call/") && failures-- > 0)
+          if (args[1]?.key.startsWith("call/") === true && failures-- > 0)
             return Promise.reject(new StoreError("UNAVAILABLE", "the database"));
           return store.journal.write(...args);
         },

@@ -6,12 +6,10 @@ import { sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import pg from "pg";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createDbosEngine } from "../../../src/engine/dbos.ts";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
-import { jobPrefix } from "../../../src/runtime/attempt/job-id.ts";
 import { startWorker } from "../../../src/runtime/worker/supervise.ts";
 import { eraseSession, finishErasures } from "../../../src/session/lifecycle/erase.ts";
 import type { SessionRef } from "../../../src/util/refs.ts";
@@ -114,11 +112,10 @@ describe("running turn", () => {
       const parts = await openBackendOn(sharedRedisUrl(), databaseUrl);
       const harness = await TurnHarness.open(parts);
       cleanups.push(() => harness.close());
-      const { store, log, signals, engine } = parts;
-      if (engine === undefined) throw new Error("no engine");
+      const { store, log, signals } = parts;
       let losses = 0;
       const onLost = (): void => void losses++;
-      const parameters = { store, log, signals, engine, agents: [agent] };
+      const parameters = { store, log, signals, agents: [agent] };
       const worker = await startWorker({
         ...parameters,
         leaseTtlMs: 2_000,
@@ -141,18 +138,11 @@ describe("running turn", () => {
 });
 
 describe("erased session", () => {
-  it("leaves nothing in any table of the store or the engine", { timeout: 120_000 }, async () => {
+  it("leaves nothing in any table", { timeout: 120_000 }, async () => {
     const databaseUrl = await migratedDatabaseUrl();
     const harness = await TurnHarness.open(await openBackendOn(sharedRedisUrl(), databaseUrl));
     cleanups.push(() => harness.close());
-    let forget: ((ref: SessionRef) => Promise<unknown>) | null = null;
-    const worker = await harness.worker([agent], {
-      engine: async (hooks) => {
-        const engine = await createDbosEngine({ ...hooks, databaseUrl });
-        forget = (ref) => engine.deleteJobs(jobPrefix(ref));
-        return engine;
-      },
-    });
+    const worker = await harness.worker([agent]);
     const [ended, running] = [await harness.session(), await harness.session()];
     await harness.ask(ended, "canary-message");
     await harness.send(running, "canary-message");
@@ -165,7 +155,7 @@ describe("erased session", () => {
     for (const ref of [ended, running]) await eraseSession(harness.backend, ref);
     await expect.poll(() => worker.running, { timeout: 30_000 }).toBe(0);
     // The worker's maintenance does this once a minute.
-    await finishErasures(harness.backend, { graceMs: 0, ...(forget === null ? {} : { forget }) });
+    await finishErasures(harness.backend, { graceMs: 0 });
     expect(await search(client, needles)).toEqual([]);
   });
 });

@@ -3,7 +3,6 @@
  * expected.
  */
 import { describe, expect, it, test, vi } from "vitest";
-import { createMemoryEngine } from "../../../src/engine/memory.ts";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
@@ -20,7 +19,6 @@ const base = (): WorkerOptions => ({
   store: createMemoryStore(),
   log: createMemoryLog(),
   signals: createMemorySignals(),
-  engine: (callbacks) => createMemoryEngine(callbacks),
   agents: [defineAgent({ name: "a", model: scriptedModel([]) })],
 });
 
@@ -36,12 +34,14 @@ describe("worker options", () => {
     [`got ${MAX_TIMER_MS + 1}`, { leaseTtlMs: MAX_TIMER_MS + 1 }],
     ["`pollIntervalMs` of the worker must be an integer", { pollIntervalMs: MAX_TIMER_MS }],
     ["`maintenanceIntervalMs` of the worker must be an integer", { maintenanceIntervalMs: 0.5 }],
+    ["`maxConcurrentTurns` of the worker must be an integer", { maxConcurrentTurns: 0 }],
+    ["`parkAfterMs` of the worker must be an integer", { parkAfterMs: 0 }],
     ["`shutdownGraceMs` of the worker must be an integer", { shutdownGraceMs: -1 }],
     ["`drainMs` of the worker must be an integer", { drainMs: -1 }],
     ["`shutdownGraceMs` of the worker must be an integer", { shutdownGraceMs: MAX_TIMER_MS }],
     [
-      '`jobRetentionMs` of the worker must be an integer from 0 to 3153600000000, got "1h"',
-      { jobRetentionMs: "1h" },
+      '`outboxRetentionMs` of the worker must be an integer from 0 to 3153600000000, got "1h"',
+      { outboxRetentionMs: "1h" },
     ],
     ["`sessionRetentionMs` of the worker must be an integer", { sessionRetentionMs: Infinity }],
     ["`maxConcurrentToolCalls` of the worker must be an integer", { maxConcurrentToolCalls: 0 }],
@@ -74,10 +74,6 @@ describe("worker options", () => {
       "`log` of the worker must be what `await createRedisLog({ url })` returns, got a promise",
       { log: Promise.resolve() },
     ],
-    [
-      "`engine` of the worker must be a function that creates an engine, got a value of type object",
-      { engine: {} },
-    ],
     ["`maxAttempts` of `webhooks` of the worker must be an integer from 1", { webhooks: { maxAttempts: 0 } }],
     ["`onError` of the worker must be a function, got true", { onError: true }],
     ["the worker: `payments.providers` must be a list of at least one provider", { payments: {} }],
@@ -91,6 +87,8 @@ describe("worker options", () => {
   it("have defaults", () => {
     expect(resolve({ leaseTtlMs: undefined })()).toEqual({
       leaseTtlMs: 15_000,
+      maxConcurrentTurns: 100,
+      parkAfterMs: 60_000,
       maxConcurrentModelCalls: 1_000,
       maxConcurrentToolCalls: 500,
       shutdownGraceMs: 5_000,
@@ -98,7 +96,7 @@ describe("worker options", () => {
       maxAttemptsWithoutProgress: 50,
       pollIntervalMs: 1_000,
       maintenanceIntervalMs: 15_000,
-      jobRetentionMs: 3_600_000,
+      outboxRetentionMs: 3_600_000,
       sessionRetentionMs: null,
       fetchPolicy: {},
       fileLimits: DEFAULT_FILE_LIMITS,
@@ -114,10 +112,9 @@ describe("worker options", () => {
   });
 
   it("are checked before the worker calls anything", async () => {
-    const engine = vi.fn<WorkerOptions["engine"]>();
-    await expect(createWorker({ ...base(), engine, leaseTtlMs: -1 })).rejects.toMatchObject({
-      code: "BAD_OPTIONS",
-    });
-    expect(engine).not.toHaveBeenCalled();
+    const options = base();
+    const register = vi.spyOn(options.store.agents, "register");
+    await expect(createWorker({ ...options, leaseTtlMs: -1 })).rejects.toMatchObject({ code: "BAD_OPTIONS" });
+    expect(register).not.toHaveBeenCalled();
   });
 });

@@ -9,7 +9,7 @@ import { createSession, ensureSessionLog } from "../../../src/session/lifecycle/
 import { readHistory } from "../../../src/session/history/read-history.ts";
 import { sendMessage, withdrawMessage } from "../../../src/session/messages/send.ts";
 import { stopTurn } from "../../../src/session/messages/stop-turn.ts";
-import { decodeSessionRef, STOPS_CHANNEL, TURNS_CHANNEL } from "../../../src/session/signal-channels.ts";
+import { decodeSessionRef, STOPS_CHANNEL, turnTopic } from "../../../src/session/signal-channels.ts";
 import { systemEnv } from "../../../src/util/env.ts";
 import type { Actor, SessionRef } from "../../../src/util/refs.ts";
 import { readAll } from "../../log/drafts.ts";
@@ -26,10 +26,9 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
     const woken: string[] = [];
     beforeAll(async () => {
       parts = await makeBackend();
-      for (const channel of [TURNS_CHANNEL, STOPS_CHANNEL]) {
-        parts.signals.listen(channel, (text) => woken.push(`${channel} ${decodeSessionRef(text)?.session}`));
-        await connect(parts.signals, parts.signals, channel);
-      }
+      parts.signals.listen("worker", (topic) => woken.push(topic));
+      parts.signals.listen(STOPS_CHANNEL, (text) => woken.push(`stops ${decodeSessionRef(text)?.session}`));
+      for (const channel of ["worker", STOPS_CHANNEL]) await connect(parts.signals, parts.signals, channel);
     });
     afterAll(async () => {
       await Promise.all([parts.log.close(), parts.store.close(), parts.signals.close()]);
@@ -101,7 +100,8 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
         options: { a: 1 },
       };
       expect(await sendMessage(parts, ref, message)).toBe("sent");
-      await expect.poll(() => woken).toContain(`turns ${ref.session}`);
+      parts.signals.offer("worker", { topics: [turnTopic(null)], load: 0 });
+      await expect.poll(() => woken).toContain(turnTopic(null));
       expect(await sendMessage(parts, ref, { ...message, text: "other" })).toBe("already");
       await Promise.all([1, 2, 3].map(() => sendMessage(parts, ref, { id: "strange id/漢", text: "x" })));
       expect(await typesIn(ref)).toEqual(["session.start", "message.add m1", "message.add strange id/漢"]);

@@ -31,7 +31,7 @@ import {
   toOperatorPaymentJson,
   toPaymentJson,
 } from "../../../src/session/payments/read-payments.ts";
-import { decodeSessionRef, TURNS_CHANNEL } from "../../../src/session/signal-channels.ts";
+import { turnTopic } from "../../../src/session/signal-channels.ts";
 import type { Signals } from "../../../src/signals/signals.ts";
 import { forkShare } from "../../../src/store/fork/fork-share.ts";
 import type { NewPayment, Payment } from "../../../src/store/ports/payments.ts";
@@ -73,8 +73,8 @@ export function paymentsContract(name: string, makeBackend: () => Promise<Paymen
         env: systemEnv,
         onError: (error, { during }) => errors.push(`${during}: ${String(error)}`),
       };
-      parts.signals.listen(TURNS_CHANNEL, (text) => woken.push(decodeSessionRef(text)?.session ?? ""));
-      await connect(parts.signals, parts.signals, TURNS_CHANNEL);
+      parts.signals.listen("worker", (topic) => woken.push(topic));
+      await connect(parts.signals, parts.signals, "worker");
     });
     afterAll(async () => {
       await Promise.all([parts.log.close(), parts.store.close(), parts.signals.close(), sandbox.close()]);
@@ -226,7 +226,8 @@ export function paymentsContract(name: string, makeBackend: () => Promise<Paymen
       });
       const started = await parts.store.running.begin(asked.harness.ref, { turn: "t2" });
       expect(started).toMatchObject({ options: { agent: "clinic", mode: "agent", locale: "zh-TW" } });
-      await expect.poll(() => woken).toContain(asked.harness.ref.session);
+      parts.signals.offer("worker", { topics: [turnTopic("clinic")], load: 0 });
+      await expect.poll(() => woken).toContain(turnTopic("clinic"));
       expect((await openCheckout(backend, asked.token, { signal })).step).toBeNull();
     });
 

@@ -1,0 +1,191 @@
+/**
+ * `writeArchive` writes one batch of the archive, and the journal entries that belong to it.
+ *
+ * Invariant: it is one statement, so it needs no transaction of its own. The statement locks the session, and compares
+ * position and epochs with the row as it is then, not as it was when the statement started. Either everything is
+ * written or nothing.
+ */
+import { sql } from "kysely";
+import { formatCursor, type Position } from "@turnstream/protocol";
+import { StoreError } from "../errors.ts";
+import type { ArchiveBatch, ArchiveResult } from "../ports/archive.ts";
+import type { NewJournalEntry } from "../ports/running.ts";
+import type { SessionRef } from "../../util/refs.ts";
+import type { CheckedBatch } from "../rules/archive.ts";
+import { MAX_USAGE } from "../ports/usage.ts";
+import { checkJournalEntries, type CheckedEntries } from "../rules/running.ts";
+import type { Db } from "./database.ts";
+import { ofSession, sessionNotFound } from "./session-row.ts";
+
+interface Locked {
+  readonly epoch: number;
+  readonly archived_epoch: number;
+  readonly archived_seq: number;
+  readonly is_written: boolean;
+}
+
+export async function writeArchive(
+  db: Db,
+  ref: SessionRef,
+  batch: ArchiveBatch,
+  checked: CheckedBatch,
+): Promise<ArchiveResult> {
+  const entries = checkJournalEntries(batch.journal ?? []);
+  const { to } = checked;
+  const row = await writeBatch(db, ref, batch, checked, entries);
+  if (row === undefined) throw sessionNotFound(ref);
+  if (row.is_written) return "written";
+  const { from } = checked;
+  const archived = { epoch: row.archived_epoch, seq: row.archived_seq };
+  const isFollowing = archived.epoch === from.epoch && archived.seq === from.seq;
+  if (!isFollowing && !(await passed(db, ref, archived, to))) return { conflict: formatCursor(archived) };
+  if (isFollowing && batch.events.length > 0) {
+    if (batch.epoch < row.epoch) return { behind: row.epoch };
+    throw fenced(ref, entries?.epoch);
+  }
+  // The events are archived, or there are none. Only the entries are left.
+  if (batch.journal !== undefined) await writeJournal(db, ref, batch.journal);
+  return "already";
+}
+
+/** True if `to` is an archived position. The same seq on a lost timeline has another epoch. */
+async function passed(db: Db, ref: SessionRef, archived: Position, to: Position): Promise<boolean> {
+  if (to.seq > archived.seq) return false;
+  if (to.seq === 0) return to.epoch === 0;
+  const row = await ofSession(db.selectFrom("archived_events"), ref)
+    .select("epoch")
+    .where("last_seq", ">=", to.seq)
+    .orderBy("last_seq")
+    .limit(1)
+    .executeTakeFirst();
+  return row?.epoch === to.epoch;
+}
+
+/**
+ * The columns of new rows are passed as arrays, because a large batch with one parameter per value would exceed the
+ * limit of a statement. Outbox rows that were delivered at or before `to`, but are not in the batch, were lost with an
+ * earlier timeline and must be delivered again.
+ */
+async function writeBatch(
+  db: Db,
+  ref: SessionRef,
+  batch: ArchiveBatch,
+  { from, to, spans, turning }: CheckedBatch,
+  entries: CheckedEntries | null,
+): Promise<Locked | undefined> {
+  const { events } = batch;
+  const snapshots = batch.turns.map((turn) => turn.snapshot);
+  const keys = [...(batch.delivered ?? [])];
+  const checkpoint = batch.checkpoint === undefined ? null : JSON.stringify(batch.checkpoint);
+  const { rows } = await sql<Locked>`
+    with held as materialized (
+      select tenant_id, id, epoch, archived_epoch, archived_seq from sessions
+      where tenant_id = ${ref.tenant} and id = ${ref.session} for no key update
+    ), allowed as materialized (
+      select tenant_id, id from held
+      where archived_epoch = ${from.epoch}::bigint and archived_seq = ${from.seq}::bigint
+        and ${events.length > 0}::boolean and epoch <= ${batch.epoch}::bigint
+        and epoch <= ${entries?.epoch ?? batch.epoch}::bigint
+    ), added_events as (
+      insert into archived_events (tenant_id, session_id, first_seq, last_seq, epoch, turn_id, type, at, event)
+      select tenant_id, id, e.* from allowed, unnest(
+        ${spans.map((span) => span.first)}::bigint[],
+        ${spans.map((span) => span.seq)}::bigint[],
+        ${spans.map((span) => span.epoch)}::bigint[],
+        ${events.map((event) => ("turn" in event ? event.turn : null))}::text[],
+        ${events.map((event) => event.type)}::text[],
+        ${events.map((event) => event.at)}::bigint[],
+        ${events.map((event) => JSON.stringify(event))}::json[]
+      ) e
+    ), put_turns as (
+      insert into turns (tenant_id, session_id, id, start_seq, end_seq, status, open, snapshot)
+      select allowed.tenant_id, allowed.id, t.* from allowed, unnest(
+        ${snapshots.map((turn) => turn.id)}::text[],
+        ${snapshots.map((turn) => turn.start)}::bigint[],
+        ${snapshots.map((turn) => turn.end)}::bigint[],
+        ${snapshots.map((turn) => turn.status)}::text[],
+        ${batch.turns.map((turn) => turn.open)}::boolean[],
+        ${snapshots.map((turn) => JSON.stringify(turn))}::json[]
+      ) t
+      on conflict (tenant_id, session_id, id) do update set
+        end_seq = excluded.end_seq, status = excluded.status, open = excluded.open, snapshot = excluded.snapshot
+      returning (xmax = 0) as is_new
+    ), settled as (
+      update outbox set archived_at = clock_timestamp(), delivered_at = coalesce(delivered_at, clock_timestamp())
+      from allowed where outbox.tenant_id = allowed.tenant_id and session_id = allowed.id
+        and key = any(${keys}::text[]) and archived_at is null
+    ), reopened as (
+      update outbox set delivered_at = null, cursor_epoch = null, cursor_seq = null, next_attempt_at = clock_timestamp()
+      from allowed where outbox.tenant_id = allowed.tenant_id and session_id = allowed.id
+        and key <> all(${keys}::text[]) and delivered_at is not null and archived_at is null
+        and (cursor_epoch, cursor_seq) <= (${to.epoch}::bigint, ${to.seq}::bigint)
+    ), moved as (
+      update sessions set
+        archived_epoch = ${to.epoch}::bigint, archived_seq = ${to.seq}::bigint,
+        header = ${JSON.stringify(batch.header)}::json, v = ${batch.v}::integer,
+        turn_count = turn_count + (select count(*) from put_turns where is_new),
+        -- An epoch that the log has reached was issued, whatever this database has stored.
+        epoch = greatest(sessions.epoch, ${batch.epoch}::bigint),
+        updated_at = case when ${turning}::boolean then clock_timestamp() else updated_at end,
+        checkpoint = coalesce(${checkpoint}::json, checkpoint)
+      from allowed where sessions.tenant_id = allowed.tenant_id and sessions.id = allowed.id
+    ) ${entries === null ? sql`` : journaled(entries, sql`select tenant_id, id from allowed`)}
+    select epoch, archived_epoch, archived_seq, exists (select from allowed) as is_written from held`.execute(
+    db,
+  );
+  return rows[0];
+}
+
+/** Adds the entries of a turn under the lock of the session, in one statement. @returns how many are new */
+export async function writeJournal(
+  db: Db,
+  ref: SessionRef,
+  given: readonly NewJournalEntry[],
+): Promise<number> {
+  const entries = checkJournalEntries(given);
+  if (entries === null) return 0;
+  // After waiting for the lock, the statement sees the current epoch, not the one from its start.
+  const { rows } = await sql<{ epoch: number; added: number }>`
+    with held as materialized (
+      select tenant_id, id, epoch from sessions
+      where tenant_id = ${ref.tenant} and id = ${ref.session} for no key update
+    ) ${journaled(entries, sql`select tenant_id, id from held where epoch <= ${entries.epoch}::bigint`)}
+    select epoch, (select count(*) from journaled)::int as added from held`.execute(db);
+  const [row] = rows;
+  if (row === undefined) throw sessionNotFound(ref);
+  if (row.epoch > entries.epoch) throw fenced(ref, entries.epoch);
+  return row.added;
+}
+
+function fenced({ session }: SessionRef, epoch = 0): StoreError {
+  return new StoreError("FENCED", `session ${session}, epoch ${epoch}`);
+}
+
+/** Two more parts of a statement: the new entries, and what they add to the usage of the running turn. */
+function journaled({ turn, entries }: CheckedEntries, session: ReturnType<typeof sql>) {
+  return sql`, journaled as (
+      insert into turn_journal (tenant_id, session_id, turn, key, value, kept)
+      select s.tenant_id, s.id, ${turn}::text, e.* from (${session}) s, unnest(
+        ${entries.map(({ key }) => key)}::text[],
+        ${entries.map(({ value }) => value)}::json[],
+        ${entries.map(({ isRetained }) => isRetained)}::boolean[]
+      ) e
+      on conflict (tenant_id, session_id, turn, key) do nothing
+      returning tenant_id, session_id, key
+    ), used as (
+      select tenant_id, session_id, sum(tokens)::bigint as tokens, sum(micros)::bigint as micros
+      from journaled join unnest(
+        ${entries.map(({ key }) => key)}::text[],
+        ${entries.map(({ used }) => used?.tokens ?? 0)}::bigint[],
+        ${entries.map(({ used }) => used?.micros ?? 0)}::bigint[]
+      ) u(key, tokens, micros) using (key)
+      where tokens > 0 or micros > 0 group by 1, 2
+    ), counted as (
+      update running_turns set
+        used_tokens = least(used_tokens + used.tokens, ${MAX_USAGE}::bigint),
+        used_micros = least(used_micros + used.micros, ${MAX_USAGE}::bigint)
+      from used
+      where running_turns.tenant_id = used.tenant_id and running_turns.session_id = used.session_id
+        and turn = ${turn}::text
+    )`;
+}
