@@ -13,7 +13,6 @@ import { freshPrefix, sharedRedisUrl } from "@turnstream/testkit/servers/shared-
 import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
 import { startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 import { afterEach, describe, expect, it } from "vitest";
-import { createMemoryEngine } from "../../../src/engine/memory.ts";
 import type { Model } from "../../../src/models/model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { startWorker } from "../../../src/runtime/worker/supervise.ts";
@@ -93,12 +92,11 @@ describe("model calls of running turns", () => {
       cleanups.push(() => harness.close());
       const { server, text, agent } = await startProvider(3_000);
       let losses = 0;
-      const { store, log, signals, engine } = parts;
+      const { store, log, signals } = parts;
       const worker = await startWorker({
         store,
         log,
         signals,
-        engine,
         agents: [agent],
         leaseTtlMs: 2_000,
         drainMs: 0,
@@ -128,9 +126,7 @@ async function openPartition() {
   cleanups.push(() => harness.close());
   const far = await openBackendOn(`redis://${HOST}:${proxy.port}`, databaseUrl, prefix);
   cleanups.push(() => far.close());
-  const engine = (hooks: Parameters<typeof createMemoryEngine>[0]) =>
-    createMemoryEngine({ ...hooks, hub: harness.hub });
-  return { harness, proxy, far, engine };
+  return { harness, proxy, far };
 }
 
 describe("worker that alone loses Redis", () => {
@@ -138,14 +134,14 @@ describe("worker that alone loses Redis", () => {
     "gives up its turns within 15 s, and takes none until it can reach Redis",
     { timeout: 180_000 },
     async () => {
-      const { harness, proxy, far, engine } = await openPartition();
+      const { harness, proxy, far } = await openPartition();
       const { server, text, agent } = await startProvider(20_000);
       const { store, log, signals } = far;
-      const options = { store, log, signals, engine, agents: [agent], drainMs: 0, onError: () => {} };
+      const options = { store, log, signals, agents: [agent], drainMs: 0, onError: () => {} };
       const cutOff = await startWorker(options);
       cleanups.push(() => cutOff.shutdown());
       const refs = await begin(harness);
-      const healthy = await harness.worker([agent], { engine, leaseTtlMs: 15_000 });
+      const healthy = await harness.worker([agent], { leaseTtlMs: 15_000 });
       proxy.blackhole();
       const startedAt = performance.now();
       await expect.poll(() => healthy.running, { timeout: 30_000, interval: 50 }).toBe(SESSIONS);
@@ -159,10 +155,10 @@ describe("worker that alone loses Redis", () => {
   );
 
   it("keeps its turns and their model calls if it is alone", { timeout: 180_000 }, async () => {
-    const { harness, proxy, far, engine } = await openPartition();
+    const { harness, proxy, far } = await openPartition();
     const { server, text, agent } = await startProvider(3_000);
     const { store, log, signals } = far;
-    const options = { store, log, signals, engine, agents: [agent], drainMs: 0, onError: () => {} };
+    const options = { store, log, signals, agents: [agent], drainMs: 0, onError: () => {} };
     const worker = await startWorker(options);
     cleanups.push(() => worker.shutdown());
     const refs = await begin(harness);
