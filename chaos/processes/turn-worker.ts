@@ -178,7 +178,8 @@ process.on("SIGTERM", () => void shutDown());
 parent.send({ ready: true });
 
 async function shutDown(): Promise<void> {
-  await worker.shutdown();
+  // Without draining, so that every deploy interrupts steps.
+  await worker.shutdown({ drainMs: 0 });
   parent.send({ left: true });
   process.exit();
 }

@@ -5,7 +5,7 @@
  * are written to stderr in both cases.
  */
 import { resolveSettings, type Settings } from "@turnstream/server/operator";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { UsageError, type CliContext } from "./cli-context.ts";
 import { createStyles, type Styles } from "./styles.ts";
 
@@ -73,6 +73,20 @@ export function parsePort(value: string): number {
   if (!/^\d+$/.test(value) || port > MAX_PORT)
     throw new UsageError(`--port must be a number from 0 to ${MAX_PORT}, got ${value}.`);
   return port;
+}
+
+/** The option for how long running steps and tools may continue after SIGTERM. */
+export function drainOption(): Option {
+  return new Option(
+    "--drain-ms <number>",
+    "how long running steps and tools may continue after SIGTERM. Default: 30000",
+  )
+    .env("TURNSTREAM_DRAIN_MS")
+    .argParser((value) => {
+      if (!/^\d{1,9}$/.test(value))
+        throw new UsageError(`--drain-ms must be a number from 0 to 999999999, got ${value}.`);
+      return Number(value);
+    });
 }
 
 /** The examples of a command, for `addHelpText`. */

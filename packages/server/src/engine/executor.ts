@@ -122,7 +122,7 @@ class LeaseHolder implements Executor {
   /** When the last successful renewal was sent. */
   #renewedAt = -Infinity;
   #history: Renewals = { lastAt: -Infinity, steadySince: -Infinity };
-  #confirming: Promise<void> | undefined;
+  #isConfirming = false;
   readonly #waiting = new Set<() => void>();
   #state: "alive" | "leaving" | "lost" | "closed" = "alive";
   #renewTimer: NodeJS.Timeout | undefined;
@@ -178,7 +178,10 @@ class LeaseHolder implements Executor {
 
   /** All callers share one renewal, because every turn asks after an outage. Its success ends the sleep. */
   async #confirmOnce(signal: AbortSignal): Promise<void> {
-    this.#confirming ??= this.#renew().finally(() => (this.#confirming = undefined));
+    if (!this.#isConfirming) {
+      this.#isConfirming = true;
+      void this.#renew().finally(() => (this.#isConfirming = false));
+    }
     const registerWake = (wake: () => void) => {
       this.#waiting.add(wake);
       return () => void this.#waiting.delete(wake);
@@ -210,7 +213,7 @@ class LeaseHolder implements Executor {
   }
 
   #wake(): void {
-    for (const wake of [...this.#waiting]) wake();
+    for (const wake of this.#waiting) wake();
   }
 
   #lose(): void {
@@ -335,7 +338,10 @@ class LeaseHolder implements Executor {
     this.#wake();
     // If the store is away, the lease expires by itself.
     const left = leases.leave(this.#executor).then(() => signals.send(EXECUTORS, this.#executor));
-    await within(graceMs, left.catch((error: unknown) => this.#failed(error)));
+    await within(
+      graceMs,
+      left.catch((error: unknown) => this.#failed(error)),
+    );
   }
 
   #stopTimers(): void {

@@ -109,6 +109,8 @@ export interface Turnstream {
 
 const DEFAULT_PORT = 8_080;
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
+/** Defaults of the worker outside of production: developers see errors of providers, and Ctrl-C doesn't wait. */
+const DEVELOPMENT = { showsProviderErrors: true, drainMs: 0 };
 /** A terminal sends Ctrl-C to all processes of a command, and npm then sends it to its child once more. */
 const SAME_SIGNAL_MS = 500;
 const IN_MEMORY =
@@ -258,7 +260,7 @@ class App implements Turnstream {
     const { payments } = this.#options;
     return startWorker({
       ...this.#activity,
-      showsProviderErrors: process.env["NODE_ENV"] !== "production",
+      ...(process.env["NODE_ENV"] !== "production" && DEVELOPMENT),
       ...this.#options.worker,
       ...(payments !== undefined && { payments }),
       onSecurityEvent: this.#onSecurityEvent,

@@ -74,10 +74,13 @@ export class ModelCalls {
     this.delete(key);
     const call = new ModelCall(prompt, this.#memory, this.#maxUnread);
     this.#calls.set(key, call);
-    void call.run(ask).then((hasAnswer) => {
-      if (!hasAnswer && this.#calls.get(key) === call) this.delete(key);
-    });
+    void this.#run(key, call, ask);
     return call.read(signal);
+  }
+
+  async #run(key: string, call: ModelCall, ask: AskModel): Promise<void> {
+    const hasAnswer = await call.run(ask);
+    if (!hasAnswer && this.#calls.get(key) === call) this.delete(key);
   }
 
   /** Forgets a call, because its step is journaled or its answer can't be used. Stops it if it still runs. */
@@ -89,7 +92,7 @@ export class ModelCalls {
   /** Stops and forgets all calls, because the turn has ended or belongs to another worker. */
   close(reason: unknown): void {
     this.#closed ??= { reason };
-    for (const key of [...this.#calls.keys()]) this.delete(key, reason);
+    for (const key of this.#calls.keys()) this.delete(key, reason);
   }
 }
 
@@ -204,6 +207,7 @@ class ModelCall {
 }
 
 function sizeOf(part: StreamPart): number {
-  const text = "delta" in part ? part.delta : "input" in part && typeof part.input === "string" ? part.input : "";
+  const text =
+    "delta" in part ? part.delta : "input" in part && typeof part.input === "string" ? part.input : "";
   return PART_SIZE + text.length;
 }

@@ -8,11 +8,11 @@ function setUp() {
   return { gate: new DrainGate(onIdle), onIdle, signal: over.signal };
 }
 
-const deferred = () => {
-  let resolve: () => void = () => {};
-  const promise = new Promise<void>((done) => (resolve = done));
-  return { promise, resolve };
-};
+function deferred(): { readonly promise: Promise<void>; resolve(): void } {
+  const done = new AbortController();
+  const promise = new Promise<void>((resolve) => done.signal.addEventListener("abort", () => resolve()));
+  return { promise, resolve: () => done.abort() };
+}
 
 test("running work ends, and the next work is not started but handed over", async () => {
   const { gate, onIdle, signal } = setUp();

@@ -131,7 +131,7 @@ describe("running turn", () => {
       await postgres.restart();
       const turn = await harness.ended(ref, () => true, 60_000);
       expect(outline(turn)).toEqual(steps);
-      // The lease was in doubt, and is good again because no other worker has taken it.
+      // The lease was in doubt, but no other worker took it over.
       expect(losses).toBe(0);
     },
   );

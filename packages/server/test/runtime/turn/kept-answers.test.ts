@@ -87,6 +87,10 @@ const NO_LIMITS = {
 const LONG = "a long answer of many words ".repeat(8);
 const slowText = script.text(LONG, { paceMs: 4 });
 
+const sub = (name: string, { model }: { readonly model: Model }) =>
+  defineAgent({ name, model, retry: { initialDelayMs: 1 } });
+const agentOf = (model: Model, tools = {}) => defineAgent({ name: "a", model, tools, title: false });
+
 describe("restarted attempt", () => {
   it.each(["UNCLAIMED", "FENCED"] as const)("reads the answer again after %s", async (code) => {
     const model = counting([[slowText]]);
@@ -115,14 +119,14 @@ describe("restarted attempt", () => {
   });
 
   it("keeps the steps of parallel sub-agents when the stream of one breaks", async () => {
-    const broken = counting([[script.text("first part ", { paceMs: 2 }), script.disconnect({ times: 1 }), slowText]]);
+    const broken = counting([
+      [script.text("first part ", { paceMs: 2 }), script.disconnect({ times: 1 }), slowText],
+    ]);
     const sibling = counting([[slowText]]);
     const main = counting([
       [script.toolCall("one", { task: "x" }), script.toolCall("two", { task: "y" })],
       [script.text("both are done")],
     ]);
-    const sub = (name: string, { model }: { readonly model: Model }) =>
-      defineAgent({ name, model, retry: { initialDelayMs: 1 } });
     const agent = defineAgent({
       name: "a",
       model: main.model,
@@ -202,8 +206,6 @@ describe("unavailable store", () => {
 });
 
 describe("shutdown with a drain time", () => {
-  const agentOf = (model: Model, tools = {}) => defineAgent({ name: "a", model, tools, title: false });
-
   it("lets the last step end, and the turn with it", async () => {
     const model = counting([[slowText]]);
     const worker = await harness.worker([agentOf(model.model)]);
@@ -265,7 +267,12 @@ describe("shutdown with a drain time", () => {
     const ref = await harness.session();
     await harness.send(ref, "go");
     await harness.until(ref, 20_000, (state) =>
-      state.turns.last()?.items.toArray().some((item) => item?.kind === "approval") ? true : null,
+      state.turns
+        .last()
+        ?.items.toArray()
+        .some((item) => item?.kind === "approval")
+        ? true
+        : null,
     );
     const startedAt = performance.now();
     await worker.shutdown({ drainMs: 60_000 });
