@@ -94,10 +94,10 @@ async function countConnections(environment: TurnsEnvironment): Promise<number> 
   const { postgres } = environment.backend;
   const others = `datname = '${DATABASE}' and application_name <> 'bench-gateway'`;
   let most = 0;
-  let isOver = false;
+  const over = new AbortController();
   const refs = await openSessions(environment, PARALLEL_TURNS);
-  const running = runTurns(environment, refs, "typical").finally(() => (isOver = true));
-  while (!isOver) {
+  const running = runTurns(environment, refs, "typical").finally(() => over.abort());
+  while (!over.signal.aborted) {
     const [row] = await runSql(
       postgres.url,
       `select count(*)::int as n from pg_stat_activity where ${others}`,

@@ -1,5 +1,5 @@
 /**
- * `findRedis`, `findNginx` and `findPostgres` find the programs of Debian's packages. They throw if one is missing. Do
+ * `findRedis`, `findNginx`, `findPgBouncer` and `findPostgres` find the programs of Debian's packages. They throw if one is missing. Do
  * not install anything.
  */
 import { accessSync, constants, readdirSync } from "node:fs";
@@ -51,6 +51,11 @@ export function findRedis(path: string = process.env["PATH"] ?? ""): string {
 /** Debian installs nginx in a folder that is only on root's PATH. */
 export function findNginx(path: string = `${process.env["PATH"] ?? ""}${delimiter}/usr/sbin`): string {
   return find("nginx", "nginx", foldersOf(path));
+}
+
+/** Debian installs pgbouncer in a folder that is only on root's PATH. */
+export function findPgBouncer(path: string = `${process.env["PATH"] ?? ""}${delimiter}/usr/sbin`): string {
+  return find("pgbouncer", "pgbouncer", foldersOf(path));
 }
 
 /** Finds the newest version that Debian has installed, or the one on PATH. */

@@ -57,6 +57,32 @@ export function archiveContract(name: string, makeStore: MakeStore): void {
       expect(await store.turns.list(ref, { limit: 10 })).toEqual([]);
     });
 
+    test("writes journal entries with the events, or nothing", async () => {
+      const { ref } = await newSession(store);
+      const { epoch } = await store.epochs.next(ref, { seen: 0, by: "w", reason: "test" });
+      const log = chat(2);
+      const entry = (key: string) => ({ turn: "t", key, value: 1, epoch });
+      const keys = async () => (await store.journal.read(ref, "t")).map(({ key }) => key);
+      const batch = { ...batchOf(log), epoch };
+      expect(await store.archive.write(ref, { ...batch, journal: [entry("a"), entry("b")] })).toBe("written");
+      expect(await keys()).toEqual(["a", "b"]);
+      // The events are archived already, for example because the first answer was lost.
+      expect(await store.archive.write(ref, { ...batch, journal: [entry("b"), entry("c")] })).toBe("already");
+      expect(await keys()).toEqual(["a", "b", "c"]);
+      const { ref: other } = await newSession(store);
+      const { epoch: old } = await store.epochs.next(other, { seen: 0, by: "w", reason: "test" });
+      await store.epochs.next(other, { seen: 0, by: "v", reason: "test" });
+      const late = { turn: "t", key: "late", value: 1, epoch: old };
+      await expect(
+        store.archive.write(other, { ...batchOf(log), epoch: old + 1, journal: [late] }),
+      ).rejects.toMatchObject({ code: "FENCED" });
+      expect(await store.archive.write(other, { ...batchOf(log), epoch: old, journal: [late] })).toEqual({
+        behind: old + 1,
+      });
+      expect((await store.archive.header(other)).archived).toBe("0-0");
+      expect(await store.journal.read(other, "t")).toEqual([]);
+    });
+
     test("returns written events, header and turns", async () => {
       const { actor, ref } = await newSession(store);
       const log = chat(3, 'with \u0000, "\ud800" and \u{1f600}');

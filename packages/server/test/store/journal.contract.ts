@@ -31,6 +31,27 @@ export function journalContract(name: string, makeStore: MakeStore): void {
       expect(await store().journal.read(ref, "none")).toEqual([]);
     });
 
+    test("writes several entries of a turn in one commit, and counts what is new", async () => {
+      const { ref } = await newSession(store());
+      const { epoch } = await next(store(), ref);
+      const entry = (key: string, value: Json) => ({ turn: "t", key, value, epoch, isRetained: key === "b" });
+      expect(await store().journal.write(ref, entry("a", 1), entry("b", 2))).toBe("written");
+      expect(await store().journal.write(ref, entry("b", 3), entry("c", 4))).toBe("written");
+      expect(await store().journal.write(ref, entry("c", 5), entry("a", 6))).toBe("already");
+      const written = [
+        { key: "a", value: 1 },
+        { key: "b", value: 2 },
+        { key: "c", value: 4 },
+      ];
+      expect(await store().journal.read(ref, "t")).toEqual(written);
+      expect(await store().journal.retained(ref, ["t"])).toEqual([{ turn: "t", key: "b", value: 2 }]);
+      for (const other of [{ turn: "u" }, { epoch: epoch + 1 }]) {
+        const mixed = store().journal.write(ref, entry("d", 7), { ...entry("e", 8), ...other });
+        await expect(mixed).rejects.toMatchObject({ code: "INVALID" });
+      }
+      expect(await store().journal.read(ref, "t")).toEqual(written);
+    });
+
     test("concurrent branches keep their own results", async () => {
       const { ref } = await newSession(store());
       const { epoch } = await next(store(), ref);

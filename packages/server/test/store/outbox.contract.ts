@@ -122,6 +122,17 @@ export function outboxContract(name: string, makeStore: MakeStore): void {
       expect(await store.outbox.take({ ...query, limit: 1 })).toEqual([ref]);
     });
 
+    test("a relay leaves a row alone that a turn will archive, until its time has passed", async () => {
+      const { ref } = await newSession(store);
+      await store.outbox.add(ref, { key: "m", draft: title("m"), relayAfterMs: 15_000 });
+      const query = { limit: 10, olderThanMs: 0, leaseMs: 300_000 };
+      expect(await store.outbox.take(query)).toEqual([]);
+      expect(await store.outbox.pending({ limit: 10, olderThanMs: 0 })).toEqual([]);
+      expect((await store.outbox.undelivered(ref, 10)).map((row) => row.key)).toEqual(["m"]);
+      await harness.wait(16_000);
+      expect(await store.outbox.take(query)).toEqual([ref]);
+    });
+
     test("concurrent relays share the sessions", async () => {
       const refs = [];
       for (let n = 0; n < 20; n += 1) refs.push((await newSession(store)).ref);

@@ -51,6 +51,7 @@ const steps: Readonly<Record<string, Step>> = {
   "sessions.touch": ({ store, ref }) => store.sessions.touch(ref),
   "sessions.list": ({ store, actor }) => store.sessions.list(actor, PAGE),
   "epochs.next": ({ store, ref, mark }) => store.epochs.next(ref, { seen: 1, by: "worker", reason: mark }),
+  "epochs.confirm": ({ store, ref }) => store.epochs.confirm(ref),
   "epochs.list": ({ store, ref }) => store.epochs.list(ref, 5),
   "archive.write": ({ store, ref, mark }) =>
     store.archive.write(ref, { ...batchOf(chat(2, mark)), epoch: 2, checkpoint: checkpointOf(mark) }),

@@ -31,13 +31,15 @@ interface PendingCommit extends CommitOptions {
 export class Archiver {
   readonly #backend: Backend;
   readonly #ref: SessionRef;
-  #known: SessionState | null = null;
+  #known: SessionState | null;
   #pending: PendingCommit[] = [];
   #isBusy = false;
 
-  constructor(backend: Backend, ref: SessionRef) {
+  /** @param known the archived state, if the caller has read it */
+  constructor(backend: Backend, ref: SessionRef, known: SessionState | null = null) {
     this.#backend = backend;
     this.#ref = ref;
+    this.#known = known;
   }
 
   /**

@@ -5,7 +5,7 @@
  * Invariant: a worker has at most one attempt per turn. Every journal entry carries the epoch, so the store refuses it
  * after a takeover. The next attempt supersedes everything that this one did not journal.
  */
-import type { Json, Turn } from "@turnstream/protocol";
+import type { Json, SessionState, Turn } from "@turnstream/protocol";
 import { EngineError } from "../../engine/errors.ts";
 import type { NewJournalEntry, RunningTurn } from "../../store/ports/running.ts";
 import type { SessionRef } from "../../util/refs.ts";
@@ -53,6 +53,8 @@ export interface TurnAttemptOptions {
   readonly row: RunningTurn;
   readonly epoch: number;
   readonly writer: TurnWriter;
+  /** The archived state that the attempt has read. */
+  readonly archived: SessionState;
   readonly journal: Map<string, Json>;
   readonly memory: TurnMemory;
 }
@@ -95,7 +97,7 @@ export class TurnAttempt {
     this.locale = options.writer.turn.locale ?? catalogs.defaultLocale;
     this.strings = selectStrings(this.locale, catalogs);
     this.#journal = options.journal;
-    this.#archiver = new Archiver(options.context, this.ref);
+    this.#archiver = new Archiver(options.context, this.ref, options.archived);
   }
 
   get turn(): Turn {

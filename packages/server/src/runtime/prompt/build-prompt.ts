@@ -33,7 +33,8 @@ export async function buildPrompt(scope: RunContext): Promise<Prompt> {
   const message = await messageOf(scope, row.message);
   const prior = await compactIfNeeded(scope, earlier, [...system, ...listMessages(retried), ...message]);
   const continuation = await readContinuation(context.store, ref, row.message);
-  const note = await readPaymentNote(context.store, ref, [...prior.turns, ...retried]);
+  const isFirst = turn.number === 1;
+  const note = isFirst ? null : await readPaymentNote(context.store, ref, [...prior.turns, ...retried]);
   return [
     ...system,
     ...summaryPrompt(prior, note),

@@ -75,6 +75,7 @@ export async function readPriorTurns(
   withImages: boolean,
   readNow: FileOf = () => undefined,
 ): Promise<PriorTurns> {
+  if (before.number === 1) return { summary: null, turns: [] };
   const turns: EarlierTurn[] = [];
   // Keyed by the retried turn: the file records of the turn that retried it.
   const readLater = new Map<string | null, FileOf>([[before.retries, readNow]]);

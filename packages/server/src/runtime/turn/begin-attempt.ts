@@ -44,6 +44,7 @@ import { findSuperseded } from "./supersede.ts";
 
 interface Prepared {
   readonly state: SessionState;
+  readonly archived: SessionState;
   readonly journal: Map<string, Json>;
   readonly event: EventDraft;
 }
@@ -54,14 +55,15 @@ export async function beginAttempt(
   memory: TurnMemory,
 ): Promise<TurnAttempt> {
   const ref: SessionRef = { tenant: row.tenant, session: row.session };
-  await publishCommitted(context, ref);
+  // The sender has published the message of a new turn. If not, the claim below notices.
+  if (row.attempts > 1) await publishCommitted(context, ref);
   let prepared: Prepared | null = null;
   const prepare = async (session: Session): Promise<FirstEvent> => {
     const entries = await context.store.journal.read(ref, row.turn);
     const journal = new Map(entries.map(({ key, value }) => [key, value]));
-    const { state, cursor } = await readHistory(context, ref, { turns: 1 });
+    const { state, cursor, archived } = await readHistory(context, ref, { turns: 1 });
     const event = firstEvent(context, { row, session }, state, journal);
-    prepared = { state, journal, event };
+    prepared = { state, archived, journal, event };
     return { event, last: cursor };
   };
   const reason = `attempt ${row.attempts} at turn ${row.turn}`;
@@ -84,7 +86,7 @@ export async function beginAttempt(
     await restoreMessage(context, ref);
     return claim();
   });
-  const { state, journal, event } = prepared as unknown as Prepared;
+  const { state, archived, journal, event } = prepared as unknown as Prepared;
   const after = foldDraft(state, event, claimed.cursor, context.env.now());
   const logWriter = new Writer({
     log: context.log,
@@ -106,7 +108,7 @@ export async function beginAttempt(
       onEvent: (written, turn) => onEvent({ ...ref, event: written, turn }),
     }),
   });
-  const attempt = new TurnAttempt({ context, row, epoch: claimed.epoch, writer, journal, memory });
+  const attempt = new TurnAttempt({ context, row, epoch: claimed.epoch, writer, archived, journal, memory });
   if (!context.holdsLease()) throw new EngineError("LEFT", `turn ${row.turn}`);
   return attempt;
 }

@@ -13,9 +13,13 @@ import { publishCommitted } from "./relay-outbox.ts";
 export async function publishOutbox(backend: Backend, ref: SessionRef): Promise<void> {
   try {
     const { failure } = await publishCommitted(backend, ref);
-    if (failure === null || !isLogError(failure, "UNCLAIMED")) return;
-    await reopenIdleLog(backend, ref);
-    await publishCommitted(backend, ref);
+    if (failure === null) return;
+    if (isLogError(failure, "UNCLAIMED")) {
+      await reopenIdleLog(backend, ref);
+      if ((await publishCommitted(backend, ref)).failure === null) return;
+    }
+    // A relay doesn't wait for the turn of a message that is not in the log.
+    await backend.store.outbox.postpone(ref);
   } catch (error) {
     if (!isLogError(error) && !isStoreError(error)) throw error;
   }

@@ -31,15 +31,32 @@ export interface PublishResult {
 }
 
 /**
+ * How long relays leave the message of a turn alone. Its turn archives its entry and marks the row with that, which
+ * saves the database a commit per message.
+ */
+export const MESSAGE_RELAY_MS = 15_000;
+
+export interface PublishOptions {
+  /** Whether to also mark a message that is the last row. Its turn will do so. @default false */
+  readonly marksLastMessage?: boolean;
+}
+
+/**
  * Publishes the undelivered rows of a session in order. It doesn't throw errors of the log, because the rows are
  * committed and a relay publishes them later.
  */
-export async function publishCommitted(backend: Backend, ref: SessionRef): Promise<PublishResult> {
+export async function publishCommitted(
+  backend: Backend,
+  ref: SessionRef,
+  { marksLastMessage = false }: PublishOptions = {},
+): Promise<PublishResult> {
   const { store } = backend;
   let delivered = 0;
-  for (const row of await store.outbox.undelivered(ref, MAX_ROWS)) {
+  const rows = await store.outbox.undelivered(ref, MAX_ROWS);
+  for (const row of rows) {
     try {
       const cursor = await bring(backend, row);
+      if (row === rows.at(-1) && row.draft.type === "message.add" && !marksLastMessage) continue;
       if (cursor !== null && (await store.outbox.delivered(ref, row.key, cursor))) delivered++;
     } catch (error) {
       if (!isLogError(error)) throw error;
@@ -68,7 +85,7 @@ export async function relayOutbox(backend: Backend, options: RelayOptions = {}):
   const { limit = 100, olderThanMs = 1_000, leaseMs = 10_000, claim } = options;
   let [delivered, postponed] = [0, 0];
   for (const ref of await backend.store.outbox.take({ limit, olderThanMs, leaseMs })) {
-    const result = await publishCommitted(backend, ref);
+    const result = await publishCommitted(backend, ref, { marksLastMessage: true });
     delivered += result.delivered;
     if (result.failure === null) continue;
     postponed++;

@@ -20,6 +20,8 @@ export interface SessionHistory {
   readonly cursor: Cursor;
   /** The archived position. It is a valid cursor even without a log. */
   readonly archivedUpTo: Cursor;
+  /** The state at `archivedUpTo`. */
+  readonly archived: SessionState;
   /** Why the log could not be joined to the archive; null if it could. Otherwise `state` is the archive alone. */
   readonly logUnavailableReason: InvalidCursorReason | null;
 }
@@ -44,12 +46,13 @@ export async function readHistory(
     const joined = await foldRest(backend, ref, archived);
     const floor = formatCursor(archived);
     if (typeof joined !== "string") {
-      return { state: joined, cursor: formatCursor(joined), archivedUpTo: floor, logUnavailableReason: null };
+      const cursor = formatCursor(joined);
+      return { state: joined, cursor, archivedUpTo: floor, archived, logUnavailableReason: null };
     }
     // If the archive advanced, read both again. Otherwise the log is missing, or it was lost and is not claimed yet.
     const { archived: now } = await backend.store.archive.header(ref);
     if (now === floor || left <= 1)
-      return { state: archived, cursor: floor, archivedUpTo: floor, logUnavailableReason: joined };
+      return { state: archived, cursor: floor, archivedUpTo: floor, archived, logUnavailableReason: joined };
   }
 }
 

@@ -18,6 +18,7 @@ import type { CommandBackend } from "../backend.ts";
 import { isJsonLongerThan } from "../../util/json.ts";
 import { uploadUrl } from "../blobs/upload.ts";
 import { type OwnerLimits, toTurnCaller } from "../limit-exceeded.ts";
+import { MESSAGE_RELAY_MS } from "../archive/relay-outbox.ts";
 import { messageEvent, messageKey } from "../message-event.ts";
 import { hintTurn } from "../messages/hint-turn.ts";
 import { signalDecision } from "./signal-decision.ts";
@@ -241,7 +242,8 @@ async function addGoOn(
   const options = { ...(agent === undefined ? {} : { agent }), ...(mode === undefined ? {} : { mode }) };
   const message = { id: `after.${form}`, text: "", files, resumes: form, options, ...source };
   if ((await tx.queuedMessages.add(ref, message)) !== "added") return;
-  await tx.outbox.add(ref, { key: messageKey("m", message.id), draft: messageEvent(message).draft });
+  const { draft } = messageEvent(message);
+  await tx.outbox.add(ref, { key: messageKey("m", message.id), draft, relayAfterMs: MESSAGE_RELAY_MS });
 }
 
 export function storedForm({ request }: Interaction): StoredForm {

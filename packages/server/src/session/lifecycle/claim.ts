@@ -130,11 +130,10 @@ async function claimLog(
  * rows, because the log may have lost entries.
  */
 async function confirm({ store, log }: Backend, ref: SessionRef, epoch: number): Promise<void> {
-  const session = await store.sessions.find(ref);
-  if (session === null) {
+  const newest = await store.epochs.confirm(ref);
+  if (newest === null) {
     await log.remove(ref);
     throw new StoreError("NOT_FOUND", `session ${ref.session}`);
   }
-  if (session.epoch > epoch) throw new LogError("OUTBID", { epoch: session.epoch });
-  await store.outbox.reopen(ref);
+  if (newest > epoch) throw new LogError("OUTBID", { epoch: newest });
 }

@@ -13,6 +13,7 @@ import { stringField } from "../../util/json.ts";
 import { answerByMessage } from "../interactions/answer-question.ts";
 import { type DecisionSource, decisionSource } from "../interactions/transition.ts";
 import { publishOutbox } from "../archive/publish-outbox.ts";
+import { MESSAGE_RELAY_MS } from "../archive/relay-outbox.ts";
 import { resumeForm, withFormFiles } from "../interactions/submit-form.ts";
 import { type OwnerLimits, requireTurnLimits, toTurnCaller } from "../limit-exceeded.ts";
 import { messageEvent, messageKey } from "../message-event.ts";
@@ -72,7 +73,7 @@ export async function sendMessage(
       // The form's event must come before the message that continues from it.
       if (resumes !== null)
         isDecided = await resumeForm(tx, ref, { ...message, ...source, text, resumes, formValues });
-      await tx.outbox.add(ref, { key: messageKey("m", message.id), draft });
+      await tx.outbox.add(ref, { key: messageKey("m", message.id), draft, relayAfterMs: MESSAGE_RELAY_MS });
       const became = decidesQuestion ? await answerByMessage(tx, ref, { ...message, ...source }) : null;
       isDecided ||= became !== null;
       isAnswer = became === "answered";

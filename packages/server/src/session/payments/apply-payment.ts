@@ -18,6 +18,7 @@ import { publishOutbox } from "../archive/publish-outbox.ts";
 import type { CommandBackend } from "../backend.ts";
 import { isLastTurn } from "../interactions/is-last-turn.ts";
 import { updateEvent } from "../interactions/transition.ts";
+import { MESSAGE_RELAY_MS } from "../archive/relay-outbox.ts";
 import { messageEvent, messageKey } from "../message-event.ts";
 import { hintTurn } from "../messages/hint-turn.ts";
 import { enqueueInteractionEvent, enqueuePaymentEvent } from "../webhooks/enqueue-events.ts";
@@ -89,7 +90,8 @@ async function addNextMessage(
   const options = { ...(agent === null ? {} : { agent }), ...(mode === null ? {} : { mode }), locale };
   const message = { id: `after.${id}`, text: "", resumes: id, by, options };
   if ((await tx.queuedMessages.add(ref, message)) !== "added") return;
-  await tx.outbox.add(ref, { key: messageKey("m", message.id), draft: messageEvent(message).draft });
+  const { draft } = messageEvent(message);
+  await tx.outbox.add(ref, { key: messageKey("m", message.id), draft, relayAfterMs: MESSAGE_RELAY_MS });
 }
 
 /** Last, because it locks the end of the tenant's audit. */

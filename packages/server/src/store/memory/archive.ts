@@ -28,7 +28,7 @@ import {
 import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
 import { type SessionRef, sessionKey } from "../../util/refs.ts";
 import { checkBatch, type CheckedBatch, checkOutboxRow, sinceOf, type EventSpan } from "../rules/archive.ts";
-import { checkCount, checkCursor, checkLimit } from "../rules/arguments.ts";
+import { checkCount, checkCursor, checkDuration, checkLimit } from "../rules/arguments.ts";
 import {
   changeOutboxRow,
   OUTBOX,
@@ -151,7 +151,7 @@ export function memoryOutbox(tables: MemoryTables, env: Env): Outbox {
           since: formatCursor(since),
           attempts: 0,
           createdAt: now,
-          nextAttemptAt: now,
+          nextAttemptAt: now + checkDuration(row.relayAfterMs ?? 0, "relayAfterMs"),
           deliveredAt: null,
           cursor: null,
           archivedAt: null,
@@ -202,6 +202,7 @@ export function memoryOutbox(tables: MemoryTables, env: Env): Outbox {
         return rows
           .all(OUTBOX)
           .filter((row) => isUndelivered(row) && row.createdAt <= createdBy)
+          .filter((row) => row.attempts > 0 || row.nextAttemptAt <= env.now())
           .toSorted((a, b) => a.id - b.id)
           .slice(0, checkLimit(limit, MAX_BATCH))
           .map(outboxRowOf);

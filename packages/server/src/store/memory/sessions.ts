@@ -31,6 +31,7 @@ import {
 import { formatPageToken, type PageEnd, parsePageToken } from "../rules/page-token.ts";
 import { clearUploadAuthor } from "./files.ts";
 import { clearDecisionAuthor } from "./interaction-rows.ts";
+import { reopenRows } from "./outbox-rows.ts";
 import { clearPaymentAuthor } from "./payments.ts";
 import { clearAllowanceAuthor } from "./interactions.ts";
 import { removeMemories } from "./knowledge.ts";
@@ -234,6 +235,11 @@ export function memoryEpochs(tables: MemoryTables, env: Env): Epochs {
         changeSession(rows, session, { epoch });
         rows.put(EPOCHS, ref, String(epoch), { epoch, by, reason, at: env.now() });
         return { epoch, archived: session.archived };
+      }),
+    confirm: (ref) =>
+      tables.run((rows) => {
+        reopenRows(rows, ref, env.now(), null);
+        return sessionRow(rows, ref)?.epoch ?? null;
       }),
     list: (ref, limit) =>
       tables.run((rows) =>

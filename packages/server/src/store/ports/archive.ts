@@ -120,6 +120,11 @@ export interface NewOutboxRow {
   readonly draft: EventDraft;
   /** A position of the log before the row was added, if known. A search for a repeat stops there. */
   readonly since?: Cursor;
+  /**
+   * How long relays leave the row to others, because a turn archives its entry anyway, which marks the row.
+   * @default 0
+   */
+  readonly relayAfterMs?: number;
 }
 
 export interface OutboxRow extends SessionRef {
@@ -179,7 +184,7 @@ export interface Outbox {
    * @returns how many
    */
   reopen(ref: SessionRef): Promise<number>;
-  /** Returns undelivered rows of all sessions in the order of their ids, for operators. */
+  /** Returns undelivered rows of all sessions that a relay would deliver, in the order of their ids, for operators. */
   pending(query: { readonly limit: number; readonly olderThanMs: number }): Promise<OutboxRow[]>;
   /**
    * Deletes rows that were archived that long ago, at most `limit`. Their keys count as new afterwards.

@@ -144,6 +144,11 @@ export interface Epochs {
    * @throws StoreError with NOT_FOUND if the session does not exist.
    */
   next(ref: SessionRef, claim: EpochClaim): Promise<NextEpoch>;
+  /**
+   * Returns the newest issued epoch, or null if the session does not exist. Call it after the claim of the log: like
+   * `outbox.reopen`, it makes rows due again whose entries the log may have lost.
+   */
+  confirm(ref: SessionRef): Promise<number | null>;
   /** Returns the newest claims first. */
   list(ref: SessionRef, limit: number): Promise<EpochRecord[]>;
 }

@@ -15,10 +15,12 @@ import { currentOwner } from "../../util/work-owner.ts";
  * slow. A process needs few connections at once, so the tenant loses no throughput.
  */
 const TENANT_PART = 0.25;
+/** With one alone, a statement would wait for the longest transaction of its tenant. */
+const MIN_CONNECTIONS = 2;
 
 /** @param maxWaitMs 0 for no limit */
 export function takeTurns(pool: PostgresPool, width: number, maxWaitMs: number): PostgresPool {
-  const slots = new FairSemaphore(width, { part: TENANT_PART });
+  const slots = new FairSemaphore(width, { part: Math.max(TENANT_PART, MIN_CONNECTIONS / width) });
   return {
     options: pool.options,
     end: () => pool.end(),

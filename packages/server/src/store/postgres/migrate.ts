@@ -84,29 +84,16 @@ export interface MigrateOptions {
  */
 export async function migrate(db: Db, options: MigrateOptions = {}): Promise<string[]> {
   try {
-    return await db.connection().execute(async (connection) => {
+    return await db.transaction().execute(async (tx) => {
       // No timeouts: waiting for other processes and filling a large table may take long.
-      await sql`select set_config(name, '0', false)
-        from unnest(array['lock_timeout', 'statement_timeout']) name`.execute(connection);
-      try {
-        return await inTurn(connection, options);
-      } finally {
-        await sql`reset lock_timeout`.execute(connection);
-        await sql`reset statement_timeout`.execute(connection);
-      }
+      await sql`select set_config(name, '0', true) from unnest(
+        array['lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout']) name`.execute(tx);
+      // Kysely's own lock is a row of a table that doesn't exist yet in an empty database.
+      await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx);
+      return await migrateAlone(tx, options);
     });
   } catch (error) {
     throw toStoreError(error, "migrate");
-  }
-}
-
-async function inTurn(db: Db, options: MigrateOptions): Promise<string[]> {
-  // Kysely's own lock is a row of a table that doesn't exist yet in an empty database.
-  await sql`select pg_advisory_lock(${LOCK})`.execute(db);
-  try {
-    return await migrateAlone(db, options);
-  } finally {
-    await sql`select pg_advisory_unlock(${LOCK})`.execute(db);
   }
 }
 

@@ -4,18 +4,21 @@
  *
  * Invariant: the store reads a bigint as a number and a time as milliseconds. Every connection has its schema, its
  * timeouts and READ COMMITTED from the start, because statements that wait for a row must see its current version.
+ * Behind a pooler the role must have them: a connection without them is refused.
  */
 import { Kysely, PostgresDialect, type LogEvent } from "kysely";
 import pg from "pg";
 import { isDatabaseUrl } from "./database-url.ts";
 import type { Db, Database } from "./database.ts";
 import { takeTurns } from "./fair-pool.ts";
+import { checked, type Settings } from "./pooler-settings.ts";
 
 export interface PostgresOptions {
+  /** With the parameter `pgbouncer=true` for a pooler in transaction mode, see docs/pooler.md. */
   readonly url: string;
   /** The PostgreSQL schema of all tables, so that they can share a database with those of an app. @default "turnstream" */
   readonly schema?: string;
-  /** Maximum number of connections. Each transaction uses one, and tenants and their users take turns. @default 10 */
+  /** Maximum number of connections. Each transaction uses one, and tenants and their users take turns. @default 5 */
   readonly max?: number;
   /** Application name in pg_stat_activity. @default "turnstream" */
   readonly name?: string;
@@ -88,9 +91,11 @@ export function openDatabase(options: PostgresOptions): Db {
   if (!SCHEMA_NAME.test(schema))
     throw new TypeError("`schema` must have only small letters, digits and `_`, such as turnstream.");
   const timeouts = { ...TIMEOUTS, ...options.timeouts };
-  const max = options.max ?? 10;
+  const max = options.max ?? 5;
+  const settings = settingsOf(schema, timeouts);
+  const isPooled = /[?&]pgbouncer=true(&|$)/.test(options.url);
   const pool = new pg.Pool({
-    ...settingsOf(options.url, schema, timeouts),
+    ...(isPooled ? { connectionString: options.url } : withOptions(options.url, settings)),
     max,
     application_name: options.name ?? "turnstream",
     connectionTimeoutMillis: timeouts.connectMs,
@@ -102,27 +107,29 @@ export function openDatabase(options: PostgresOptions): Db {
   // The pool only handles errors of idle connections. In a transaction, the next statement reports the error.
   pool.on("connect", (client) => client.on("error", () => undefined));
   return new Kysely<Database>({
-    dialect: new PostgresDialect({ pool: takeTurns(pool, max, timeouts.connectMs) }),
+    dialect: new PostgresDialect({
+      pool: takeTurns(isPooled ? checked(pool, settings) : pool, max, timeouts.connectMs),
+    }),
     ...(options.onQuery === undefined ? {} : { log: options.onQuery }),
   });
 }
 
-/**
- * Sends the settings with the connection request, so that no connection is ever without them. The isolation level is
- * fixed: statements that wait for a row must see its current version.
- */
-function settingsOf(
-  url: string,
-  schema: string,
-  { statementMs, lockMs, idleInTransactionMs }: PostgresTimeouts,
-) {
-  const options = [
-    `-c search_path=${schema}`,
-    `-c statement_timeout=${statementMs}`,
-    `-c lock_timeout=${lockMs}`,
-    `-c idle_in_transaction_session_timeout=${idleInTransactionMs}`,
-    "-c default_transaction_isolation=read\\ committed",
-  ].join(" ");
+/** The isolation level is fixed: statements that wait for a row must see its current version. */
+function settingsOf(schema: string, timeouts: PostgresTimeouts): Settings {
+  return {
+    search_path: schema,
+    statement_timeout: String(timeouts.statementMs),
+    lock_timeout: String(timeouts.lockMs),
+    idle_in_transaction_session_timeout: String(timeouts.idleInTransactionMs),
+    default_transaction_isolation: "read committed",
+  };
+}
+
+/** Sends the settings with the connection request, so that no connection is ever without them. */
+function withOptions(url: string, settings: Settings) {
+  const options = Object.entries(settings)
+    .map(([name, value]) => `-c ${name}=${value.replaceAll(" ", "\\ ")}`)
+    .join(" ");
   // The driver would use the URL's options instead of these. Put these first, so that the URL overrides only what it
   // sets.
   const connectionString = url.replace(/(?<=[?&]options=)/, encodeURIComponent(`${options} `));

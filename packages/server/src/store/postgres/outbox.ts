@@ -9,33 +9,42 @@ import { formatCursor } from "@turnstream/protocol";
 import { backoffMs, type Outbox, type OutboxRow, type TakeQuery } from "../ports/archive.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
-import { checkOutboxRow, sinceOf } from "../rules/archive.ts";
-import { checkCount, checkCursor, checkLimit } from "../rules/arguments.ts";
+import { checkOutboxRow } from "../rules/archive.ts";
+import { checkCount, checkCursor, checkDuration, checkLimit } from "../rules/arguments.ts";
 import type { Db } from "./database.ts";
-import { ago, clock, clockPlus, inTransaction, lockSession, ofSession, rowOf } from "./session-row.ts";
+import { ago, clock, clockPlus, inTransaction, ofSession, sessionNotFound } from "./session-row.ts";
+
+/** Before every position. */
+const START = { epoch: 0, seq: 0 };
 
 export function postgresOutbox(db: Db): Outbox {
   const rowsOf = (ref: SessionRef) => ofSession(outboxRows(db), ref);
   return {
-    add: (ref, row) =>
-      inTransaction(db, async (tx) => {
-        const draft = checkOutboxRow(row);
-        // The id is assigned under the lock: no row with a higher id is visible before this one.
-        const { archived_epoch: epoch, archived_seq: seq } = await lockSession(tx, ref);
-        const since = sinceOf(row.since, { epoch, seq });
-        const { numInsertedOrUpdatedRows } = await tx
-          .insertInto("outbox")
-          .values({
-            ...rowOf(ref),
-            key: row.key,
-            draft,
-            since_epoch: since.epoch,
-            since_seq: since.seq,
-          })
-          .onConflict((oc) => oc.columns(["tenant_id", "session_id", "key"]).doNothing())
-          .executeTakeFirst();
-        return numInsertedOrUpdatedRows === 1n ? "added" : "already";
-      }),
+    async add(ref, row) {
+      const draft = checkOutboxRow(row);
+      const since = row.since === undefined ? START : checkCursor(row.since, "since");
+      const dueIn = checkDuration(row.relayAfterMs ?? 0, "relayAfterMs");
+      // One statement, so that a single row needs no transaction. The id is assigned under the lock: no row with a higher
+      // id is visible before this one.
+      const { rows } = await sql<{ is_added: boolean }>`
+        with held as materialized (
+          select tenant_id, id, archived_epoch, archived_seq,
+            (archived_epoch, archived_seq) < (${since.epoch}::bigint, ${since.seq}::bigint) as is_later
+          from sessions where tenant_id = ${ref.tenant} and id = ${ref.session} for no key update
+        ), added as (
+          insert into outbox (tenant_id, session_id, key, draft, since_epoch, since_seq, next_attempt_at)
+          select tenant_id, id, ${row.key}::text, ${draft}::json,
+            case when is_later then ${since.epoch}::bigint else archived_epoch end,
+            case when is_later then ${since.seq}::bigint else archived_seq end, ${clockPlus(dueIn)}
+          from held
+          on conflict (tenant_id, session_id, key) do nothing
+          returning id
+        )
+        select exists (select from added) as is_added from held`.execute(db);
+      const [added] = rows;
+      if (added === undefined) throw sessionNotFound(ref);
+      return added.is_added ? "added" : "already";
+    },
     async undelivered(ref, limit) {
       const rows = await rowsOf(ref)
         .where("delivered_at", "is", null)
@@ -86,6 +95,7 @@ export function postgresOutbox(db: Db): Outbox {
       const rows = await outboxRows(db)
         .where("delivered_at", "is", null)
         .where("created_at", "<=", ago(checkCount(olderThanMs, "olderThanMs")))
+        .where((eb) => eb.or([eb("attempts", ">", 0), eb("next_attempt_at", "<=", ago(0))]))
         .orderBy("id")
         .limit(checkLimit(limit, MAX_BATCH))
         .execute();
@@ -105,7 +115,7 @@ export function postgresOutbox(db: Db): Outbox {
 }
 
 /** Makes rows due again that were delivered but not archived. */
-function reopened(db: Db, ref: SessionRef) {
+export function reopened(db: Pick<Db, "updateTable">, ref: SessionRef) {
   return ofSession(db.updateTable("outbox"), ref)
     .set({
       delivered_at: null,

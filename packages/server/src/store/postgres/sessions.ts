@@ -32,6 +32,7 @@ import {
 import { formatPageToken, parsePageToken } from "../rules/page-token.ts";
 import type { Db } from "./database.ts";
 import type { JobQueue } from "./job-queue.ts";
+import { reopened } from "./outbox.ts";
 import { eraseExpired, eraseSessions, eraseUser, pendingErasures } from "./erase-sessions.ts";
 import {
   ago,
@@ -232,6 +233,16 @@ export function postgresEpochs(db: Db): Epochs {
       }
       const { epoch, archived_epoch, archived_seq } = row;
       return { epoch, archived: formatCursor({ epoch: archived_epoch ?? 0, seq: archived_seq ?? 0 }) };
+    },
+    async confirm(ref) {
+      const row = await db
+        .with("reopened", (qb) => reopened(qb, ref))
+        .selectFrom("sessions")
+        .select("epoch")
+        .where("tenant_id", "=", ref.tenant)
+        .where("id", "=", ref.session)
+        .executeTakeFirst();
+      return row?.epoch ?? null;
     },
     list: (ref, limit) =>
       ofSession(db.selectFrom("session_epochs"), ref)

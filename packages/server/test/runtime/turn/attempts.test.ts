@@ -74,8 +74,8 @@ it("a turn whose attempts make no progress ends", async () => {
   const { store } = harness.backend;
   const broken = {
     ...store,
-    turns: {
-      ...store.turns,
+    attachments: {
+      ...store.attachments,
       list: async () => {
         throw new StoreError("CONFLICT", "a test");
       },
