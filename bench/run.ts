@@ -4,6 +4,7 @@
  */
 import { benchApprovals } from "./approvals.ts";
 import { benchDialects } from "./dialects.ts";
+import { benchEngine } from "./engine/engine.ts";
 import { benchFairness } from "./fairness.ts";
 import { benchFirstHour } from "./first-hour/first-hour.ts";
 import { benchFoldPeers } from "./fold-peers.ts";
@@ -20,6 +21,7 @@ const BENCHES: Readonly<Record<string, () => Measurement[] | Promise<Measurement
   log: benchLog,
   gateway: benchGateway,
   turns: benchTurns,
+  engine: benchEngine,
   approvals: benchApprovals,
   fairness: benchFairness,
   react: benchReact,

@@ -17,6 +17,7 @@ const THOUGHTS = 200;
 const WORD_COUNT = 400;
 /** How long the model of `paced` streams. */
 export const PACED_MS = (THOUGHTS + WORD_COUNT) * PACE_MS;
+const TYPICAL_PACE_MS = 25;
 export const WIDE = 50;
 export const DEEP = 5;
 
@@ -86,6 +87,21 @@ function paced(): Agent {
   return defineAgent({ name: "paced", model, tools: { look }, title: false });
 }
 
+/** 400 deltas in four steps, with three tools whose results have 2 kB. */
+function typical(): Agent {
+  const pace = { chunk: 5, paceMs: TYPICAL_PACE_MS };
+  const call = (symbol: string) => 
+    script.toolCall("look", { q: `${symbol} `.repeat(20) }, { chunks: 10, paceMs: TYPICAL_PACE_MS });
+  const model = scriptedModel([
+    [script.reasoning("abcd ".repeat(40), pace), call("VNM")],
+    [script.text("abcd ".repeat(15), pace), call("FPT")],
+    [script.text("abcd ".repeat(15), pace), call("HPG")],
+    [script.text("abcd ".repeat(300), pace)],
+  ]);
+  const found = tool({ ...quick, idempotent: true, run: () => "VNM 82,000 VND. ".repeat(125) });
+  return defineAgent({ name: "typical", model, tools: { look: found }, title: false });
+}
+
 function waiting(): Agent {
   const wait = tool({
     input: anything,
@@ -143,6 +159,7 @@ export function benchAgents(): Agent[] {
     steps("two_calls", 2),
     steps("careful_call", 1, trade),
     paced(),
+    typical(),
     waiting(),
     asking(),
     tree(),

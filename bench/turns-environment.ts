@@ -11,6 +11,8 @@ import { type StartedBackend, startBackend } from "@turnstream/testkit/backend/o
 
 /** The prefix of all keys in Redis. */
 export const KEY_PREFIX = "bench";
+/** The name of the gateway's connections to PostgreSQL. */
+export const GATEWAY_NAME = "bench-gateway";
 /** turns-counters.ts counts the transactions of this database. */
 export const DATABASE = "bench";
 
@@ -19,9 +21,13 @@ export interface TurnsEnvironment {
   readonly actor: Actor;
 }
 
-export async function openTurnsEnvironment(): Promise<TurnsEnvironment> {
+/** @param postgres further settings of PostgreSQL */
+export async function openTurnsEnvironment(
+  postgres: Readonly<Record<string, string>> = {},
+): Promise<TurnsEnvironment> {
   const backend = await startBackend({
-    name: "bench-gateway",
+    postgres: { config: postgres },
+    name: GATEWAY_NAME,
     keyPrefix: KEY_PREFIX,
     databaseName: DATABASE,
     // With a sync at every append the bench would measure the disk.

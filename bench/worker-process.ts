@@ -36,6 +36,18 @@ export class WorkerProcess {
     return (await this.#program.request({ measure: how }, "usage")).usage;
   }
 
+  /** Kills the process with -9. */
+  async kill(): Promise<void> {
+    this.#isStopping = true;
+    await this.#program.kill();
+  }
+
+  /** Stops the process with SIGSTOP. End it with `kill`. */
+  async freeze(): Promise<void> {
+    this.#isStopping = true;
+    await this.#program.freeze();
+  }
+
   /** @returns how many failures the worker retried; turns end in spite of them */
   async shutdown(): Promise<number> {
     const { failures } = await this.measure();

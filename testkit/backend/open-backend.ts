@@ -15,7 +15,7 @@ import {
 } from "@turnstream/server";
 import type { ClosableStore, Log, Signals } from "@turnstream/server/ports";
 import { migrateDatabase } from "./migrate-database.ts";
-import { type PostgresServer, startPostgres } from "../servers/start-postgres.ts";
+import { type PostgresOptions as PostgresServerOptions, type PostgresServer, startPostgres } from "../servers/start-postgres.ts";
 import { type RedisOptions, type RedisServer, startRedis } from "../servers/start-redis.ts";
 
 export interface BackendOptions {
@@ -91,12 +91,13 @@ export interface StartedBackend extends TestBackend {
 export async function startBackend(
   options: Omit<BackendOptions, "databaseUrl" | "redisUrl" | "shouldMigrate"> & {
     readonly redis?: RedisOptions;
+    readonly postgres?: PostgresServerOptions;
     /** Creates a database with this name. @default the server's default database */
     readonly databaseName?: string;
   } = {},
 ): Promise<StartedBackend> {
   const { databaseName } = options;
-  const [postgres, redis] = await Promise.all([startPostgres(), startRedis(options.redis)]);
+  const [postgres, redis] = await Promise.all([startPostgres(options.postgres), startRedis(options.redis)]);
   const databaseUrl = databaseName === undefined ? postgres.url : await postgres.createDatabase(databaseName);
   const urls = { databaseUrl, redisUrl: redis.url };
   const backend = await openBackend({ ...options, ...urls, shouldMigrate: true });
