@@ -14,6 +14,8 @@ const SETTLE_MS = 1_500;
 const TYPICAL_TURNS = 20;
 const SHORT_TURNS = 100;
 const SPREAD_MS = 10_000;
+/** Sixteen processes that start on few cores would be too slow for the default lease. */
+const TTL_MS = 60_000;
 const WORKERS = [1, 2, 4, 8, 16];
 
 export async function measureCost(environment: TurnsEnvironment): Promise<Measurement[]> {
@@ -50,7 +52,7 @@ async function costOf(
   turns: number,
 ): Promise<DatabaseCost> {
   const workers = await Promise.all(
-    Array.from({ length: workerCount }, () => WorkerProcess.start(environment)),
+    Array.from({ length: workerCount }, () => WorkerProcess.start(environment, { ttlMs: TTL_MS })),
   );
   const refs = await openSessions(environment, turns);
   // The first turns open the connections of the pools.

@@ -32,7 +32,7 @@ export interface TurnResults {
   readonly problems: string[];
 }
 
-const END_MS = 240_000;
+const END_MS = 120_000;
 
 export class ModelEnvironment {
   readonly turns: TurnEnvironment;
@@ -111,26 +111,30 @@ export class ModelEnvironment {
     await until("the model to be asked for every turn", isAsked);
   }
 
-  async untilEnded(turns: readonly StartedTurn[]): Promise<Turn[]> {
-    return Promise.all(turns.map(({ follower, message }) => follower.untilEnded(message, END_MS)));
+  /** Waits for the end of each turn. Null stands for a turn that didn't end. */
+  async untilEnded(turns: readonly StartedTurn[]): Promise<(Turn | null)[]> {
+    return Promise.all(
+      turns.map(({ follower, message }) => follower.untilEnded(message, END_MS).catch(() => null)),
+    );
   }
 
   /** Waits for the ends of turns, compares their answers, and adds the counts to `results`. */
   async judge(turns: readonly StartedTurn[], results: TurnResults): Promise<void> {
     const ended = await this.untilEnded(turns);
     for (const [n, { name, answerMs, follower }] of turns.entries()) {
-      await this.turns.untilIdle(follower.ref);
+      const turn = ended[n] ?? null;
+      if (turn !== null) await this.turns.untilIdle(follower.ref);
       await follower.stop();
       const calls = this.provider.countCalls(name);
-      const turn = ended[n];
       results.turns++;
       results.calls += calls;
       results.mostCalls = Math.max(results.mostCalls, calls);
       results.takeovers += follower.takeovers;
       if (calls === 1 && follower.takeovers === 0) results.unaffected++;
-      const text = turn === undefined ? "" : readText(turn);
-      if (turn?.status !== "end_turn") results.problems.push(`${name} ended with status ${turn?.status}`);
-      else if (text !== expectedText(answerMs)) results.problems.push(`${name} ended with "${text}"`);
+      if (turn === null) results.problems.push(`${name} did not end`);
+      else if (turn.status !== "end_turn") results.problems.push(`${name} ended with status ${turn.status}`);
+      else if (readText(turn) !== expectedText(answerMs))
+        results.problems.push(`${name} ended with "${readText(turn)}"`);
       const { illegal } = await this.turns.checkSession(follower.ref);
       results.problems.push(...illegal, ...follower.illegal);
     }

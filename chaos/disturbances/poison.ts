@@ -39,8 +39,8 @@ async function run({ times, isShort, progress }: RunOptions): Promise<Figure[]> 
       await environment.untilAsked(innocents);
       const poisoned = await environment.start(1, 0, poisonName);
       const [ended] = await environment.untilEnded(poisoned);
-      const blocks = ended === undefined ? [] : listBlocks(ended);
-      if (ended?.status === "error" && blocks.some(({ kind }) => kind === "notice")) notices++;
+      const hasNotice = ended?.status === "error" && listBlocks(ended).some(({ kind }) => kind === "notice");
+      if (hasNotice) notices++;
       await environment.judge(innocents, results);
       deathsPerRound.push(deaths - before);
       progress(`${n + 1} of ${times}: ${deaths - before} deaths, ${JSON.stringify(results)}`.slice(0, 300));
