@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { isEngineError } from "../../src/engine/errors.ts";
 import { RECOVERED_CHANNEL, type RunningJobs } from "../../src/engine/executor.ts";
 import type { Leases } from "../../src/store/ports/running.ts";
-import { TTL_MS, untilAborted, World } from "./world.ts";
+import { type Member, TTL_MS, untilAborted, World } from "./world.ts";
 
 const LONG_MS = 60_000;
 
@@ -366,7 +366,7 @@ test("recovers the jobs of a dead executor in slices, and all living executors s
   for (let n = 0; n < 120; n++) world.queue.add(`s/${n}`, "dead");
   dead.loop.poll();
   await vi.waitUntil(() => dead.jobs.length === 120, soon);
-  const living = [];
+  const living: Member[] = [];
   for (const name of ["a", "b", "c"]) living.push(await world.member(name, { ttlMs: LONG_MS }));
   const slices: string[] = [];
   world.signals.listen(RECOVERED_CHANNEL, (executor) => slices.push(executor));
