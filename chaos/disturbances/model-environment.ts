@@ -139,16 +139,6 @@ export class ModelEnvironment {
       results.problems.push(...illegal, ...follower.illegal);
     }
   }
-
-  /** Counts the running turns of each worker, by name. Workers without a turn count too. */
-  countByWorker(turns: readonly StartedTurn[]): Map<string, number> {
-    const counts = new Map(this.living.map(({ name }) => [name, 0]));
-    for (const { follower } of turns) {
-      const owner = follower.running === undefined ? null : follower.owner;
-      if (owner !== null && counts.has(owner)) counts.set(owner, (counts.get(owner) ?? 0) + 1);
-    }
-    return counts;
-  }
 }
 
 function readText(turn: Turn): string {

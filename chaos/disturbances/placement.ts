@@ -23,22 +23,23 @@ async function run({ times, isShort, progress }: RunOptions): Promise<Figure[]> 
       await environment.launchWorkers(WORKERS);
       const started = await environment.start(turns, answerMs);
       await environment.untilAsked(started);
-      worstStart = Math.max(worstStart, imbalance(environment.countByWorker(started)));
-      await killAndWait(environment, started, 2);
-      const placed = environment.countByWorker(started);
+      worstStart = Math.max(worstStart, imbalance(countOwners(environment, started)));
+      const [running] = await killAndWait(environment, started, 2);
+      const placed = countOwners(environment, running);
       worst = Math.max(worst, imbalance(placed));
       const joined = await environment.launchWorker();
       const later = await environment.start(turns / 2, answerMs);
       await environment.untilAsked(later);
-      const laterPlaced = environment.countByWorker(later);
-      // A fair share of three workers is a third.
+      const laterPlaced = countOwners(environment, later);
+      // A fair share of three workers is a third, and of two workers a half.
       leastStarted = Math.min(leastStarted, (3 * (laterPlaced.get(joined.name) ?? 0)) / later.length);
       const all = [...started, ...later];
-      const before = environment.countByWorker(all).get(joined.name) ?? 0;
-      const moved = await killAndWait(environment, all, 1);
-      const gained = (environment.countByWorker(all).get(joined.name) ?? 0) - before;
-      leastRecovered = Math.min(leastRecovered, (2 * gained) / moved);
-      progress(`${n + 1} of ${times}: ${show(placed)}, then ${show(laterPlaced)}, then ${gained} of ${moved}`);
+      const [, recovered] = await killAndWait(environment, all, 1);
+      const gained = countOwners(environment, recovered).get(joined.name) ?? 0;
+      leastRecovered = Math.min(leastRecovered, (2 * gained) / recovered.length);
+      progress(
+        `${n + 1} of ${times}: ${show(placed)}, then ${show(laterPlaced)}, then ${gained} of ${recovered.length}`,
+      );
       await environment.judge(all, results);
     });
   }
@@ -64,20 +65,34 @@ async function run({ times, isShort, progress }: RunOptions): Promise<Figure[]> 
   ];
 }
 
-/** Kills the oldest workers, and waits until others have taken over their turns. Returns how many those were. */
+/**
+ * Kills the oldest workers, and waits until others have taken over their turns.
+ * @returns the turns that ran at that moment, and those of them that were taken over
+ */
 async function killAndWait(
   environment: ModelEnvironment,
   turns: readonly StartedTurn[],
   count: number,
-): Promise<number> {
+): Promise<[StartedTurn[], StartedTurn[]]> {
   const victims = environment.living.slice(0, count);
   const names = new Set(victims.map(({ name }) => name));
   const isOrphan = ({ follower }: StartedTurn) =>
     follower.running !== undefined && names.has(follower.owner ?? "");
-  const orphans = turns.filter(isOrphan);
   await Promise.all(victims.map((worker) => worker.kill()));
+  const running = turns.filter(({ follower }) => follower.running !== undefined);
+  const orphans = running.filter(isOrphan);
   await until("the takeovers", () => !orphans.some(isOrphan));
-  return orphans.length;
+  return [running, orphans];
+}
+
+/** Counts the turns that each living worker has or had last, by its name. */
+function countOwners(environment: ModelEnvironment, turns: readonly StartedTurn[]): Map<string, number> {
+  const counts = new Map(environment.living.map(({ name }) => [name, 0]));
+  for (const { follower } of turns) {
+    const count = counts.get(follower.owner ?? "");
+    if (count !== undefined) counts.set(follower.owner ?? "", count + 1);
+  }
+  return counts;
 }
 
 function imbalance(counts: ReadonlyMap<string, number>): number {

@@ -43,6 +43,8 @@ async function run({ times, isShort, progress }: RunOptions): Promise<Figure[]> 
       const [ended] = await environment.untilEnded(poisoned);
       const hasNotice = ended?.status === "error" && listBlocks(ended).some(({ kind }) => kind === "notice");
       if (hasNotice) notices++;
+      // The end of a turn is in the log before its commit.
+      for (const { follower } of poisoned) await environment.turns.untilIdle(follower.ref);
       const dead = await environment.turns.backend.store.jobs.dead({ limit: DEAD_LETTERS });
       const isDead = dead.some(({ session }) => session === poisoned[0]?.follower.ref.session);
       if (isDead) deadLetters++;

@@ -50,7 +50,7 @@ const crash = tool({
   },
   run: async () => {
     await sleep(CRASH_MS);
-    process.abort();
+    process.kill(process.pid, "SIGKILL");
   },
 });
 
