@@ -37,7 +37,7 @@ const HELP = `npm run bench -- NAME [--check]
 Benches: ${Object.keys(BENCHES).join(", ")}
   --check   exit with 1 if a figure is not within its bound
   --peers   fold only: measure other libraries on the same turns instead (two minutes)
-  --short   react only: one round of a short answer, as a smoke test
+  --short   react: one round of a short answer; queue: a short queue; both as a smoke test
 
 Example: npm run bench -- fold --check`;
 

@@ -7,8 +7,8 @@ import { figure, type Measurement, percentile } from "../measure.ts";
 import { openSessions, openTurnsEnvironment, send, type TurnsEnvironment } from "../turns-environment.ts";
 import { measureStarts } from "../turns-latency.ts";
 import { WorkerProcess } from "../worker-process.ts";
+import type { QueueSize } from "./queue.ts";
 
-const QUEUED = 10_000;
 const AT_ONCE = 16;
 const WORKERS = 2;
 const SLOTS = 50;
@@ -18,7 +18,7 @@ const SETTLE_MS = 15_000;
 const MAX_DELAY_MS = 200;
 const EXECUTOR = "bench-fetch";
 
-export async function measureFlood(): Promise<Measurement[]> {
+export async function measureFlood({ queued }: QueueSize): Promise<Measurement[]> {
   const environment = await openTurnsEnvironment();
   const { tenants } = environment.backend.store;
   await tenants.create({ id: "flood", name: "Flood" });
@@ -26,7 +26,7 @@ export async function measureFlood(): Promise<Measurement[]> {
   try {
     const idle = await measureWithWorkers(environment, 0);
     const few = await measureFetches(flood, SLOTS);
-    const many = await measureFetches(flood, QUEUED - SLOTS);
+    const many = await measureFetches(flood, queued - SLOTS);
     const flooded = await measureWithWorkers(environment, SETTLE_MS);
     const allowed = percentile(idle, 0.99) + MAX_DELAY_MS;
     return [
@@ -34,11 +34,11 @@ export async function measureFlood(): Promise<Measurement[]> {
       figure("idle: send to the first event, p99", percentile(idle, 0.99), "ms"),
       figure(`fetch of ${FETCHED} jobs from ${SLOTS} queued, p50`, percentile(few, 0.5), "ms"),
       figure(`fetch of ${FETCHED} jobs from ${SLOTS} queued, p99`, percentile(few, 0.99), "ms"),
-      figure(`fetch of ${FETCHED} jobs from ${QUEUED} queued, p50`, percentile(many, 0.5), "ms"),
-      figure(`fetch of ${FETCHED} jobs from ${QUEUED} queued, p99`, percentile(many, 0.99), "ms"),
-      figure(`${QUEUED} queued: send to the first event, p50`, percentile(flooded, 0.5), "ms"),
-      figure(`${QUEUED} queued: send to the first event, p99`, percentile(flooded, 0.99), "ms", allowed),
-      { measure: "jobs still queued at the end", value: await countQueued(environment), atLeast: QUEUED / 2 },
+      figure(`fetch of ${FETCHED} jobs from ${queued} queued, p50`, percentile(many, 0.5), "ms"),
+      figure(`fetch of ${FETCHED} jobs from ${queued} queued, p99`, percentile(many, 0.99), "ms"),
+      figure(`${queued} queued: send to the first event, p50`, percentile(flooded, 0.5), "ms"),
+      figure(`${queued} queued: send to the first event, p99`, percentile(flooded, 0.99), "ms", allowed),
+      { measure: "jobs still queued at the end", value: await countQueued(environment), atLeast: queued / 2 },
     ];
   } finally {
     await environment.backend.close();

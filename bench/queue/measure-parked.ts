@@ -13,10 +13,8 @@ import { COUNTING, readCost, startCounting, subtractCost } from "../engine/datab
 import { figure, type Measurement, percentile } from "../measure.ts";
 import { openSessions, openTurnsEnvironment, type TurnsEnvironment } from "../turns-environment.ts";
 import { WorkerProcess } from "../worker-process.ts";
+import type { QueueSize } from "./queue.ts";
 
-const PARKED = 100_000;
-const REAL = 500;
-const DECIDED = 200;
 const LANES = 8;
 const BATCH = 50;
 const PARK_AFTER_MS = 1_000;
@@ -36,50 +34,50 @@ interface RestCost {
   readonly deployStatements: number;
 }
 
-export async function measureParked(): Promise<Measurement[]> {
+export async function measureParked({ parked, real, decided }: QueueSize): Promise<Measurement[]> {
   const environment = await openTurnsEnvironment(COUNTING);
   try {
     await startCounting(environment);
     const none = await measureRest(environment);
-    const fewTimes = await decideSome(environment, await parkRealTurns(environment, DECIDED));
-    const refs = await parkRealTurns(environment, REAL);
+    const fewTimes = await decideSome(environment, await parkRealTurns(environment, decided));
+    const refs = await parkRealTurns(environment, real);
     await Promise.all(
-      Array.from({ length: LANES }, () => parkRows(environment, Math.ceil((PARKED - REAL) / LANES))),
+      Array.from({ length: LANES }, () => parkRows(environment, Math.ceil((parked - real) / LANES))),
     );
     const all = await measureRest(environment);
     const worker = await WorkerProcess.start(environment, { parkAfterMs: PARK_AFTER_MS });
-    const manyTimes = await decideSome(environment, refs.slice(0, DECIDED));
+    const manyTimes = await decideSome(environment, refs.slice(0, decided));
     await worker.shutdown();
     const megabytes = (bytes: number) => bytes / 2 ** 20;
     const perSecond = none.statementsPerSecond + NOISE.statementsPerSecond;
     return [
       figure("0 parked: heap of a worker", megabytes(none.heap), "MB"),
       figure(
-        `${PARKED} parked: heap of a worker`,
+        `${parked} parked: heap of a worker`,
         megabytes(all.heap),
         "MB",
         megabytes(none.heap + NOISE.heapBytes),
       ),
       figure("0 parked: resident memory of a worker", megabytes(none.rss), "MB"),
-      figure(`${PARKED} parked: resident memory of a worker`, megabytes(all.rss), "MB"),
+      figure(`${parked} parked: resident memory of a worker`, megabytes(all.rss), "MB"),
       figure("0 parked: statements at rest", none.statementsPerSecond, "per second"),
-      figure(`${PARKED} parked: statements at rest`, all.statementsPerSecond, "per second", perSecond),
+      figure(`${parked} parked: statements at rest`, all.statementsPerSecond, "per second", perSecond),
       figure("0 parked: statements of a deploy", none.deployStatements, "one worker replaced"),
       figure(
-        `${PARKED} parked: statements of a deploy`,
+        `${parked} parked: statements of a deploy`,
         all.deployStatements,
         "one worker replaced",
         none.deployStatements + NOISE.statements,
       ),
-      figure(`${DECIDED} parked: decision to tool start, p50`, percentile(fewTimes, 0.5), "ms"),
-      figure(`${DECIDED} parked: decision to tool start, p99`, percentile(fewTimes, 0.99), "ms"),
+      figure(`${decided} parked: decision to tool start, p50`, percentile(fewTimes, 0.5), "ms"),
+      figure(`${decided} parked: decision to tool start, p99`, percentile(fewTimes, 0.99), "ms"),
       figure(
-        `${PARKED} parked: decision to tool start, p50`,
+        `${parked} parked: decision to tool start, p50`,
         percentile(manyTimes, 0.5),
         "ms",
         MAX_DECISION_MS,
       ),
-      figure(`${PARKED} parked: decision to tool start, p99`, percentile(manyTimes, 0.99), "ms"),
+      figure(`${parked} parked: decision to tool start, p99`, percentile(manyTimes, 0.99), "ms"),
     ];
   } finally {
     await environment.backend.close();

@@ -151,13 +151,17 @@ export function createResults(): TurnResults {
   return { turns: 0, calls: 0, mostCalls: 0, unaffected: 0, takeovers: 0, problems: [] };
 }
 
-/** @param maxCallsPerTurn the promised mean */
-export function resultFigures(results: TurnResults, maxCallsPerTurn: number): Figure[] {
+/** @param maxCallsPerTurn the promised mean, if there is a promise */
+export function resultFigures(results: TurnResults, maxCallsPerTurn?: number): Figure[] {
   const { turns, calls, mostCalls, unaffected, takeovers, problems } = results;
   return [
     { figure: "turns", value: turns, atLeast: 1 },
     { figure: "turns that did not end as planned", value: problems.length, exactly: 0 },
-    { figure: "model calls per turn", value: Number((calls / turns).toFixed(3)), atMost: maxCallsPerTurn },
+    {
+      figure: "model calls per turn",
+      value: Number((calls / turns).toFixed(3)),
+      ...(maxCallsPerTurn === undefined ? {} : { atMost: maxCallsPerTurn }),
+    },
     { figure: "most model calls of one turn", value: mostCalls },
     { figure: "turns with one model call and no takeover", value: unaffected },
     { figure: "takeovers", value: takeovers },

@@ -61,7 +61,7 @@ async function run({ times, isShort, progress }: RunOptions): Promise<Figure[]> 
       value: round(leastRecovered),
       atLeast: round(1 / MAX_IMBALANCE),
     },
-    ...resultFigures(results, Infinity),
+    ...resultFigures(results),
   ];
 }
 
