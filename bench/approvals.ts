@@ -65,7 +65,7 @@ export async function benchApprovals(): Promise<Measurement[]> {
 }
 
 /** Starts the turns in small batches. Another bench measures how many turns a worker can start at once. */
-async function askAll(environment: TurnsEnvironment, refs: readonly SessionRef[]): Promise<void> {
+export async function askAll(environment: TurnsEnvironment, refs: readonly SessionRef[]): Promise<void> {
   for (let n = 0; n < refs.length; n += AT_ONCE) {
     await Promise.all(refs.slice(n, n + AT_ONCE).map((ref) => send(environment, ref, "asking")));
     // Don't wait for the last calls of this batch: the next batch may start meanwhile.
@@ -88,7 +88,7 @@ async function waitFor({ backend }: TurnsEnvironment, count: number): Promise<vo
 /**
  * Decides one call after the other while all others wait. @returns milliseconds from each command to the tool's start
  */
-async function decideSome(environment: TurnsEnvironment, refs: readonly SessionRef[]): Promise<number[]> {
+export async function decideSome(environment: TurnsEnvironment, refs: readonly SessionRef[]): Promise<number[]> {
   const times: number[] = [];
   for (const ref of refs) {
     const started = createGate();

@@ -4,6 +4,7 @@
  */
 import { benchApprovals } from "./approvals.ts";
 import { benchDialects } from "./dialects.ts";
+import { benchEngine } from "./engine/engine.ts";
 import { benchFairness } from "./fairness.ts";
 import { benchFirstHour } from "./first-hour/first-hour.ts";
 import { benchFoldPeers } from "./fold-peers.ts";
@@ -11,6 +12,7 @@ import { benchFold } from "./fold.ts";
 import { benchGateway } from "./gateway.ts";
 import { benchLog } from "./log.ts";
 import { isOk, type Measurement } from "./measure.ts";
+import { benchQueue } from "./queue/queue.ts";
 import { benchReact } from "./react.ts";
 import { benchTurnCost } from "./turn-cost.ts";
 import { benchTurns } from "./turns.ts";
@@ -22,6 +24,8 @@ const BENCHES: Readonly<Record<string, () => Measurement[] | Promise<Measurement
   gateway: benchGateway,
   turns: benchTurns,
   "turn-cost": benchTurnCost,
+  engine: benchEngine,
+  queue: benchQueue,
   approvals: benchApprovals,
   fairness: benchFairness,
   react: benchReact,
@@ -33,7 +37,7 @@ const HELP = `npm run bench -- NAME [--check]
 Benches: ${Object.keys(BENCHES).join(", ")}
   --check   exit with 1 if a figure is not within its bound
   --peers   fold only: measure other libraries on the same turns instead (two minutes)
-  --short   react only: one round of a short answer, as a smoke test
+  --short   react: one round of a short answer; queue: a short queue; both as a smoke test
 
 Example: npm run bench -- fold --check`;
 

@@ -122,6 +122,12 @@ function waiting(): Agent {
   return defineAgent({ name: "waiting", model, tools: { wait }, title: false });
 }
 
+/** Answers after ten seconds, without load until then. */
+function slow(): Agent {
+  const model = scriptedModel([[script.delay(10_000), script.text("Done.")]]);
+  return defineAgent({ name: "slow", model, title: false });
+}
+
 /** Waits for an approval, longer than any bench takes. */
 function asking(): Agent {
   const order = tool({ ...quick, approval: { timeoutMs: 7_200_000, editable: true } });
@@ -165,6 +171,7 @@ export function benchAgents(): Agent[] {
     paced(),
     typical(),
     waiting(),
+    slow(),
     asking(),
     tree(),
   ];

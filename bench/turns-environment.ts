@@ -12,6 +12,8 @@ import type { PostgresOptions } from "@turnstream/testkit/servers/start-postgres
 
 /** The prefix of all keys in Redis. */
 export const KEY_PREFIX = "bench";
+/** The name of the gateway's connections to PostgreSQL. */
+export const GATEWAY_NAME = "bench-gateway";
 /** turns-counters.ts counts the transactions of this database. */
 export const DATABASE = "bench";
 
@@ -22,7 +24,7 @@ export interface TurnsEnvironment {
 
 export async function openTurnsEnvironment(postgres: PostgresOptions = {}): Promise<TurnsEnvironment> {
   const backend = await startBackend({
-    name: "bench-gateway",
+    name: GATEWAY_NAME,
     keyPrefix: KEY_PREFIX,
     databaseName: DATABASE,
     postgres,

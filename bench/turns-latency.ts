@@ -25,6 +25,34 @@ export async function measureLatency(
   environment: TurnsEnvironment,
 ): Promise<{ figures: Measurement[]; idle: IdleCost }> {
   const worker = await WorkerProcess.start(environment);
+  const { starts: start, firstTexts: word } = await measureStarts(environment);
+  const before = await readCounters(environment);
+  await sleep(IDLE_MS);
+  const spent = subtractCounters(before, await readCounters(environment));
+  await worker.shutdown();
+  const idle = {
+    commitsPerSecond: spent.commits / spent.seconds,
+    writesPerSecond: spent.writes / spent.seconds,
+    redisPerSecond: spent.redisCommands / spent.seconds,
+  };
+  return {
+    idle,
+    figures: [
+      figure("send to turn.start, p50", percentile(start, 0.5), "ms", 60),
+      figure("send to turn.start, p99", percentile(start, 0.99), "ms"),
+      figure("send to the first text, p50", percentile(word, 0.5), "ms"),
+      figure("send to the first text, p99", percentile(word, 0.99), "ms"),
+      figure("idle worker: PostgreSQL transactions", idle.commitsPerSecond, "per second"),
+      figure("idle worker: of these writing", idle.writesPerSecond, "per second"),
+      figure("idle worker: Redis commands", idle.redisPerSecond, "per second, including the idle gateway"),
+    ],
+  };
+}
+
+/** Runs short turns one after the other, and returns their times since `send` in milliseconds. */
+export async function measureStarts(
+  environment: TurnsEnvironment,
+): Promise<{ readonly starts: number[]; readonly firstTexts: number[] }> {
   const refs = await openSessions(environment, SESSIONS);
   const [starts, firstTexts]: [number[], number[]] = [[], []];
   let sentAt = 0;
@@ -44,26 +72,5 @@ export async function measureLatency(
     await sleep(REST_MS);
   }
   await stop();
-  const before = await readCounters(environment);
-  await sleep(IDLE_MS);
-  const spent = subtractCounters(before, await readCounters(environment));
-  await worker.shutdown();
-  const [start, word] = [starts.slice(WARM_UP), firstTexts.slice(WARM_UP)];
-  const idle = {
-    commitsPerSecond: spent.commits / spent.seconds,
-    writesPerSecond: spent.writes / spent.seconds,
-    redisPerSecond: spent.redisCommands / spent.seconds,
-  };
-  return {
-    idle,
-    figures: [
-      figure("send to turn.start, p50", percentile(start, 0.5), "ms", 60),
-      figure("send to turn.start, p99", percentile(start, 0.99), "ms"),
-      figure("send to the first text, p50", percentile(word, 0.5), "ms"),
-      figure("send to the first text, p99", percentile(word, 0.99), "ms"),
-      figure("idle worker: PostgreSQL transactions", idle.commitsPerSecond, "per second"),
-      figure("idle worker: of these writing", idle.writesPerSecond, "per second"),
-      figure("idle worker: Redis commands", idle.redisPerSecond, "per second, including the idle gateway"),
-    ],
-  };
+  return { starts: starts.slice(WARM_UP), firstTexts: firstTexts.slice(WARM_UP) };
 }

@@ -22,7 +22,7 @@ export class WorkerProcess {
 
   static async start(
     { backend }: TurnsEnvironment,
-    settings: Partial<Pick<WorkerSettings, "countsStatements" | "ttlMs">> = {},
+    settings: Partial<Omit<WorkerSettings, "databaseUrl" | "redisUrl" | "keyPrefix">> = {},
   ): Promise<WorkerProcess> {
     const { databaseUrl, redisUrl } = backend;
     const urls = { databaseUrl, redisUrl, keyPrefix: KEY_PREFIX };
@@ -34,6 +34,18 @@ export class WorkerProcess {
   /** "clean" collects garbage first. */
   async measure(how: "now" | "clean" = "now"): Promise<WorkerUsage> {
     return (await this.#program.request({ measure: how }, "usage")).usage;
+  }
+
+  /** Kills the process with -9. */
+  async kill(): Promise<void> {
+    this.#isStopping = true;
+    await this.#program.kill();
+  }
+
+  /** Stops the process with SIGSTOP. End it with `kill`. */
+  async freeze(): Promise<void> {
+    this.#isStopping = true;
+    await this.#program.freeze();
   }
 
   /** @returns how many failures the worker retried; turns end in spite of them */

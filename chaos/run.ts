@@ -7,13 +7,14 @@ import { readSeed, seededRandom } from "@turnstream/testkit/util/seeded-random.t
 import { isMet } from "./scenario.ts";
 import { SCENARIOS } from "./scenarios.ts";
 
-const HELP = `npm run chaos -- NAME [--times N] [--seed N]
+const HELP = `npm run chaos -- NAME [--times N] [--seed N] [--short]
 
 ${Object.entries(SCENARIOS)
   .map(([name, { about, times }]) => `  ${name.padEnd(16)} ${about} (${times} times)`)
   .join("\n")}
 
   --times N   how many times, instead of the full number
+  --short     the short form of CI, where the scenario has one
   --seed N    repeats the random choices of an earlier run
 
 Example: npm run chaos -- redis-kill --times 20`;
@@ -31,11 +32,13 @@ if (scenario === undefined || process.argv.includes("--help")) {
   console.log(HELP);
   process.exitCode = name === undefined || process.argv.includes("--help") ? 0 : 2;
 } else {
-  const times = option("times") ?? scenario.times;
+  const isShort = process.argv.includes("--short");
+  const times = option("times") ?? (isShort ? (scenario.short ?? scenario.times) : scenario.times);
   const seed = option("seed") ?? readSeed();
   const started = performance.now();
   const figures = await scenario.run({
     times,
+    isShort,
     random: seededRandom(seed),
     progress: (text) => console.error(`[${name}] ${text}`),
   });

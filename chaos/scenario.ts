@@ -26,6 +26,8 @@ export interface Scenario {
 
 export interface RunOptions {
   readonly times: number;
+  /** If true, the turns and outages are shorter than in a full run. @default false */
+  readonly isShort?: boolean;
   /** Random numbers between 0 and 1 from a seed, so that a run can be repeated. */
   readonly random: Random;
   /** Prints how far the run is. */

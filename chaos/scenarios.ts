@@ -2,6 +2,13 @@
 import { approvalKill } from "./approval-kill.ts";
 import { decisions } from "./decisions.ts";
 import { deploy } from "./deploy.ts";
+import { clockJump } from "./disturbances/clock-jump.ts";
+import { placement } from "./disturbances/placement.ts";
+import { poison } from "./disturbances/poison.ts";
+import { postgresFrozen } from "./disturbances/postgres-frozen.ts";
+import { redisPartition } from "./disturbances/redis-partition.ts";
+import { redisRestart } from "./disturbances/redis-restart.ts";
+import { rollingDeploy } from "./disturbances/rolling-deploy.ts";
 import { erasure } from "./erasure.ts";
 import { gateways } from "./gateways.ts";
 import { outboxKill } from "./outbox-kill.ts";
@@ -48,4 +55,11 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   "slow-client": slowClient,
   "webhook-kill": webhookKill,
   "webhook-outage": webhookOutage,
+  poison,
+  "rolling-deploy": rollingDeploy,
+  "redis-restart": redisRestart,
+  "postgres-frozen": postgresFrozen,
+  placement,
+  "redis-partition": redisPartition,
+  "clock-jump": clockJump,
 };

@@ -37,7 +37,8 @@ export function testShort(from: 0 | 1): void {
     .filter(([, { isInEveryPush }], n) => isFull || isInEveryPush || n % EVERY === FRESH_SEED % EVERY);
   test.for(scenarios)("%s", { timeout: 300_000 }, async ([, scenario]) => {
     const times = scenario.short ?? TIMES;
-    const figures = await scenario.run({ times, random: seededRandom(1), progress: () => undefined });
+    const options = { times, isShort: true, random: seededRandom(1), progress: () => undefined };
+    const figures = await scenario.run(options);
     expect(figures.length).toBeGreaterThan(0);
     expect(figures.map((figure) => judge(figure, times)).filter((figure) => !isMet(figure))).toEqual([]);
   });

@@ -15,6 +15,10 @@ export interface WorkerSettings {
   readonly countsStatements: boolean;
   /** The duration of its lease. @default the worker's default */
   readonly ttlMs?: number;
+  /** @default the worker's default */
+  readonly maxConcurrentTurns?: number;
+  /** @default the worker's default */
+  readonly parkAfterMs?: number;
 }
 
 export interface WorkerUsage {
@@ -30,7 +34,8 @@ export type WorkerRequest = { readonly measure: "now" | "clean" } | { readonly s
 export type WorkerMessage = { readonly ready: true } | { readonly usage: WorkerUsage };
 
 const SHOWN = 70;
-const { countsStatements, ttlMs, ...urls } = readSettings() as WorkerSettings;
+const { countsStatements, ttlMs, maxConcurrentTurns, parkAfterMs, ...urls } =
+  readSettings() as WorkerSettings;
 const parent = connectParent<WorkerRequest, WorkerMessage>();
 const statements: Record<string, number> = {};
 const failures: string[] = [];
@@ -50,6 +55,8 @@ const worker = await createWorker({
   agents: benchAgents(),
   maxConcurrentToolCalls: 1_000,
   ...(ttlMs === undefined ? {} : { leaseTtlMs: ttlMs }),
+  ...(maxConcurrentTurns === undefined ? {} : { maxConcurrentTurns }),
+  ...(parkAfterMs === undefined ? {} : { parkAfterMs }),
   onError: (error, { during }) => failures.push(`${during}: ${String(error)}`),
   onLeaseLost: () => {
     console.error("the worker has lost its lease");

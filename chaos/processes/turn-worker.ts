@@ -12,6 +12,7 @@ import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { createPaymentOptions, type PaymentSettings } from "@turnstream/testkit/payments/payment-settings.ts";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
+import { createNamedEnv } from "./named-env.ts";
 import { createPlanScript } from "../plan-script.ts";
 import { formatToolResult } from "../turn-plan.ts";
 
@@ -152,6 +153,7 @@ if (settings.isPaused === true) {
   await new Promise((resolve) => process.once("message", resolve));
 }
 const worker = await createWorker({
+  env: createNamedEnv(name),
   store,
   log,
   signals,

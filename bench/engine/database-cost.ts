@@ -1,0 +1,67 @@
+/**
+ * `readCost` reads what PostgreSQL has done since its start: writing transactions, statements of clients and WAL.
+ * `COUNTING` are the settings of the server that this needs. Read-only, and excludes its own statements.
+ */
+import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
+import { DATABASE, type TurnsEnvironment } from "../turns-environment.ts";
+
+export interface DatabaseCost {
+  /** Transactions that got an id, because they wrote. */
+  readonly writes: number;
+  /** Statements that clients sent, including `begin` and `commit`. */
+  readonly statements: number;
+  readonly walBytes: number;
+  readonly seconds: number;
+}
+
+/** Without full-page images and autovacuum, WAL doesn't depend on when the server last made a checkpoint. */
+export const COUNTING = {
+  config: {
+    shared_preload_libraries: "pg_stat_statements",
+    "pg_stat_statements.max": "5000",
+    full_page_writes: "off",
+    autovacuum: "off",
+    checkpoint_timeout: "1h",
+    max_wal_size: "10GB",
+    max_connections: "500",
+  },
+};
+
+export async function startCounting({ backend }: TurnsEnvironment): Promise<void> {
+  await runSql(backend.postgres.url, "create extension pg_stat_statements");
+}
+
+export async function readCost({ backend }: TurnsEnvironment): Promise<DatabaseCost> {
+  // The server's default database, so that this statement isn't counted.
+  const [row = {}] = await runSql(
+    backend.postgres.url,
+    `select pg_snapshot_xmax(pg_current_snapshot())::text as writes,
+       pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::text as wal,
+       (select sum(calls) from pg_stat_statements s join pg_database d on d.oid = s.dbid
+         where d.datname = '${DATABASE}')::text as statements`,
+  );
+  return {
+    writes: Number(row["writes"]),
+    statements: Number(row["statements"]),
+    walBytes: Number(row["wal"]),
+    seconds: performance.now() / 1_000,
+  };
+}
+
+export function subtractCost(before: DatabaseCost, after: DatabaseCost): DatabaseCost {
+  return mapCost((key) => after[key] - before[key]);
+}
+
+/** Returns the cost per turn, without what the idle workers would have done in the same time. */
+export function costPerTurn(spent: DatabaseCost, idle: DatabaseCost, turns: number): DatabaseCost {
+  return mapCost((key) => (spent[key] - (idle[key] / idle.seconds) * spent.seconds) / turns);
+}
+
+function mapCost(value: (key: keyof DatabaseCost) => number): DatabaseCost {
+  return {
+    writes: value("writes"),
+    statements: value("statements"),
+    walBytes: value("walBytes"),
+    seconds: value("seconds"),
+  };
+}

@@ -1,0 +1,137 @@
+/**
+ * `measureParked` measures what 100,000 turns that wait for users cost: the memory of a worker, its statements at rest
+ * and during a deploy, and the time from a decision to the start of its tool. It measures the same without such turns.
+ *
+ * Invariant: 500 of them are real turns that a worker has parked. Functions of the store park the others.
+ */
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { SessionRef } from "@turnstream/server";
+import { until } from "@turnstream/testkit/util/until.ts";
+import { askAll, decideSome } from "../approvals.ts";
+import { COUNTING, readCost, startCounting, subtractCost } from "../engine/database-cost.ts";
+import { figure, type Measurement, percentile } from "../measure.ts";
+import { openSessions, openTurnsEnvironment, type TurnsEnvironment } from "../turns-environment.ts";
+import { WorkerProcess } from "../worker-process.ts";
+import type { QueueSize } from "./queue.ts";
+
+const LANES = 8;
+const BATCH = 50;
+const PARK_AFTER_MS = 1_000;
+const REST_MS = 20_000;
+const SETTLE_MS = 2_000;
+const EXECUTOR = "bench-parker";
+const WAKE_MS = 7 * 24 * 3_600_000;
+const MAX_DECISION_MS = 100;
+/** Two measurements of the same thing differ by less. */
+const NOISE = { heapBytes: 4 * 2 ** 20, statementsPerSecond: 2, statements: 50 };
+
+interface RestCost {
+  readonly heap: number;
+  readonly rss: number;
+  readonly statementsPerSecond: number;
+  /** Of one worker that starts and one that shuts down, without those at rest. */
+  readonly deployStatements: number;
+}
+
+export async function measureParked({ parked, real, decided }: QueueSize): Promise<Measurement[]> {
+  const environment = await openTurnsEnvironment(COUNTING);
+  try {
+    await startCounting(environment);
+    const none = await measureRest(environment);
+    const fewTimes = await decideSome(environment, await parkRealTurns(environment, decided));
+    const refs = await parkRealTurns(environment, real);
+    await Promise.all(
+      Array.from({ length: LANES }, () => parkRows(environment, Math.ceil((parked - real) / LANES))),
+    );
+    const all = await measureRest(environment);
+    const worker = await WorkerProcess.start(environment, { parkAfterMs: PARK_AFTER_MS });
+    const manyTimes = await decideSome(environment, refs.slice(0, decided));
+    await worker.shutdown();
+    const megabytes = (bytes: number) => bytes / 2 ** 20;
+    const perSecond = none.statementsPerSecond + NOISE.statementsPerSecond;
+    return [
+      figure("0 parked: heap of a worker", megabytes(none.heap), "MB"),
+      figure(
+        `${parked} parked: heap of a worker`,
+        megabytes(all.heap),
+        "MB",
+        megabytes(none.heap + NOISE.heapBytes),
+      ),
+      figure("0 parked: resident memory of a worker", megabytes(none.rss), "MB"),
+      figure(`${parked} parked: resident memory of a worker`, megabytes(all.rss), "MB"),
+      figure("0 parked: statements at rest", none.statementsPerSecond, "per second"),
+      figure(`${parked} parked: statements at rest`, all.statementsPerSecond, "per second", perSecond),
+      figure("0 parked: statements of a deploy", none.deployStatements, "one worker replaced"),
+      figure(
+        `${parked} parked: statements of a deploy`,
+        all.deployStatements,
+        "one worker replaced",
+        none.deployStatements + NOISE.statements,
+      ),
+      figure(`${decided} parked: decision to tool start, p50`, percentile(fewTimes, 0.5), "ms"),
+      figure(`${decided} parked: decision to tool start, p99`, percentile(fewTimes, 0.99), "ms"),
+      figure(
+        `${parked} parked: decision to tool start, p50`,
+        percentile(manyTimes, 0.5),
+        "ms",
+        MAX_DECISION_MS,
+      ),
+      figure(`${parked} parked: decision to tool start, p99`, percentile(manyTimes, 0.99), "ms"),
+    ];
+  } finally {
+    await environment.backend.close();
+  }
+}
+
+/** Measures a worker without running turns, and replaces it. */
+async function measureRest(environment: TurnsEnvironment): Promise<RestCost> {
+  const first = await WorkerProcess.start(environment);
+  await sleep(SETTLE_MS);
+  const start = await readCost(environment);
+  await sleep(REST_MS);
+  const before = await readCost(environment);
+  const second = await WorkerProcess.start(environment);
+  await first.shutdown();
+  await sleep(SETTLE_MS);
+  const after = await readCost(environment);
+  const { heap, rss } = await second.measure("clean");
+  await second.shutdown();
+  const rest = subtractCost(start, before);
+  const deploy = subtractCost(before, after);
+  const statementsPerSecond = rest.statements / rest.seconds;
+  return {
+    heap,
+    rss,
+    statementsPerSecond,
+    deployStatements: deploy.statements - statementsPerSecond * deploy.seconds,
+  };
+}
+
+/** Runs turns until a worker has parked them. */
+async function parkRealTurns(environment: TurnsEnvironment, count: number): Promise<SessionRef[]> {
+  const worker = await WorkerProcess.start(environment, { parkAfterMs: PARK_AFTER_MS });
+  const refs = await openSessions(environment, count);
+  await askAll(environment, refs);
+  await until("the turns to be parked", async () => (await worker.measure()).running === 0, { everyMs: 500 });
+  await worker.shutdown();
+  return refs;
+}
+
+/** Does to the store what a worker does until a turn is parked. */
+async function parkRows(environment: TurnsEnvironment, count: number): Promise<void> {
+  const { store } = environment.backend;
+  const request = { executor: EXECUTOR, agents: [null], limit: BATCH, alone: false };
+  let parked = 0;
+  while (parked < count) {
+    for (const ref of await openSessions(environment, BATCH))
+      await store.queuedMessages.add(ref, { id: randomUUID(), text: "Wait." });
+    for (const job of await store.jobs.fetch(request)) {
+      const turn = randomUUID();
+      const row = await store.running.start(job, { executor: EXECUTOR, turn, agents: [] });
+      if (row === null || !(await store.running.park(job, turn, { wakeAt: Date.now() + WAKE_MS })))
+        throw new Error(`the turn of ${job.session} could not be parked`);
+      parked++;
+    }
+  }
+}
