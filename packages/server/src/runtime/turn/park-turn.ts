@@ -19,7 +19,11 @@ export class TurnParked extends Error {
 /** How long to wait after a failure of the store, at least. */
 const RETRY_MS = 1_000;
 
-export function parkWhenIdle(attempt: TurnAttempt, job: TurnJob, afterMs = attempt.context.parkAfterMs): void {
+export function parkWhenIdle(
+  attempt: TurnAttempt,
+  job: TurnJob,
+  afterMs = attempt.context.parkAfterMs,
+): void {
   const { context, branches, row, signal } = attempt;
   branches.onIdle(afterMs, async () => {
     try {
@@ -43,8 +47,7 @@ async function park({ context, ref, row, branches }: TurnAttempt, job: TurnJob):
     await tx.running.forgive(ref, row);
     if (!(await tx.running.park(job, row.turn, { wakeAt }))) return false;
     isDecided = false;
-    for (const { id } of waiting)
-      isDecided ||= (await tx.interactions.get(ref, id))?.status !== "pending";
+    for (const { id } of waiting) isDecided ||= (await tx.interactions.get(ref, id))?.status !== "pending";
     if (isDecided) await tx.running.wake(ref);
     return true;
   });

@@ -59,7 +59,11 @@ export function parkedTurnsContract(name: string, makeBackend: () => Promise<Har
 
   const decide = async (ref: SessionRef, block: ApprovalBlock | undefined) => {
     if (block === undefined) throw new Error("no approval is pending");
-    await decideApproval(harness.backend, ref, { key: interactionId(block), decision: "approve", userId: "an" });
+    await decideApproval(harness.backend, ref, {
+      key: interactionId(block),
+      decision: "approve",
+      userId: "an",
+    });
   };
 
   describe(`parked turns: ${name}`, () => {
@@ -75,9 +79,13 @@ export function parkedTurnsContract(name: string, makeBackend: () => Promise<Har
       const decidedAt = performance.now();
       await decide(ref, block);
       const turn = await harness.ended(ref, () => true);
-      expect(outline(turn).filter((line) => line.startsWith("result"))).toEqual(["result trade success traded VNM"]);
+      expect(outline(turn).filter((line) => line.startsWith("result"))).toEqual([
+        "result trade success traded VNM",
+      ]);
       expect(turn.items.toArray().some((item) => item?.kind === "superseded")).toBe(false);
-      expect((await harness.events(ref)).slice(before).filter(({ type }) => type.startsWith("notice"))).toEqual([]);
+      expect(
+        (await harness.events(ref)).slice(before).filter(({ type }) => type.startsWith("notice")),
+      ).toEqual([]);
       process.stderr.write(`decision to tool start: ${Math.round((runs[0]?.at ?? 0) - decidedAt)} ms\n`);
       expect((runs[0]?.at ?? 0) - decidedAt).toBeLessThan(1_000);
     });
@@ -155,7 +163,9 @@ export function parkedTurnsContract(name: string, makeBackend: () => Promise<Har
           await harness.send(ref, "go");
           const block = await harness.until(ref, 20_000, ({ turns }) => pending(turns.last())[0] ?? null);
           const { interactions } = harness.backend.store;
-          await expect.poll(() => interactions.byKey(ref, interactionId(block)), { timeout: 20_000, interval: 1 }).not.toBeNull();
+          await expect
+            .poll(() => interactions.byKey(ref, interactionId(block)), { timeout: 20_000, interval: 1 })
+            .not.toBeNull();
           await sleep(n);
           await decide(ref, block);
           expect((await harness.ended(ref, () => true, 30_000)).status).toBe("end_turn");

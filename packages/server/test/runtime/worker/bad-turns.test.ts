@@ -60,7 +60,10 @@ test("a turn during which five processes died ends with a notice, calls no model
   const turn = await harness.ended(ref, () => true);
   expect(turn.status).toBe("error");
   expect(calls.sum).toBe(0);
-  expect(listBlocks(turn).at(-1)).toMatchObject({ kind: "notice", error: { code: "SERVER_ERROR", can_retry: true } });
+  expect(listBlocks(turn).at(-1)).toMatchObject({
+    kind: "notice",
+    error: { code: "SERVER_ERROR", can_retry: true },
+  });
   const { jobs } = harness.backend.store;
   expect(await jobs.dead({ limit: 10 })).toMatchObject([{ ...ref, turn: turn.id, deaths: MAX_DEATHS }]);
   const retried = await retryTurn(harness.backend, ref, turn.id);
@@ -109,7 +112,8 @@ test("workers take only turns of their own agents", async () => {
   await harness.worker([agent("a")]);
   const second = await harness.worker([agent("b")]);
   const ref = await harness.session();
-  for (const name of ["b", "a", "b"]) expect((await harness.ask(ref, "go", { agent: name })).agent).toBe(name);
+  for (const name of ["b", "a", "b"])
+    expect((await harness.ask(ref, "go", { agent: name })).agent).toBe(name);
   expect(ran).toEqual(["b", "a", "b"]);
   await second.shutdown();
   // No worker has this agent now, so the turn waits for one.
