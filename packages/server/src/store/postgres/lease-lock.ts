@@ -6,7 +6,7 @@
  * before the other's last renewal. So a restart or a failover of the database, which ends all locks, kills nobody. A
  * lost connection is never used again.
  */
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { Db } from "./database.ts";
 
 /** A connection that doesn't answer for this long counts as lost. */
@@ -83,6 +83,6 @@ export class LeaseLock {
 }
 
 /** The key of an executor's lock. Schemas of one database have different keys. */
-export function lockKey(executor: ReturnType<typeof sql.val> | ReturnType<typeof sql.ref>) {
+export function lockKey(executor: RawBuilder<unknown>) {
   return sql<number>`hashtextextended(current_schema() || ' lease ' || ${executor}::text, 0)`;
 }
