@@ -21,6 +21,7 @@ import type { Tool } from "../define/tool.ts";
 import type { CatalogOptions } from "../strings/catalogs.ts";
 import type { PinnedTool } from "./journal-entries.ts";
 import type { ModelCallMemory } from "./model-calls.ts";
+import type { StoreClock } from "./store-clock.ts";
 
 /** The tool sources of this worker; each is opened once. */
 export interface ToolSourceRegistry {
@@ -52,7 +53,7 @@ export interface DecisionWaiterRegistry {
 export interface RuntimeContext extends Backend {
   readonly env: Env;
   /** The store's clock. Use it for the age of a turn, because the clock of this machine may jump. */
-  readonly storeClock: { now(): number };
+  readonly storeClock: Pick<StoreClock, "now">;
   /** The name of this process in claims. */
   readonly executor: string;
   readonly agents: ReadonlyMap<string, Agent>;

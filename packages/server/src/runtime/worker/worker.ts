@@ -41,7 +41,7 @@ import { ActiveTurns } from "../turn/active-turns.ts";
 import { runTurn } from "../turn/run-turn.ts";
 import { JobLoop } from "./job-loop.ts";
 import { LogProbe } from "./log-probe.ts";
-import { StoreClock } from "./store-clock.ts";
+import { StoreClock } from "../attempt/store-clock.ts";
 import { HANDOVER_MS, resolveOptions, type WorkerOptions } from "./options.ts";
 
 export interface Worker {

@@ -32,7 +32,11 @@ export function postgresJobs(db: Db, queue: JobQueue): Jobs {
       if (jobs.length === 0) return [];
       const started = await startedJobs(db, jobs);
       const unstarted = jobs.filter(({ id }) => !started.has(id));
-      return unstarted.length === 0 ? [] : queue.touch(unstarted);
+      const lost = unstarted.length === 0 ? [] : await queue.touch(unstarted);
+      if (lost.length === 0) return [];
+      // A turn that started after the first look has removed its job from the queue.
+      const startedSince = await startedJobs(db, unstarted);
+      return lost.filter((id) => !startedSince.has(id));
     },
     release: (jobs, { delayMs = 0 } = {}) =>
       inTransaction(db, async (tx) => {

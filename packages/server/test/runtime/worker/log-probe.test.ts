@@ -1,7 +1,7 @@
 /** Tests when a worker that can't reach the log gives up its turns, and that its clock follows the store's. */
 import { expect, test } from "vitest";
 import { LogProbe } from "../../../src/runtime/worker/log-probe.ts";
-import { StoreClock } from "../../../src/runtime/worker/store-clock.ts";
+import { StoreClock } from "../../../src/runtime/attempt/store-clock.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { systemEnv } from "../../../src/util/env.ts";
 
