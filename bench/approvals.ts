@@ -88,7 +88,10 @@ async function waitFor({ backend }: TurnsEnvironment, count: number): Promise<vo
 /**
  * Decides one call after the other while all others wait. @returns milliseconds from each command to the tool's start
  */
-export async function decideSome(environment: TurnsEnvironment, refs: readonly SessionRef[]): Promise<number[]> {
+export async function decideSome(
+  environment: TurnsEnvironment,
+  refs: readonly SessionRef[],
+): Promise<number[]> {
   const times: number[] = [];
   for (const ref of refs) {
     const started = createGate();

@@ -5,7 +5,13 @@
 import { stopTurn } from "@turnstream/server";
 import { median } from "@turnstream/testkit/util/median.ts";
 import { figure, type Measurement } from "../measure.ts";
-import { createGate, openSessions, send, type TurnsEnvironment, watchSessions } from "../turns-environment.ts";
+import {
+  createGate,
+  openSessions,
+  send,
+  type TurnsEnvironment,
+  watchSessions,
+} from "../turns-environment.ts";
 import { WorkerProcess } from "../worker-process.ts";
 
 const KILLS = 10;

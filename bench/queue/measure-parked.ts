@@ -26,6 +26,10 @@ const MAX_DECISION_MS = 100;
 /** Two measurements of the same thing differ by less. */
 const NOISE = { heapBytes: 4 * 2 ** 20, statementsPerSecond: 2, statements: 50 };
 
+function megabytes(bytes: number): number {
+  return bytes / 2 ** 20;
+}
+
 interface RestCost {
   readonly heap: number;
   readonly rss: number;
@@ -48,7 +52,6 @@ export async function measureParked({ parked, real, decided }: QueueSize): Promi
     const worker = await WorkerProcess.start(environment, { parkAfterMs: PARK_AFTER_MS });
     const manyTimes = await decideSome(environment, refs.slice(0, decided));
     await worker.shutdown();
-    const megabytes = (bytes: number) => bytes / 2 ** 20;
     const perSecond = none.statementsPerSecond + NOISE.statementsPerSecond;
     return [
       figure("0 parked: heap of a worker", megabytes(none.heap), "MB"),

@@ -109,7 +109,8 @@ function round(value: number): number {
 
 export const placement: Scenario = {
   promise: 32,
-  about: "kills two of four workers with 120 turns, lets one join, kills another, and counts turns per worker",
+  about:
+    "kills two of four workers with 120 turns, lets one join, kills another, and counts turns per worker",
   times: 3,
   short: 1,
   run,

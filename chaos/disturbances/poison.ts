@@ -20,14 +20,14 @@ const DEAD_LETTERS = 100;
 async function run({ times, isShort, progress }: RunOptions): Promise<Figure[]> {
   const answerMs = isShort === true ? SHORT_ANSWER_MS : FULL_ANSWER_MS;
   return ModelEnvironment.use(async (environment) => {
-    let isOver = false;
+    const over = new AbortController();
     let deaths = 0;
     const keepWorker = async (): Promise<void> => {
-      while (!isOver) {
+      while (!over.signal.aborted) {
         const worker = await environment.launchWorker();
         await worker.exited;
         deaths++;
-        if (!isOver) await sleep(RESTART_MS);
+        if (!over.signal.aborted) await sleep(RESTART_MS);
       }
     };
     const kept = Array.from({ length: WORKERS }, keepWorker);
@@ -52,7 +52,7 @@ async function run({ times, isShort, progress }: RunOptions): Promise<Figure[]> 
       deathsPerRound.push(deaths - before);
       progress(`${n + 1} of ${times}: ${deaths - before} deaths, ${JSON.stringify(results)}`.slice(0, 300));
     }
-    isOver = true;
+    over.abort();
     await Promise.all(environment.living.map((worker) => worker.kill()));
     await Promise.all(kept);
     return [

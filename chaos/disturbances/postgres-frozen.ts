@@ -9,7 +9,7 @@ import { createResults, ModelEnvironment, resultFigures } from "./model-environm
 const WORKERS = 3;
 /** Without `ttlMs` the workers have the default lease, which is shorter than `frozenMs`. */
 const FULL = { turns: 60, answerMs: 20_000, frozenMs: 60_000, settings: {} };
-const SHORT = { turns: 12, answerMs: 4_000, frozenMs: 6_000, settings: { ttlMs: 3_000 } };
+const SHORT = { turns: 12, answerMs: 4_000, frozenMs: 12_000, settings: { ttlMs: 6_000 } };
 
 async function run({ times, isShort, progress }: RunOptions): Promise<Figure[]> {
   const { turns, answerMs, frozenMs, settings } = isShort === true ? SHORT : FULL;

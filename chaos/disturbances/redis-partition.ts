@@ -35,9 +35,7 @@ async function run({ times, isShort, progress }: RunOptions): Promise<Figure[]> 
       await environment.judge(started, results);
       await Promise.all([cutOff, healthy].map((worker) => worker.kill()));
       await proxy.close();
-      progress(
-        `${n + 1} of ${times}: ${Math.round(slowestMs)} ms, ${JSON.stringify(results)}`.slice(0, 300),
-      );
+      progress(`${n + 1} of ${times}: ${Math.round(slowestMs)} ms, ${JSON.stringify(results)}`.slice(0, 300));
     }
     return [
       { figure: "partitions", value: times, exactly: times },

@@ -6,8 +6,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createAnthropic } from "@ai-sdk/anthropic";
-import { defineAgent, tool } from "@turnstream/server";
-import { createWorker } from "@turnstream/server/ports";
+import { defineAgent, startWorker, tool } from "@turnstream/server";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 import { createNamedEnv } from "./named-env.ts";
@@ -60,7 +59,7 @@ const { store, log, signals } = await openBackend({
   name,
   hasLeasePool: true,
 });
-const worker = await createWorker({
+const worker = await startWorker({
   env: createNamedEnv(name),
   store,
   log,

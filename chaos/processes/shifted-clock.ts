@@ -24,7 +24,6 @@ class ShiftedDate extends RealDate {
 }
 
 if (clockFile !== undefined) {
-  // oxlint-disable-next-line no-global-assign -- replacing the clock of the process is the purpose of this module
   globalThis.Date = ShiftedDate as DateConstructor;
   setInterval(() => {
     shiftMs = Number(readFileSync(clockFile, "utf8"));

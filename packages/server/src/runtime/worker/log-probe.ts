@@ -16,6 +16,11 @@ const PROBE_MS = 1_000;
 const TIMEOUT_MS = 2_000;
 /** How long after the start of the outage another worker must have reached the log. Its own probe may be this old. */
 const SURE_MS = PROBE_MS + TIMEOUT_MS;
+/**
+ * How long this worker still can't reach the log after it has seen that another one can. After a restart of Redis, workers
+ * connect again at different moments.
+ */
+const RECONNECT_MS = 5_000;
 /** No session has this id. */
 const NO_SESSION = { tenant: "none", session: "log-probe" };
 
@@ -24,6 +29,8 @@ export class LogProbe {
   readonly #now: () => number;
   /** When the first failed probe of this outage started. Null if the log can be reached. */
   #failedSince: number | null;
+  /** When this worker first saw in this outage that another one reaches the log. */
+  #cutOffSince: number | null = null;
   readonly #closed = new AbortController();
 
   constructor(log: Pick<Log, "head">, now: () => number = () => performance.now()) {
@@ -49,7 +56,7 @@ export class LogProbe {
   /** Never throws. */
   async probe(): Promise<void> {
     const startedAt = this.#now();
-    if (await this.#answers()) this.#failedSince = null;
+    if (await this.#answers()) [this.#failedSince, this.#cutOffSince] = [null, null];
     else this.#failedSince ??= startedAt;
   }
 
@@ -57,7 +64,11 @@ export class LogProbe {
   async isCutOff(leases: Pick<Leases, "otherReachesLog">, executor: string): Promise<boolean> {
     if (this.#failedSince === null) return false;
     const withinMs = this.#now() - this.#failedSince - SURE_MS;
-    return withinMs > 0 && leases.otherReachesLog(executor, Math.floor(withinMs));
+    if (withinMs <= 0 || !(await leases.otherReachesLog(executor, Math.floor(withinMs)))) return false;
+    // The log may have answered while the store was asked.
+    if (this.#failedSince === null) return false;
+    this.#cutOffSince ??= this.#now();
+    return this.#now() - this.#cutOffSince >= RECONNECT_MS;
   }
 
   async #loop(): Promise<void> {
