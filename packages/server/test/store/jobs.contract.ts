@@ -249,7 +249,7 @@ export function jobsContract(name: string, makeStore: MakeStore): void {
       const second = await run(agent);
       await store().running.park(second.job, turn.turn, { wakeAt: 1 });
       const woken = await Promise.all([1, 2, 3].map(() => store().jobs.wakeDue({ limit: 100 })));
-      expect(woken.toSorted()).toEqual([0, 0, 1]);
+      expect(woken.toSorted((a, b) => a - b)).toEqual([0, 0, 1]);
       expect((await run(agent)).turn).toMatchObject({ turn: turn.turn, attempts: 3 });
     });
 

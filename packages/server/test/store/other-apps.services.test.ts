@@ -73,9 +73,13 @@ test("two schemas of one database are separate", async () => {
   await Promise.all([first.close(), second.close()]);
 });
 
-test("a role that may not create schemas uses one that its owner has created", async () => {
+test("a role that may not create schemas uses those that their owner has created", async () => {
   const role = `app_${Date.now()}`;
-  const url = await databaseWith(`create role ${role} login`, `create schema chat authorization ${role}`);
+  const url = await databaseWith(
+    `create role ${role} login`,
+    `create schema chat authorization ${role}`,
+    `create schema chat_jobs authorization ${role}`,
+  );
   const limited = new URL(url);
   limited.username = role;
   const db = openDatabase({ url: limited.href, schema: "chat", max: 2 });

@@ -51,9 +51,11 @@ function statements(from: number, to: number): string[] {
     `insert into waiting_messages (tenant_id, session_id, id, body)
      select 't1', ${session(20)}, 'm' || n, case when n in (100, 500) then '{}'::json end from ${tenth}`,
     // Every hundredth session runs a turn, and messages are queued in many of those and in a few others.
-    `insert into running_turns (tenant_id, session_id, turn, message_id, message, message_by, message_at, begun_at, attempts)
-     select 't1', 's' || n, 't', 'm', '{}', 'u' || (n % 1000 + 2), now(), now() - n * interval '1 second',
-       case when n % 200 = 0 then 0 else 1 end from ${tenth} where n % 100 = 0`,
+    // Half of the running turns have lost their worker.
+    `insert into running_turns (tenant_id, session_id, turn, message_id, message, message_by, message_at, begun_at, attempts,
+       executor, rank)
+     select 't1', 's' || n, 't', 'm', '{}', 'u' || (n % 1000 + 2), now(), now() - n * interval '1 second', 1,
+       case when n % 200 = 0 then 'dead' else 'e' || n end, n from ${tenth} where n % 100 = 0`,
     `insert into waiting_messages (tenant_id, session_id, id, body, added_at)
      select 't1', 's' || n, 'w' || n, '{}', now() - n * interval '1 second' from ${tenth}
      where n % 100 = 1 or n % 1000 = 0`,
@@ -73,7 +75,7 @@ function statements(from: number, to: number): string[] {
     `insert into blobs (tenant_id, session_id, id, media_type, size, body)
      select 't1', ${session(20)}, 'b' || n, 't', 3, 'abc' from ${tenth}`,
     `insert into leases (executor, until) select 'e' || n, now() + interval '1 hour' from ${tenth} where n % 100 = 0`,
-    // Half of the running turns have lost their worker. A session's epoch is its number.
+    // A session's epoch is its number.
     `insert into leases (executor, until) values ('dead', now() - interval '1 minute') on conflict do nothing`,
     `insert into session_epochs (tenant_id, session_id, epoch, by, reason)
      select 't1', 's' || n, n, case when n % 200 = 0 then 'dead' else 'e' || n end, 'attempt' from ${tenth} where n % 100 = 0

@@ -376,6 +376,7 @@ const WITHOUT_TENANT: readonly string[] = [
   "keys.tenantOf",
   "leases.take",
   "leases.renew",
+  "leases.hold",
   "leases.expired",
   "leases.status",
   "leases.clock",

@@ -73,8 +73,6 @@ function nextRank(rows: Rows, tenant: string, user: string): number {
 }
 
 export function memoryJobs(tables: MemoryTables, env: Env): Jobs {
-  const isFree = (row: JobRow, now: number): boolean =>
-    row.heartbeatAt === null ? row.after <= now : row.heartbeatAt + HEARTBEAT_SECONDS * 1_000 < now;
   return {
     fetch: ({ agents, limit, skipTenants = [], alone }) =>
       tables.run((rows) => {
@@ -165,6 +163,11 @@ export function memoryJobs(tables: MemoryTables, env: Env): Jobs {
           }));
       }),
   };
+}
+
+/** True if the job is queued, or its heartbeat stayed away. */
+function isFree(row: JobRow, now: number): boolean {
+  return row.heartbeatAt === null ? row.after <= now : row.heartbeatAt + HEARTBEAT_SECONDS * 1_000 < now;
 }
 
 /** True if the turn of a started job still belongs to the process that started it. */

@@ -132,6 +132,8 @@ export function memoryLeases(tables: MemoryTables, env: Env): Leases {
               lease.logReachedAt >= since,
           );
       }),
+    // The store ends with the process.
+    hold: async () => false,
     expired: (limit) =>
       tables.run((rows) =>
         rows

@@ -186,6 +186,12 @@ export interface Leases {
   clock(): Promise<number>;
   /** Returns true if another live executor renewed its lease within this time and could reach the log then. */
   otherReachesLog(executor: string, withinMs: number): Promise<boolean>;
+  /**
+   * Lets other processes that also hold a lock notice the death of this one within seconds, where the store can tell. From
+   * then on, renew the lease every second. Call it after `take`, and again at times: it does nothing while it holds.
+   * Returns false if only the lease's time counts.
+   */
+  hold(executor: string): Promise<boolean>;
   /** Returns executors whose lease has expired and that no live process has taken over, the longest expired first. */
   expired(limit: number): Promise<string[]>;
   /**

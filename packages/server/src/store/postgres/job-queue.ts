@@ -192,22 +192,31 @@ type Execute = BossDatabase["executeSql"];
 /** Installs or updates the tables of pg-boss, in a schema next to that of the connection. */
 export async function installJobQueue(connection: Db): Promise<void> {
   const boss = await createBoss((text, values) => runOn(connection, text, values), { migrate: true });
-  await boss.start();
-  await boss.stop({ graceful: false, close: false });
   const queue = new JobQueue(connection);
-  await queue.create([]);
-  await queue.close();
+  try {
+    await boss.start();
+    await queue.create([]);
+  } catch (error) {
+    // pg-boss begins its own transaction. After an error the connection would stay in it.
+    await runOn(connection, "rollback");
+    throw error;
+  } finally {
+    await boss.stop({ graceful: false, close: false });
+    await queue.close();
+  }
 }
 
 async function createBoss(execute: Execute, { migrate = false } = {}): Promise<PgBoss> {
-  const { rows } = await execute(
-    "select trim(split_part(current_setting('search_path'), ',', 1)) || '_jobs' as schema",
-  );
+  const { rows } = await execute(`
+    select name, exists (select from pg_namespace where nspname = name) as "isThere"
+    from (select trim(split_part(current_setting('search_path'), ',', 1)) || '_jobs' as name) schema`);
+  const schema = rows[0] as { readonly name: string; readonly isThere: boolean };
   const boss = new PgBoss({
     db: { executeSql: execute },
-    schema: (rows[0] as { readonly schema: string }).schema,
+    schema: schema.name,
     migrate,
-    createSchema: migrate,
+    // A role that may not create schemas can use one that its owner has created.
+    createSchema: migrate && !schema.isThere,
     supervise: false,
     schedule: false,
     reindex: false,

@@ -1,6 +1,6 @@
 /**
- * `migrate` creates and updates the tables that this version needs, in the schema of the connection. It creates the
- * schema if it is missing, and reads and writes nothing in other schemas.
+ * `migrate` creates and updates the tables that this version needs, in the schema of the connection, and those of the job
+ * queue in `<schema>_jobs`. It creates the schemas if they are missing, and reads and writes nothing in other schemas.
  *
  * Invariant: any number of processes may call it concurrently, also on an empty database: they run one after the other.
  * It never migrates down, and refuses a database with unknown migrations. A released migration never changes: new ones

@@ -123,7 +123,15 @@ export interface CoreTables {
     body: ColumnType<Buffer, Uint8Array, never>;
     created_at: Time;
   };
-  leases: { executor: string; until: Time; taken_by: string | null; log_reached_at: NullableTime };
+  leases: {
+    executor: string;
+    until: Time;
+    taken_by: string | null;
+    log_reached_at: NullableTime;
+    renewed_at: Time;
+    /** Whether the executor had its lock at the last renewal; see `LeaseLock`. */
+    has_lock: Generated<boolean>;
+  };
   shares: {
     id: string;
     tenant_id: string;

@@ -23,7 +23,9 @@ import { postgresPayments } from "./payments.ts";
 import { postgresEpochs, postgresUserNumbers, postgresSessions, postgresTenants } from "./sessions.ts";
 import type { Db } from "./database.ts";
 import { retryOnDeadlock, toStoreError } from "./errors.ts";
-import { postgresJournal, postgresLeases } from "./journal.ts";
+import { postgresJournal } from "./journal.ts";
+import { LeaseLock } from "./lease-lock.ts";
+import { postgresLeases } from "./leases.ts";
 import { postgresKnowledge } from "./knowledge.ts";
 import { postgresLimits } from "./limits.ts";
 import { postgresMemories } from "./memories.ts";
@@ -50,24 +52,32 @@ export interface PostgresStoreOptions extends AuditOptions {
 export function createPostgresStore(db: Db, options: PostgresStoreOptions = {}): ClosableStore {
   const { env = systemEnv, leases = db } = options;
   const audit = resolveAuditOptions(options);
-  const queue = new JobQueue(db);
+  const shared = { queue: new JobQueue(db), lock: new LeaseLock(leases) };
   const retried = (on: Db) =>
-    wrapPorts(portsOn(on, queue, env, audit), (_, __, call) => retryOnDeadlock(env, call));
+    wrapPorts(portsOn(on, shared, env, audit), (_, __, call) => retryOnDeadlock(env, call));
   const store = createAuditedStore({
     ...retried(db),
     leases: retried(leases).leases,
-    transaction: (work) => retryOnDeadlock(env, () => once(db, (tx) => portsOn(tx, queue, env, audit), work)),
+    transaction: (work) =>
+      retryOnDeadlock(env, () => once(db, (tx) => portsOn(tx, shared, env, audit), work)),
   });
   const close = async (): Promise<void> => {
-    await queue.close();
+    shared.lock.release();
+    await shared.queue.close();
     await db.destroy();
     if (leases !== db) await leases.destroy();
   };
   return { ...store, close };
 }
 
+/** What all sub-ports of a store share, also in transactions. */
+interface Shared {
+  readonly queue: JobQueue;
+  readonly lock: LeaseLock;
+}
+
 /** Wraps the sub-ports so that every method throws only StoreErrors. */
-function portsOn(db: Db, queue: JobQueue, env: Env, audit: ResolvedAuditOptions): StorePorts {
+function portsOn(db: Db, { queue, lock }: Shared, env: Env, audit: ResolvedAuditOptions): StorePorts {
   const ports: StorePorts = {
     tenants: postgresTenants(db, queue),
     sessions: postgresSessions(db, env, queue),
@@ -82,7 +92,7 @@ function portsOn(db: Db, queue: JobQueue, env: Env, audit: ResolvedAuditOptions)
     blobs: postgresBlobs(db),
     attachments: postgresAttachments(db),
     uploads: postgresUploads(db),
-    leases: postgresLeases(db),
+    leases: postgresLeases(db, lock),
     shares: postgresShares(db, env),
     keys: postgresKeys(db, env),
     userNumbers: postgresUserNumbers(db),

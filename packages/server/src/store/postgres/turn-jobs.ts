@@ -17,7 +17,7 @@ export function queueAgent(agent: RawBuilder<unknown> | string | null) {
   return sql<string | null>`(select name from agents where name = ${agent}::text)`;
 }
 
-export function ownerOf({ tenant, session }: SessionRef) {
+function ownerOf({ tenant, session }: SessionRef) {
   return sql<string>`(select user_id from sessions where tenant_id = ${tenant} and id = ${session})`;
 }
 

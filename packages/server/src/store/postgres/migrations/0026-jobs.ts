@@ -33,11 +33,15 @@ const statements = [
     foreign key (tenant_id, session_id) references sessions (tenant_id, id) on delete cascade
   )`,
   `create index dead_turns_by_time on dead_turns (at)`,
+  `alter table leases add column renewed_at timestamptz(3) not null default clock_timestamp(),
+    add column has_lock boolean not null default false`,
   // One row: when a process last returned jobs without heartbeats.
   `create table job_maintenance (at timestamptz(3) not null)`,
   `insert into job_maintenance values (clock_timestamp())`,
-  // Each part reads one entry of an index, and the users are counted one by one up to the maximum.
-  `create function next_rank(tenant text, of_owner text) returns integer language plpgsql stable as $$
+  // Each part reads one entry of an index, and the users are counted one by one up to the maximum. A connection keeps the
+  // plan that it made while the tables were small, so that plan must use the indexes too.
+  `create function next_rank(tenant text, of_owner text) returns integer language plpgsql stable
+    set enable_seqscan = off as $$
     declare
       started integer := coalesce((select max(rank) from running_turns where executor is not null), 0);
       queued integer := (select max(rank) from waiting_messages
