@@ -127,7 +127,7 @@ class LeaseHolder implements Executor {
   #confirming: Promise<void> | undefined;
   /** Whether other processes notice the death of this one at once. */
   #isHeld = false;
-  #tickedAt = -Infinity;
+  #ticks = 0;
   readonly #waiting = new Set<() => void>();
   #state: "alive" | "leaving" | "lost" | "closed" = "alive";
   #renewTimer: NodeJS.Timeout | undefined;
@@ -153,7 +153,6 @@ class LeaseHolder implements Executor {
     this.#renewedAt = sentAt;
     this.#history = { ...this.#history, lastAt: this.#env.monotonic() };
     await this.#hold();
-    this.#tickedAt = this.#env.monotonic();
     const everyMs = Math.min(HELD_RENEWAL_MS, renewIntervalMs(this.#ttlMs));
     this.#renewTimer = setInterval(() => this.#tick(), everyMs);
     this.#unlisten = this.#options.signals.listen(EXECUTORS, (who) => {
@@ -195,13 +194,11 @@ class LeaseHolder implements Executor {
   }
 
   #tick(): void {
-    const isDue = this.#env.monotonic() - this.#tickedAt >= renewIntervalMs(this.#ttlMs);
+    const ticks = Math.max(1, Math.floor(renewIntervalMs(this.#ttlMs) / HELD_RENEWAL_MS));
+    const isDue = ++this.#ticks % ticks === 0;
     if (isDue) void this.#hold();
     if (isDue || this.#isHeld) void this.#renew();
-    if (isDue) {
-      this.#tickedAt = this.#env.monotonic();
-      void this.#sendHeartbeat();
-    }
+    if (isDue) void this.#sendHeartbeat();
   }
 
   /** A failure only means that others notice the death of this process later. */
