@@ -23,9 +23,9 @@ const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclud
   .split("\0")
   .filter((file) => file !== "" && existsSync(join(root, file)));
 
-/** Excludes the engine on DBOS, which is replaced as a whole, and this test, which quotes banned words. */
+/** Excludes this test, which quotes banned words. */
 const sources = files.filter(
-  (file) => /[.]tsx?$/.test(file) && !/\/engine\/dbos/.test(file) && !file.startsWith("scripts/banned-words"),
+  (file) => /[.]tsx?$/.test(file) && !file.startsWith("scripts/banned-words"),
 );
 
 /** Names that contain a banned word for a reason, by file. */
@@ -63,7 +63,6 @@ const prose = files.filter(
     /[.](tsx?|md|css|html)$/.test(file) &&
     file !== "docs/glossary.md" &&
     !file.includes("/vectors/") &&
-    !/\/engine\/dbos/.test(file) &&
     !file.startsWith("scripts/banned-words"),
 );
 

@@ -89,6 +89,8 @@ export const RECOVERED_CHANNEL = "recovered";
 const EXECUTORS = "executors";
 const TTL_MS = 15_000;
 const GRACE_MS = 2_000;
+/** How often a lease is renewed while its process holds a lock. */
+const HELD_RENEWAL_MS = 1_000;
 /** How long a caller waits between two renewals while the lease is in doubt, at most. */
 const CONFIRM_MS = 1_000;
 /** Maximum dead executors per query. */
@@ -123,6 +125,9 @@ class LeaseHolder implements Executor {
   #renewedAt = -Infinity;
   #history: Renewals = { lastAt: -Infinity, steadySince: -Infinity };
   #isConfirming = false;
+  /** Whether other processes notice the death of this one at once. */
+  #isHeld = false;
+  #ticks = 0;
   readonly #waiting = new Set<() => void>();
   #state: "alive" | "leaving" | "lost" | "closed" = "alive";
   #renewTimer: NodeJS.Timeout | undefined;
@@ -147,7 +152,9 @@ class LeaseHolder implements Executor {
     }
     this.#renewedAt = sentAt;
     this.#history = { ...this.#history, lastAt: this.#env.monotonic() };
-    this.#renewTimer = setInterval(() => void this.#renew(), renewIntervalMs(this.#ttlMs));
+    await this.#hold();
+    const everyMs = Math.min(HELD_RENEWAL_MS, renewIntervalMs(this.#ttlMs));
+    this.#renewTimer = setInterval(() => this.#tick(), everyMs);
     this.#unlisten = this.#options.signals.listen(EXECUTORS, (who) => {
       if (who !== this.#executor) this.#sweep();
     });
@@ -189,6 +196,33 @@ class LeaseHolder implements Executor {
     await sleep(Math.min(CONFIRM_MS, renewIntervalMs(this.#ttlMs)), { signal, registerWake });
   }
 
+  #tick(): void {
+    const ticks = Math.max(1, Math.floor(renewIntervalMs(this.#ttlMs) / HELD_RENEWAL_MS));
+    const isDue = ++this.#ticks % ticks === 0;
+    if (isDue) void this.#hold();
+    if (isDue || this.#isHeld) void this.#renew();
+    if (isDue) void this.#sendHeartbeat();
+  }
+
+  /** A failure only means that others notice the death of this process later. */
+  async #hold(): Promise<void> {
+    try {
+      this.#isHeld = await this.#options.leases.hold(this.#executor);
+    } catch (error) {
+      this.#isHeld = false;
+      this.#failed(error);
+    }
+  }
+
+  async #sendHeartbeat(): Promise<void> {
+    const { running, jobs } = this.#options;
+    try {
+      if (running.jobs.length > 0) running.lose(await jobs.heartbeat(running.jobs));
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
   /** Does not wait for the previous renewal: its connection may be dead while another one works. */
   #renew(): Promise<void> {
     const renewal = this.#askToRenew().finally(() => this.#renewals.delete(renewal));
@@ -205,8 +239,6 @@ class LeaseHolder implements Executor {
       this.#renewedAt = Math.max(this.#renewedAt, sentAt);
       this.#history = addRenewal(this.#history, this.#env.monotonic(), this.#ttlMs);
       this.#wake();
-      const { jobs } = this.#options.running;
-      if (jobs.length > 0) this.#options.running.lose(await this.#options.jobs.heartbeat(jobs));
     } catch (error) {
       this.#failed(error);
     }

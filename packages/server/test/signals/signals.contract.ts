@@ -97,6 +97,52 @@ export function signalsContract(name: string, make: () => Promise<readonly [Sign
       await Promise.all([here.close(), there.close()]);
     });
 
+    test("a hint reaches one of the processes that offer its topic, and those with less load first", async () => {
+      const [here, there] = await make();
+      const received: string[] = [];
+      for (const channel of ["w1", "w2", "w3"]) {
+        there.listen(channel, (text) => received.push(`${channel} ${text}`));
+        await connect(here, there, channel);
+      }
+      await sleep(50);
+      received.length = 0;
+      there.offer("w1", { topics: ["a"], load: 0 });
+      there.offer("w2", { topics: ["a", "b"], load: 1_000 });
+      there.offer("w3", { topics: ["c"], load: 0 });
+      await expect.poll(() => here.leastLoad("b", "")).toBe(1_000);
+      await expect.poll(() => here.leastLoad("a", "w2")).toBe(0);
+      expect([here.leastLoad("a", "w1"), here.leastLoad("d", "")]).toEqual([1_000, null]);
+      for (let n = 0; n < 10; n++) here.hint("a");
+      here.hint("b");
+      await expect.poll(() => received.length).toBe(11);
+      await sleep(50);
+      expect(received.filter((text) => text === "w1 a")).toHaveLength(10);
+      expect(received).toContain("w2 b");
+      there.offer("w1", null);
+      await expect.poll(() => here.leastLoad("a", "w2")).toBeNull();
+      here.hint("a");
+      await expect.poll(() => received.at(-1)).toBe("w2 a");
+      await Promise.all([here.close(), there.close()]);
+    });
+
+    test("a hint that no process offers reaches the next one that does, and a broken offer has no effect", async () => {
+      const [here, there] = await make();
+      const received: string[] = [];
+      there.listen("w1", (text) => received.push(text));
+      await connect(here, there, "w1");
+      await connect(there, here, "offers");
+      await sleep(50);
+      received.length = 0;
+      for (const text of ["", "null", "[]", '{"channel":1}', '{"channel":"w1","offer":{"topics":"a"}}'])
+        there.send("offers", text);
+      here.hint("a");
+      await sleep(50);
+      expect(received).toEqual([]);
+      there.offer("w1", { topics: ["a"], load: 3 });
+      await expect.poll(() => received).toEqual(["a"]);
+      await Promise.all([here.close(), there.close()]);
+    });
+
     test("close without errors", async () => {
       const [here, there] = await make();
       await connect(here, there, "a");

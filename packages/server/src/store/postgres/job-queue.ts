@@ -6,8 +6,7 @@
  * fetched job to the queue if its heartbeat stays away.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import { CompiledQuery } from "kysely";
-import { type Db as BossDatabase, PgBoss } from "pg-boss";
+import { fromKysely, type Db as BossDatabase, PgBoss } from "pg-boss";
 import { type SessionRef, sessionKey } from "../../util/refs.ts";
 import { StoreError } from "../errors.ts";
 import { DEATHS_BEFORE_ALONE, type TurnJob } from "../ports/jobs.ts";
@@ -228,9 +227,8 @@ async function createBoss(execute: Execute, { migrate = false } = {}): Promise<P
   return boss;
 }
 
-async function runOn(db: Db, text: string, values: unknown[] = []) {
-  const { rows } = await db.executeQuery(CompiledQuery.raw(text, values));
-  return { rows: [...rows] };
+function runOn(db: Db, text: string, values?: unknown[]) {
+  return fromKysely(db).executeSql(text, values);
 }
 
 /** The names of pg-boss have letters, digits, `_`, `-`, `.` and `/`. Other bytes of an agent's name follow a `/`. */

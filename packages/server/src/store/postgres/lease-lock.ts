@@ -39,7 +39,7 @@ export class LeaseLock {
       // The connection leaves the pool until `release`.
       const used = this.#db.connection().execute(async (connection) => {
         const { rows } = await sql<{ isHeld: boolean; since: number }>`
-          select pg_try_advisory_lock(${lockKey(sql.val(executor))}) as "isHeld", clock_timestamp() as since`.execute(
+          select pg_try_advisory_lock(${lockKey(sql`${executor}`)}) as "isHeld", clock_timestamp() as since`.execute(
           connection,
         );
         const [row] = rows;

@@ -35,12 +35,13 @@ export function postgresLeases(db: Db, lock: LeaseLock): Leases {
     async renew(executor, ttlMs, { reachesLog = true } = {}) {
       const { numUpdatedRows } = await db
         .updateTable("leases")
-        .set({ ...renewal(executor, ttlMs), ...(reachesLog ? { log_reached_at: clock } : {}) })
+        .set({ ...renewal(executor, ttlMs), ...(reachesLog && { log_reached_at: clock }) })
         .where("executor", "=", executor)
         .where("taken_by", "is", null)
         .executeTakeFirst();
       return numUpdatedRows === 1n;
     },
+    hold: (executor) => lock.hold(executor),
     async clock() {
       const { rows } = await sql<{ ms: number }>`
         select extract(epoch from ${clock})::double precision * 1000 as ms`.execute(db);
@@ -58,7 +59,6 @@ export function postgresLeases(db: Db, lock: LeaseLock): Leases {
         .executeTakeFirst();
       return row !== undefined;
     },
-    hold: (executor) => lock.hold(executor),
     async expired(limit) {
       const most = checkLimit(limit, MAX_BATCH);
       const find = (on: Db, since: number | null) =>

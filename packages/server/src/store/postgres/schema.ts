@@ -127,6 +127,7 @@ export interface CoreTables {
     executor: string;
     until: Time;
     taken_by: string | null;
+    log_reached_at: NullableTime;
     renewed_at: Time;
     log_reached_at: NullableTime;
     /** Whether the executor had its lock at the last renewal; see `LeaseLock`. */
