@@ -78,7 +78,11 @@ test("after all connections were lost, as in a restart, only the lease's time co
   await store.leases.hold("observer");
   const dead = await startHolder(url, "dead");
   dead.kill("SIGKILL");
-  await runSql(url, "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()");
+  await runSql(
+    url, // Other test files use the same server.
+    `select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`,
+  );
   expect(await deathOf(store, "dead", 4_000)).toBeNull();
   // A new lock is younger than the last renewal of the dead process.
   expect(await store.leases.hold("observer")).toBe(true);

@@ -14,9 +14,9 @@ import type {
   GatewayTables,
   InteractionTables,
   LimitTables,
-  RuntimeTables,
   WebhookTables,
 } from "./schema.ts";
+import type { RuntimeTables } from "./schema-runtime.ts";
 import type { LedgerTables } from "./schema-ledger.ts";
 
 export interface Database
