@@ -1,5 +1,5 @@
 /**
- * `benchTurns` measures turns on a real PostgreSQL and Redis with DBOS. The worker runs in its own process, and this
+ * `benchTurns` measures turns on a real PostgreSQL and Redis. The worker runs in its own process, and this
  * process is the gateway. It measures how soon a turn starts, what a step costs the database, and what many turns cost
  * one worker. It takes six minutes.
  */

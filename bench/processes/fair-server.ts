@@ -1,5 +1,5 @@
 /**
- * This program is the measured process of the fairness bench: a gateway and a worker with PostgreSQL, Redis and DBOS.
+ * This program is the measured process of the fairness bench: a gateway and a worker with PostgreSQL and Redis.
  * It reports its URL, and on request the delay of its event loop and its CPU time.
  *
  * Invariant: this process does nothing else. The clients run in other processes.

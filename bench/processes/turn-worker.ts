@@ -1,5 +1,5 @@
 /**
- * This program is a measured worker with PostgreSQL, Redis, DBOS and the agents of the bench. It reports its memory and
+ * This program is a measured worker with PostgreSQL, Redis and the agents of the bench. It reports its memory and
  * the statements that it has sent, on request. Does not send messages.
  */
 import { createWorker } from "@turnstream/server/ports";
