@@ -8,7 +8,7 @@ import type { CliContext } from "../src/cli-context.ts";
 import { createProgram } from "../src/create-program.ts";
 import { ran } from "./ran.ts";
 
-test("migrate prepares a fresh database ", async () => {
+test("migrate prepares a fresh database", async () => {
   const url = await freshDatabaseUrl();
   const first = await ran(["migrate"], { DATABASE_URL: url });
   expect(first.code).toBe(0);

@@ -1,6 +1,6 @@
 /**
- * `addTurns` adds `turnstream turns`: `list` and `show` find turns that hang and name the reason, `stop` and `retry` act
- * on them.
+ * `addTurns` adds `turnstream turns`: `list`, `show` and `dead` find turns that hang or failed and name the reason,
+ * `stop` and `retry` act on them.
  * Invariant: output contains ids, names and times, and nothing that a user or a model wrote. An unknown tenant, session
  * or turn is an error, not an empty result.
  */
@@ -55,6 +55,12 @@ export function addTurns(program: Command, context: CliContext): void {
       examples([LIST_EXAMPLE, "turnstream turns list --tenant acme --state failed --json"]),
     )
     .action(action(context, listTurns));
+  turns
+    .command("dead")
+    .description("list turns of all tenants that ended the processes that ran them, and are not run again")
+    .option("--limit <count>", `how many turns to list, at most ${MAX_TURNS}`, "50")
+    .addHelpText("after", examples(["turnstream turns dead", "turnstream turns retry --tenant acme ses_1"]))
+    .action(action(context, listDead));
   add("show", "show the last turn of a session, and why it is in its state")
     .argument("<id>", ID)
     .addHelpText("after", examples([SHOW_EXAMPLE]))
@@ -73,9 +79,7 @@ const LIST_EXAMPLE = "turnstream turns list --tenant acme --state waiting";
 const SHOW_EXAMPLE = "turnstream turns show --tenant acme ses_1";
 
 async function listTurns(call: CommandCall, { tenant, state, limit: count }: ListOptions): Promise<void> {
-  const limit = Number(count);
-  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_TURNS)
-    throw new UsageError(`--limit must be an integer from 1 to ${MAX_TURNS}, got ${count}.`);
+  const limit = parseLimit(count);
   await withDatabase(call.settings, async (db) => {
     await requireTenant(createPostgresStore(db), tenant);
     const unfinished = state === "failed" ? [] : await listUnfinishedTurns(db, tenant, MAX_TURNS);
@@ -91,6 +95,33 @@ async function listTurns(call: CommandCall, { tenant, state, limit: count }: Lis
     const fit = (cells: readonly string[]): readonly string[] => (isNarrow ? cells.toSpliced(4, 2) : cells);
     const rows = turns.map((turn) => fit(toCells(turn, now)));
     call.print(turns, turns.length === 0 ? [] : formatTable(fit(HEADERS), rows, columns));
+  });
+}
+
+function parseLimit(count: string): number {
+  const limit = Number(count);
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_TURNS)
+    throw new UsageError(`--limit must be an integer from 1 to ${MAX_TURNS}, got ${count}.`);
+  return limit;
+}
+
+const DEAD_HEADERS = ["tenant", "session", "turn", "agent", "deaths", "ended"];
+
+async function listDead(call: CommandCall, { limit: count }: Pick<ListOptions, "limit">): Promise<void> {
+  const limit = parseLimit(count);
+  await withDatabase(call.settings, async (db) => {
+    const dead = await createPostgresStore(db).jobs.dead({ limit });
+    const { now } = await readWorkers(db);
+    if (dead.length === 0 && !call.isJson) call.notice("No such turns.");
+    const rows = dead.map(({ tenant, session, turn, agent, deaths, at }) => [
+      tenant,
+      session,
+      turn,
+      agent ?? "-",
+      String(deaths),
+      `${formatAge(now - at)} ago`,
+    ]);
+    call.print(dead, dead.length === 0 ? [] : formatTable(DEAD_HEADERS, rows, call.context.columns));
   });
 }
 

@@ -1,5 +1,5 @@
 /**
- * Plays every story on PostgreSQL, Redis and DBOS, with clients whose sockets or event streams are cut at random bytes.
+ * Plays every story on PostgreSQL and Redis, with clients whose sockets or event streams are cut at random bytes.
  * Finally each client shows the folded log, without duplicates and gaps.
  */
 import { STORIES } from "@turnstream/conformance/stories/index.ts";

@@ -335,7 +335,10 @@ class LeaseHolder implements Executor {
     this.#wake();
     // If the store is away, the lease expires by itself.
     const left = leases.leave(this.#executor).then(() => signals.send(EXECUTORS, this.#executor));
-    await within(graceMs, left.catch((error: unknown) => this.#failed(error)));
+    await within(
+      graceMs,
+      left.catch((error: unknown) => this.#failed(error)),
+    );
   }
 
   #stopTimers(): void {

@@ -7,7 +7,7 @@
 import type { Offer, Signals } from "./signals.ts";
 
 /** How long an offer is valid. Repeat it more often than this. */
-export const OFFER_MS = 2_500;
+const OFFER_MS = 2_500;
 /** How long a hint waits for the first offer, for example in a process that has just started. */
 const PENDING_MS = 1_000;
 /** Signal channel of offers. */

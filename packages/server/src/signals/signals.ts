@@ -22,7 +22,7 @@ export interface Signals {
   /** @returns a function that stops listening */
   listen(channel: string, listener: (text: string) => void): () => void;
   /**
-   * Makes the listeners of a channel available for hints. An offer lasts `OFFER_MS`, or until the next one of the same
+   * Makes the listeners of a channel available for hints. An offer lasts 2.5 s, or until the next one of the same
    * channel; null withdraws it.
    */
   offer(channel: string, offer: Offer | null): void;

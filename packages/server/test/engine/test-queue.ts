@@ -43,7 +43,9 @@ export class TestQueue implements Pick<Jobs, "fetch" | "heartbeat" | "release" |
   }
 
   async recover(executor: string, { limit }: { readonly limit: number }): Promise<number> {
-    const left = [...this.rows.values()].filter((row) => !row.isOver && row.owner === executor).slice(0, limit);
+    const left = [...this.rows.values()]
+      .filter((row) => !row.isOver && row.owner === executor)
+      .slice(0, limit);
     for (const { id } of left) this.#return(id);
     return left.length;
   }

@@ -25,7 +25,7 @@ export interface Member {
   readonly onLost: ReturnType<typeof vi.fn<() => void>>;
   readonly onError: ReturnType<typeof vi.fn<(error: unknown) => void>>;
   /** Queues a job that only this member fetches. @throws EngineError with LEFT if it doesn't */
-  start(id: string): Promise<void>;
+  readonly start: (id: string) => Promise<void>;
 }
 
 export const untilAborted: JobHandler = (_, signal) =>

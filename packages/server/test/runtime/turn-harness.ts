@@ -135,7 +135,9 @@ export class TurnHarness {
       const found = await look(state);
       if (found !== null) return found;
       if (performance.now() > deadline) {
-        throw new Error(`not within ${timeoutMs} ms: ${JSON.stringify(this.errors.map(String))}`);
+        throw new Error(
+          `not within ${timeoutMs} ms: ${JSON.stringify(this.errors.slice(0, 20).map(({ error, during }) => `${during}: ${String(error)}`))}`,
+        );
       }
       await new Promise((resolve) => setTimeout(resolve, 10));
     }

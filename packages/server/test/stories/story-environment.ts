@@ -1,5 +1,5 @@
 /**
- * Opens everything that the stories need on PostgreSQL, Redis and DBOS: a harness, one worker with all agents, and the
+ * Opens everything that the stories need on PostgreSQL and Redis: a harness, one worker with all agents, and the
  * files.
  */
 import { STORIES } from "@turnstream/conformance/stories/index.ts";

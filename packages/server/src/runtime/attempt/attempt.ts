@@ -188,9 +188,8 @@ export class TurnAttempt {
   /** Commits deferred entries. Call it before events that make an attempt keep what is not journaled. */
   async commitDeferred(): Promise<void> {
     if (this.#deferred.size === 0) return;
-    this.requireLease();
     await this.#withDeferred(null, (entries) =>
-      retryStore(this.context, () => this.context.store.journal.write(this.ref, ...entries)),
+      this.#write(() => this.context.store.journal.write(this.ref, ...entries)),
     );
   }
 

@@ -3,23 +3,25 @@
  * while. It does not end the attempt.
  *
  * Invariant: a branch that awaits its own branches isn't counted, so the attempt is idle exactly if every counted branch
- * waits. Any other change restarts the time.
+ * waits. Any other change restarts the time. A wait doesn't end before the report has: a branch must not continue while its
+ * turn leaves the process.
  */
 import type { Interaction } from "../../store/ports/interactions.ts";
 
 export class Branches {
   readonly #waiting = new Set<Interaction>();
   #count = 1;
-  #onIdle: { readonly afterMs: number; readonly report: () => void } | null = null;
+  #onIdle: { readonly afterMs: number; readonly report: () => Promise<void> } | null = null;
   #timer: NodeJS.Timeout | null = null;
+  #reporting: Promise<void> = Promise.resolve();
 
   /** The interactions that branches wait for. */
   get waiting(): readonly Interaction[] {
     return [...this.#waiting];
   }
 
-  /** Calls `report` whenever all branches have waited for `afterMs`. */
-  onIdle(afterMs: number, report: () => void): void {
+  /** Calls `report` once, when all branches have waited for `afterMs`. It must not throw. */
+  onIdle(afterMs: number, report: () => Promise<void>): void {
     this.#onIdle = { afterMs, report };
     this.#changed();
   }
@@ -51,6 +53,7 @@ export class Branches {
     try {
       return await wait();
     } finally {
+      await this.#reporting;
       this.#waiting.delete(pending);
       this.#changed();
     }
@@ -73,8 +76,8 @@ export class Branches {
     if (this.#onIdle === null || this.#waiting.size === 0 || this.#waiting.size !== this.#count) return;
     const { afterMs, report } = this.#onIdle;
     this.#timer = setTimeout(() => {
-      this.#changed();
-      report();
+      this.#onIdle = null;
+      this.#reporting = report();
     }, afterMs);
   }
 }

@@ -204,6 +204,7 @@ class ModelCall {
 }
 
 function sizeOf(part: StreamPart): number {
-  const text = "delta" in part ? part.delta : "input" in part && typeof part.input === "string" ? part.input : "";
+  const text =
+    "delta" in part ? part.delta : "input" in part && typeof part.input === "string" ? part.input : "";
   return PART_SIZE + text.length;
 }

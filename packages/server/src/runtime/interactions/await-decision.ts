@@ -64,8 +64,8 @@ export async function awaitDecision(
 ): Promise<InteractionChange> {
   const { context, ref } = attempt;
   const interaction = await commitRequest(attempt, block, request, schema === undefined ? {} : { schema });
-  const decide = () => wait(attempt, interaction);
-  const change = await (canPark ? attempt.branches.wait(interaction, decide) : decide());
+  const change = await wait(attempt, interaction, canPark);
+  attempt.signal.throwIfAborted();
   const { failure } = await publishCommitted(context, ref);
   if (failure === null) applyDecision(attempt, block, change);
   // A tool can use a submitted form before its event is published; it is published before the tool's result.
@@ -119,15 +119,25 @@ export async function commitRequest(
   return made as unknown as Interaction;
 }
 
-async function wait(attempt: TurnAttempt, pending: Interaction): Promise<InteractionChange> {
+async function wait(
+  attempt: TurnAttempt,
+  pending: Interaction,
+  canPark: boolean,
+): Promise<InteractionChange> {
   const waiter = attempt.context.decisionWaiters.open(attempt.ref);
-  try {
+  const untilDecided = async (): Promise<InteractionChange> => {
     while (true) {
       attempt.signal.throwIfAborted();
       waiter.markChecked();
       const change = await lookOnce(attempt, pending, waiter);
       if (change !== null) return change;
     }
+  };
+  try {
+    // A turn that was parked until the decision must not be parked again before it has read the decision.
+    const { change } = await readDecision(attempt, pending);
+    if (change !== null) return change;
+    return await (canPark ? attempt.branches.wait(pending, untilDecided) : untilDecided());
   } finally {
     waiter.close();
   }
@@ -135,18 +145,13 @@ async function wait(attempt: TurnAttempt, pending: Interaction): Promise<Interac
 
 /** Reads the decision once. If there is none, waits for a while and returns null. */
 async function lookOnce(
-  { context, ref, signal, whileWaiting }: TurnAttempt,
+  attempt: TurnAttempt,
   pending: Interaction,
   waiter: DecisionWaiter,
 ): Promise<InteractionChange | null> {
-  const { interactions } = context.store;
-  const now = await interactions.get(ref, pending.id);
-  if (now === null) throw new StoreError("NOT_FOUND", `${pending.kind} ${pending.key}`);
-  if (now.status !== "pending") {
-    const change = (await interactions.changes(ref, pending.id)).at(-1);
-    if (change === undefined) throw new StoreError("INTERNAL", `${pending.kind} ${pending.key}`);
-    return change;
-  }
+  const { context, ref, signal, whileWaiting } = attempt;
+  const { now, change } = await readDecision(attempt, pending);
+  if (change !== null) return change;
   const left = now.deadline === null ? LOOK_MS : now.deadline - context.env.now();
   if (left > 0) await whileWaiting(() => waiter.wait(Math.min(left, LOOK_MS), signal));
   else {
@@ -159,6 +164,19 @@ async function lookOnce(
     }
   }
   return null;
+}
+
+async function readDecision(
+  { context, ref }: TurnAttempt,
+  { id, kind, key }: Interaction,
+): Promise<{ readonly now: Interaction; readonly change: InteractionChange | null }> {
+  const { interactions } = context.store;
+  const now = await interactions.get(ref, id);
+  if (now === null) throw new StoreError("NOT_FOUND", `${kind} ${key}`);
+  if (now.status === "pending") return { now, change: null };
+  const change = (await interactions.changes(ref, id)).at(-1);
+  if (change === undefined) throw new StoreError("INTERNAL", `${kind} ${key}`);
+  return { now, change };
 }
 
 /** Applies a published decision to the attempt's own copy of the turn. */

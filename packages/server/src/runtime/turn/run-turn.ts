@@ -146,7 +146,9 @@ async function nextAttempt(
 
 /** The log or the store can't be reached. */
 function isOutage(error: unknown): boolean {
-  return isLogError(error, "UNAVAILABLE") || isStoreError(error, "UNAVAILABLE") || isStoreError(error, "BUSY");
+  return (
+    isLogError(error, "UNAVAILABLE") || isStoreError(error, "UNAVAILABLE") || isStoreError(error, "BUSY")
+  );
 }
 
 /** The log or the journal refused a write, because another worker has the session. */

@@ -98,7 +98,13 @@ interface Lease {
 const LEASES = table<Lease>("leases", "none");
 
 export function memoryLeases(tables: MemoryTables, env: Env): Leases {
-  const extend = (rows: Rows, executor: string, ttlMs: number, begin: boolean, reachesLog = false): boolean => {
+  const extend = (
+    rows: Rows,
+    executor: string,
+    ttlMs: number,
+    begin: boolean,
+    reachesLog = false,
+  ): boolean => {
     const until = env.now() + checkDuration(ttlMs, "ttlMs");
     const lease = rows.get(LEASES, "", executor);
     if (lease === undefined ? !begin : lease.takenBy !== null) return false;

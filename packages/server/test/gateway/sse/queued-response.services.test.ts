@@ -1,4 +1,4 @@
-/** Runs the contract of responses to queued messages on PostgreSQL, Redis and DBOS. */
+/** Runs the contract of responses to queued messages on PostgreSQL and Redis. */
 import { openRealBackend } from "../../runtime/real-backend.ts";
 import { queuedResponseContract } from "./queued-response.contract.ts";
 

@@ -1,4 +1,4 @@
-/** Runs the contracts of interactions on PostgreSQL, Redis and DBOS. */
+/** Runs the contracts of interactions on PostgreSQL and Redis. */
 import { runOneOf } from "@turnstream/conformance/support/run-one-of.ts";
 import { approvalContract } from "./approvals.contract.ts";
 import { atOnceContract } from "../tool-calls/parallel-calls.contract.ts";

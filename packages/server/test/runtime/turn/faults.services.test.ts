@@ -131,7 +131,8 @@ describe("running turn", () => {
       await postgres.restart();
       const turn = await harness.ended(ref, () => true, 60_000);
       expect(outline(turn)).toEqual(steps);
-      if (awayMs > 2_000) expect(losses).toBeGreaterThan(0);
+      // The lease was in doubt, and is good again because no other worker has taken it.
+      expect(losses).toBe(0);
     },
   );
 });

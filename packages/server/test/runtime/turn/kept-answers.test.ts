@@ -115,7 +115,9 @@ describe("restarted attempt", () => {
   });
 
   it("keeps the steps of parallel sub-agents when the stream of one breaks", async () => {
-    const broken = counting([[script.text("first part ", { paceMs: 2 }), script.disconnect({ times: 1 }), slowText]]);
+    const broken = counting([
+      [script.text("first part ", { paceMs: 2 }), script.disconnect({ times: 1 }), slowText],
+    ]);
     const sibling = counting([[slowText]]);
     const main = counting([
       [script.toolCall("one", { task: "x" }), script.toolCall("two", { task: "y" })],
@@ -265,7 +267,12 @@ describe("shutdown with a drain time", () => {
     const ref = await harness.session();
     await harness.send(ref, "go");
     await harness.until(ref, 20_000, (state) =>
-      state.turns.last()?.items.toArray().some((item) => item?.kind === "approval") ? true : null,
+      state.turns
+        .last()
+        ?.items.toArray()
+        .some((item) => item?.kind === "approval")
+        ? true
+        : null,
     );
     const startedAt = performance.now();
     await worker.shutdown({ drainMs: 60_000 });

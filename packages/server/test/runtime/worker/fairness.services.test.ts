@@ -1,4 +1,4 @@
-/** Runs the contract of fairness on PostgreSQL, Redis and DBOS. */
+/** Runs the contract of fairness on PostgreSQL and Redis. */
 import { openRealBackend } from "../real-backend.ts";
 import { fairnessContract } from "./fairness.contract.ts";
 

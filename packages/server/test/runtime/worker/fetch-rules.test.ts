@@ -10,7 +10,12 @@ function fill(slots: number, tenants: readonly string[]): string[] {
     const skipped = free === 0 ? tenants : crowdingTenants(running, free);
     const next = tenants.find((tenant) => !skipped.includes(tenant));
     if (next === undefined) return running;
-    running.push(...Array.from({ length: Math.min(free, batchSize({ free, running: running.length, least: null })) }, () => next));
+    running.push(
+      ...Array.from(
+        { length: Math.min(free, batchSize({ free, running: running.length, least: null })) },
+        () => next,
+      ),
+    );
   }
 }
 

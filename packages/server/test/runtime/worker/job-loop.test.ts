@@ -103,7 +103,12 @@ test("leaves the last slots to other tenants, and its backlog waits without fetc
   const { length } = fixture.fetches;
   await pass(5_000);
   expect(fixture.fetches.length).toBe(length);
-  fixture.queue.rows.set("other", { ...fixture.queue.rows.get("job-0")!, id: "other", tenant: "t2", owner: null });
+  fixture.queue.rows.set("other", {
+    ...fixture.queue.rows.get("job-0")!,
+    id: "other",
+    tenant: "t2",
+    owner: null,
+  });
   fixture.signals.hint(turnTopic("a"));
   await pass(10);
   expect(fixture.started.at(-1)).toBe("other");

@@ -1,4 +1,4 @@
-/** Runs the contract of webhooks of whole turns on PostgreSQL, Redis and DBOS. */
+/** Runs the contract of webhooks of whole turns on PostgreSQL and Redis. */
 import { openRealBackend } from "../real-backend.ts";
 import { turnWebhooksContract } from "./webhooks.contract.ts";
 
