@@ -22,7 +22,7 @@ async function run({ times, isShort, progress }: RunOptions): Promise<Figure[]> 
   const clockFile = join(folder, "shift-ms");
   writeFileSync(clockFile, "0");
   try {
-    return await ModelEnvironment.use(async (environment) => {
+    return await ModelEnvironment.use(progress, async (environment) => {
       await environment.launchWorker({ clockFile });
       await environment.launchWorker();
       const results = createResults();

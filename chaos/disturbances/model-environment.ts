@@ -46,8 +46,11 @@ export class ModelEnvironment {
     this.provider = provider;
   }
 
-  /** Runs `use`, then stops every process and server, also after an error. */
-  static async use<T>(use: (environment: ModelEnvironment) => Promise<T>): Promise<T> {
+  /** Runs `use`, reports the errors of workers, and stops every process and server, also after an error. */
+  static async use<T>(
+    progress: (text: string) => void,
+    use: (environment: ModelEnvironment) => Promise<T>,
+  ): Promise<T> {
     const provider = await StandInProvider.start();
     try {
       return await TurnEnvironment.use(async (turns) => {
@@ -55,6 +58,8 @@ export class ModelEnvironment {
         try {
           return await use(environment);
         } finally {
+          const failures = environment.workers.flatMap((worker) => worker.failures);
+          for (const failure of new Set(failures.map(withoutIds))) progress(`in a worker: ${failure}`);
           await Promise.all(environment.living.map((worker) => worker.kill()));
         }
       });
@@ -139,6 +144,11 @@ export class ModelEnvironment {
       results.problems.push(...illegal, ...follower.illegal);
     }
   }
+}
+
+/** The same error in several sessions is reported once. */
+function withoutIds(failure: string): string {
+  return failure.replaceAll(/[\da-f]{8}-[\da-f-]{27}/g, "…").slice(0, 200);
 }
 
 function readText(turn: Turn): string {

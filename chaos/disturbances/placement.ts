@@ -19,7 +19,7 @@ async function run({ times, isShort, progress }: RunOptions): Promise<Figure[]> 
   let leastStarted = 1;
   let leastRecovered = 1;
   for (let n = 0; n < times; n++) {
-    await ModelEnvironment.use(async (environment) => {
+    await ModelEnvironment.use(progress, async (environment) => {
       await environment.launchWorkers(WORKERS);
       const started = await environment.start(turns, answerMs);
       await environment.untilAsked(started);

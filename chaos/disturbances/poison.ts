@@ -19,7 +19,7 @@ const DEAD_LETTERS = 100;
 
 async function run({ times, isShort, progress }: RunOptions): Promise<Figure[]> {
   const answerMs = isShort === true ? SHORT_ANSWER_MS : FULL_ANSWER_MS;
-  return ModelEnvironment.use(async (environment) => {
+  return ModelEnvironment.use(progress, async (environment) => {
     const over = new AbortController();
     let deaths = 0;
     const keepWorker = async (): Promise<void> => {

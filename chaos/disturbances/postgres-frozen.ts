@@ -13,7 +13,7 @@ const SHORT = { turns: 12, answerMs: 4_000, frozenMs: 12_000, settings: { ttlMs:
 
 async function run({ times, isShort, progress }: RunOptions): Promise<Figure[]> {
   const { turns, answerMs, frozenMs, settings } = isShort === true ? SHORT : FULL;
-  return ModelEnvironment.use(async (environment) => {
+  return ModelEnvironment.use(progress, async (environment) => {
     const { postgres } = environment.turns.backend;
     await environment.launchWorkers(WORKERS, settings);
     const results = createResults();

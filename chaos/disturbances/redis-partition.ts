@@ -14,7 +14,7 @@ const GIVE_UP_MS = 15_000;
 
 async function run({ times, isShort, progress }: RunOptions): Promise<Figure[]> {
   const answerMs = isShort === true ? SHORT_ANSWER_MS : FULL_ANSWER_MS;
-  return ModelEnvironment.use(async (environment) => {
+  return ModelEnvironment.use(progress, async (environment) => {
     const { redis } = environment.turns.backend;
     const results = createResults();
     let slowestMs = 0;

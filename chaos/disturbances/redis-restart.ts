@@ -12,7 +12,7 @@ const SHORT = { turns: 12, answerMs: 4_000 };
 
 async function run({ times, isShort, progress }: RunOptions): Promise<Figure[]> {
   const { turns, answerMs } = isShort === true ? SHORT : FULL;
-  return ModelEnvironment.use(async (environment) => {
+  return ModelEnvironment.use(progress, async (environment) => {
     const { redis } = environment.turns.backend;
     await environment.launchWorkers(WORKERS);
     const results = createResults();

@@ -14,7 +14,7 @@ const MAX_CALLS = 1.02;
 
 async function run({ times, isShort, progress }: RunOptions): Promise<Figure[]> {
   const { turns, answerMs, pauseMs } = isShort === true ? SHORT : FULL;
-  return ModelEnvironment.use(async (environment) => {
+  return ModelEnvironment.use(progress, async (environment) => {
     await environment.launchWorkers(WORKERS);
     const results = createResults();
     const leaves: number[] = [];

@@ -129,7 +129,6 @@ export interface CoreTables {
     taken_by: string | null;
     log_reached_at: NullableTime;
     renewed_at: Time;
-    log_reached_at: NullableTime;
     /** Whether the executor had its lock at the last renewal; see `LeaseLock`. */
     has_lock: Generated<boolean>;
   };
