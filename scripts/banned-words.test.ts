@@ -24,9 +24,7 @@ const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclud
   .filter((file) => file !== "" && existsSync(join(root, file)));
 
 /** Excludes this test, which quotes banned words. */
-const sources = files.filter(
-  (file) => /[.]tsx?$/.test(file) && !file.startsWith("scripts/banned-words"),
-);
+const sources = files.filter((file) => /[.]tsx?$/.test(file) && !file.startsWith("scripts/banned-words"));
 
 /** Names that contain a banned word for a reason, by file. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {

@@ -16,6 +16,13 @@ import { outline, TurnHarness, type HarnessBackend } from "../turn-harness.ts";
 
 const parking = (parkAfterMs: number): Partial<WorkerOptions> => ({ parkAfterMs, pollIntervalMs: 200 });
 
+const pending = (turn: Turn | undefined): ApprovalBlock[] =>
+  turn === undefined
+    ? []
+    : listBlocks(turn).filter(
+        (block): block is ApprovalBlock => block.kind === "approval" && block.status === "pending",
+      );
+
 export function parkedTurnsContract(name: string, makeBackend: () => Promise<HarnessBackend>): void {
   let harness: TurnHarness;
   let runs: { symbol: string; at: number }[];
@@ -40,13 +47,6 @@ export function parkedTurnsContract(name: string, makeBackend: () => Promise<Har
     const model = scriptedModel([[script.reasoning("hm"), ...all], [script.text("done")]]);
     return defineAgent({ name: "broker", model, tools: { trade, slow }, title: false });
   }
-
-  const pending = (turn: Turn | undefined): ApprovalBlock[] =>
-    turn === undefined
-      ? []
-      : listBlocks(turn).filter(
-          (block): block is ApprovalBlock => block.kind === "approval" && block.status === "pending",
-        );
 
   async function parked(ref: SessionRef, worker: Worker, approvals: number): Promise<ApprovalBlock[]> {
     const blocks = await harness.until(ref, 20_000, ({ turns }) => {

@@ -21,6 +21,9 @@ function fill(slots: number, tenants: readonly string[]): string[] {
 
 const count = (running: readonly string[], tenant: string) => running.filter((one) => one === tenant).length;
 
+const sizeAlone = (free: number) => batchSize({ free, running: 0, least: null });
+const sizeBeside = (running: number, least: number) => batchSize({ free: 1_000, running, least });
+
 describe("a worker", () => {
   test.each([
     [10, 9],
@@ -44,10 +47,10 @@ describe("a worker", () => {
   });
 
   test("fetches small batches", () => {
-    const alone = (free: number) => batchSize({ free, running: 0, least: null });
-    expect([1, 7, 8, 40, 1_000].map(alone)).toEqual([1, 1, 1, 5, 8]);
-    const besides = (running: number, least: number) => batchSize({ free: 1_000, running, least });
-    expect([besides(0, 0), besides(30, 30), besides(40, 30), besides(10, 30)]).toEqual([2, 5, 1, 8]);
+    expect([1, 7, 8, 40, 1_000].map(sizeAlone)).toEqual([1, 1, 1, 5, 8]);
+    expect([sizeBeside(0, 0), sizeBeside(30, 30), sizeBeside(40, 30), sizeBeside(10, 30)]).toEqual([
+      2, 5, 1, 8,
+    ]);
   });
 
   test("answers a hint within milliseconds, and waits longer the more it runs after a wake-up of all workers", () => {
