@@ -31,7 +31,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   "packages/cli/src/commands/knowledge-import.ts quiet": "a common command-line flag",
   "packages/server/src/store/postgres/knowledge.ts words": "a column",
   "packages/server/src/store/postgres/schema.ts words": "a column",
-  "packages/server/src/store/postgres/schema.ts kept": "a column",
+  "packages/server/src/store/postgres/schema-runtime.ts kept": "a column",
   "packages/server/src/store/postgres/schema-ledger.ts people": "a table",
 };
 

@@ -23,8 +23,9 @@ const sources = files.filter((file) =>
 
 const read = (file: string) => readFileSync(join(root, file), "utf8");
 
-/** Folders with one file per command, route or migration, and files that are loaded on demand. */
-const ONE_OF_A_SERIES = /\/(routes|migrations|messages|cli\/src)\/[^/]+$|-chunk[.]ts$/;
+/** Folders with one file per command, route, sub-port or migration, and files that are loaded on demand. */
+const ONE_OF_A_SERIES =
+  /\/(routes|migrations|messages|commands|operator|store\/postgres)\/[^/]+$|-chunk[.]ts$/;
 
 /** Returns which files import each file, including tests. */
 function findImporters(): Map<string, Set<string>> {

@@ -1,6 +1,6 @@
 /**
  * `ModelEnvironment` starts servers, a model provider that counts its requests, and worker processes. It starts turns,
- * tells which worker has each of them, and judges how they ended. Does not cause faults.
+ * finds the worker of each of them, and judges how they ended. Does not cause faults.
  */
 import { randomUUID } from "node:crypto";
 import { listBlocks, type Turn } from "@turnstream/protocol";

@@ -30,7 +30,7 @@ async function run({ times, isShort, progress }: RunOptions): Promise<Figure[]> 
         if (!over.signal.aborted) await sleep(RESTART_MS);
       }
     };
-    const kept = Array.from({ length: WORKERS }, keepWorker);
+    const workers = Array.from({ length: WORKERS }, keepWorker);
     const results = createResults();
     const deathsPerRound: number[] = [];
     let notices = 0;
@@ -54,7 +54,7 @@ async function run({ times, isShort, progress }: RunOptions): Promise<Figure[]> 
     }
     over.abort();
     await Promise.all(environment.living.map((worker) => worker.kill()));
-    await Promise.all(kept);
+    await Promise.all(workers);
     return [
       { figure: "poisoned turns", value: times, exactly: times },
       { figure: "most deaths by one poisoned turn", value: Math.max(...deathsPerRound), atMost: MAX_DEATHS },

@@ -46,7 +46,7 @@ async function run({ times, isShort, progress }: RunOptions): Promise<Figure[]> 
         atMost: GIVE_UP_MS,
         unit: "ms",
       },
-      // The cut-off worker can't write what its model says, so another worker asks again.
+      // The cut-off worker can't write the answer of its model, so another worker asks again.
       ...resultFigures(results, 2),
     ];
   });

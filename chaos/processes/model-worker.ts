@@ -1,6 +1,6 @@
 /**
  * This program is a worker on PostgreSQL and Redis whose agent asks a model provider over HTTP. The provider decides
- * what the model says, and counts the requests. The tool `crash` kills this process.
+ * the answers of the model, and counts the requests. The tool `crash` kills this process.
  *
  * Invariant: the worker has the default settings of production, except for those that its scenario names.
  */

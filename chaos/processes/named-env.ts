@@ -1,5 +1,5 @@
 /**
- * `createNamedEnv` gives a worker a known name, so that a test can tell which process wrote an event.
+ * `createNamedEnv` gives a worker a known name, so that a test knows which process wrote an event.
  *
  * Invariant: a worker takes its executor name from the first id of its env. All further ids are unique.
  */

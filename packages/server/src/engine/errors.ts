@@ -1,5 +1,5 @@
 /**
- * `EngineError` says why a process may not work on a turn; `ENGINE_ERRORS` lists its codes.
+ * `EngineError` explains why a process may not work on a turn; `ENGINE_ERRORS` lists its codes.
  * Invariant: messages contain ids but no content, because they are logged. Codes are public: callers distinguish
  * errors by code and never by message.
  */

@@ -90,7 +90,7 @@ const EXECUTORS = "executors";
 const TTL_MS = 15_000;
 const GRACE_MS = 2_000;
 /** How often a lease is renewed while its process holds a lock. */
-const HELD_RENEWAL_MS = 1_000;
+const LOCKED_RENEWAL_MS = 1_000;
 /** How long a caller waits between two renewals while the lease is in doubt, at most. */
 const CONFIRM_MS = 1_000;
 /** Maximum dead executors per query. */
@@ -126,7 +126,7 @@ class LeaseHolder implements Executor {
   #history: Renewals = { lastAt: -Infinity, steadySince: -Infinity };
   #isConfirming = false;
   /** Whether other processes notice the death of this one at once. */
-  #isHeld = false;
+  #hasLock = false;
   #ticks = 0;
   readonly #waiting = new Set<() => void>();
   #state: "alive" | "leaving" | "lost" | "closed" = "alive";
@@ -153,7 +153,7 @@ class LeaseHolder implements Executor {
     this.#renewedAt = sentAt;
     this.#history = { ...this.#history, lastAt: this.#env.monotonic() };
     await this.#hold();
-    const everyMs = Math.min(HELD_RENEWAL_MS, renewIntervalMs(this.#ttlMs));
+    const everyMs = Math.min(LOCKED_RENEWAL_MS, renewIntervalMs(this.#ttlMs));
     this.#renewTimer = setInterval(() => this.#tick(), everyMs);
     this.#unlisten = this.#options.signals.listen(EXECUTORS, (who) => {
       if (who !== this.#executor) this.#sweep();
@@ -197,19 +197,19 @@ class LeaseHolder implements Executor {
   }
 
   #tick(): void {
-    const ticks = Math.max(1, Math.floor(renewIntervalMs(this.#ttlMs) / HELD_RENEWAL_MS));
+    const ticks = Math.max(1, Math.floor(renewIntervalMs(this.#ttlMs) / LOCKED_RENEWAL_MS));
     const isDue = ++this.#ticks % ticks === 0;
     if (isDue) void this.#hold();
-    if (isDue || this.#isHeld) void this.#renew();
+    if (isDue || this.#hasLock) void this.#renew();
     if (isDue) void this.#sendHeartbeat();
   }
 
   /** A failure only means that others notice the death of this process later. */
   async #hold(): Promise<void> {
     try {
-      this.#isHeld = await this.#options.leases.hold(this.#executor);
+      this.#hasLock = await this.#options.leases.hold(this.#executor);
     } catch (error) {
-      this.#isHeld = false;
+      this.#hasLock = false;
       this.#failed(error);
     }
   }

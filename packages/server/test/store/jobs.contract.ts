@@ -278,7 +278,7 @@ export function jobsContract(name: string, makeStore: MakeStore): void {
       const [dead, other] = [unique("exec"), unique("exec")];
       for (let n = 0; n < 5; n++) await queued(agent);
       for (let n = 0; n < 4; n++) await run(agent, dead);
-      const kept = await run(agent, other);
+      const remaining = await run(agent, other);
       const slices = await Promise.all([1, 2].map(() => store().jobs.recover(dead, { limit: 1 })));
       expect(slices).toEqual([1, 1]);
       expect(await store().jobs.recover(dead, { limit: 10 })).toBe(2);
@@ -287,7 +287,7 @@ export function jobsContract(name: string, makeStore: MakeStore): void {
       expect(jobs).toHaveLength(4);
       expect(jobs.every(({ deaths }) => deaths === 1)).toBe(true);
       expect(await start(jobs[0] as TurnJob, other)).toMatchObject({ deaths: 1, attempts: 2 });
-      expect(await store().jobs.heartbeat([kept.job])).toEqual([]);
+      expect(await store().jobs.heartbeat([remaining.job])).toEqual([]);
     });
 
     test("a turn runs alone after two deaths, later after each, and can be buried and retried", async () => {
@@ -365,10 +365,10 @@ export function jobsContract(name: string, makeStore: MakeStore): void {
         await add(ref, agent);
         await one(ref, actor.user);
         expect(await fetch(agent)).toEqual([]);
-        const { ref: held, actor: owner } = await newSession(store());
-        await add(held, agent);
+        const { ref: locked, actor: owner } = await newSession(store());
+        await add(locked, agent);
         const job = await fetchOne(agent);
-        await one(held, owner.user);
+        await one(locked, owner.user);
         expect(await start(job)).toBeNull();
         const { ref: left, actor: last } = await newSession(store());
         await add(left, agent);

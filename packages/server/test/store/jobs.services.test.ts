@@ -49,7 +49,7 @@ test("a killed process is found dead within seconds by one that holds a lock", a
   expect(await store.leases.expired(10)).toEqual([]);
   dead.kill("SIGKILL");
   expect(await deathOf(store, "dead", 10_000)).toBeLessThan(3_500);
-  // Without a lock of its own, a process can't tell a death from a restart of the database.
+  // Without a lock of its own, a process can't distinguish a death from a restart of the database.
   expect(await other.leases.expired(10)).toEqual([]);
   expect(await other.leases.takeDead("dead", "other")).toBe(false);
   expect(await store.leases.takeDead("dead", "observer")).toBe(true);

@@ -4,7 +4,7 @@
  * Invariant: the journal only records that the body started. An interrupted body starts over if it is idempotent, and
  * fails the turn otherwise. Each event of a body is checked against the protocol before it is written. The body stops
  * at the abort signal even if it ignores it. A body can request payments, but only the provider decides about them. It
- * counts as one model call, and starts only when it has a slot. Its output is not kept in memory for another attempt,
+ * counts as one model call, and starts only when it has a slot. Its output is not cached for another attempt,
  * because its usage and payments are written while it runs.
  */
 import { listBlocks, type SessionEvent, SCHEMA_VERSION } from "@turnstream/protocol";

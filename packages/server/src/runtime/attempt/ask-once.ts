@@ -3,7 +3,7 @@
  * call.
  *
  * Invariant: the call has its own slot and signal, so it outlives the attempt that started it. Its caller deletes the
- * kept answer once the step is journaled, or once the answer can't be used.
+ * cached answer once the step is journaled, or once the answer can't be used.
  */
 import { askModel } from "../../models/ask-model.ts";
 import type { Model, ModelRequest, Prompt, StreamPart } from "../../models/model.ts";

@@ -68,7 +68,7 @@ export class TurnAttempt {
   readonly stepAttempts: Map<string, StepAttempts>;
   readonly modelCalls: ModelCalls;
   /** Lets running steps and tools end when the worker shuts down. */
-  readonly drainGate = new DrainGate(() => this.abort(new EngineError("LEFT", `turn ${this.row.turn}`)));
+  readonly drainGate = new DrainGate(() => this.handOver(new EngineError("LEFT", `turn ${this.row.turn}`)));
   readonly usage: UsageTracker;
   readonly references: ReferenceIdAllocator;
   /** The language of the user, for texts that the turn shows. */
@@ -78,6 +78,7 @@ export class TurnAttempt {
   readonly #journal: Map<string, Json>;
   readonly #work = new AbortController();
   readonly #tools = new AbortController();
+  readonly #handOver = new AbortController();
   readonly #clock = new PausableTimer();
   readonly #archiver: Archiver;
   /** Entries that the next commit writes. */
@@ -119,6 +120,12 @@ export class TurnAttempt {
     if (!this.#work.signal.aborted) this.#work.abort(reason);
     if (graceMs === 0) this.#tools.abort(reason);
     else if (graceMs !== Infinity) setTimeout(() => this.#tools.abort(reason), graceMs).unref();
+  }
+
+  /** Ends this attempt, so that another worker can continue the turn. */
+  handOver(reason: unknown, graceMs = 0): void {
+    this.#handOver.abort(reason);
+    this.abort(reason, graceMs);
   }
 
   /** How long the turn has run. The clock of this machine may jump, so it doesn't count. */
@@ -233,7 +240,7 @@ export class TurnAttempt {
 
   async #archive(entry: NewJournalEntry | null, write: JournalOptions["alsoCommit"]): Promise<void> {
     // A log that can't be reached must not delay the hand-over of the turn.
-    const atLeast = await abortable(this.writer.flush(), this.signal);
+    const atLeast = await abortable(this.writer.flush(), this.#handOver.signal);
     await this.#withDeferred(entry, (entries) =>
       this.#write(() => this.#archiver.archive(write, { entries, atLeast })),
     );

@@ -93,7 +93,7 @@ export interface RuntimeContext extends Backend {
   holdsLease(): boolean;
   /** Returns true if another worker has taken over the turns of this one, or this one has left. */
   hasLostLease(): boolean;
-  /** Waits while the lease is in doubt. @returns true if it is held, and false if it is lost */
+  /** Waits while the lease is in doubt. @returns true if this process has it, and false if it is lost */
   awaitLease(signal: AbortSignal): Promise<boolean>;
   /** Like `awaitLease`, but renews the lease in the store first. */
   confirmLease(signal: AbortSignal): Promise<boolean>;

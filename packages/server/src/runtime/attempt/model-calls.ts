@@ -3,25 +3,25 @@
  * restarts in this process reads an answer again, from its first part, and never asks for it twice.
  *
  * Invariant: a call belongs to the turn and not to an attempt, so it streams on while Redis or PostgreSQL is away. A
- * call that failed is never kept, and a kept one is used only for an equal prompt. Memory is bounded: all kept answers
+ * call that failed is never cached, and a cached one is used only for an equal prompt. Memory is bounded: all cached answers
  * of a process share `ModelCallMemory`, and a call pauses its provider when `MAX_UNREAD` is buffered and not yet read.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Prompt, StreamPart } from "../../models/model.ts";
 
-/** The size of all kept answers of a process: characters, and `PART_SIZE` for each part. */
-const MAX_KEPT = 64 * 1024 * 1024;
+/** The size of all cached answers of a process: characters, and `PART_SIZE` for each part. */
+const MAX_CACHED = 64 * 1024 * 1024;
 /** The size at which a call stops reading from its provider, until an attempt has read some of it. */
 const MAX_UNREAD = 1024 * 1024;
 /** About what a part needs in memory besides its text. */
 const PART_SIZE = 64;
 
-/** The memory that the kept answers of a process share. */
+/** The memory that the cached answers of a process share. */
 export class ModelCallMemory {
   readonly #max: number;
   #used = 0;
 
-  constructor(max = MAX_KEPT) {
+  constructor(max = MAX_CACHED) {
     this.#max = max;
   }
 
@@ -60,17 +60,17 @@ export class ModelCalls {
 
   /** Returns true if the step was asked in this process, and its answer so far can be read from the start. */
   has(key: string): boolean {
-    return this.#calls.get(key)?.isKept === true;
+    return this.#calls.get(key)?.isCached === true;
   }
 
   /**
-   * Yields the answer of a step: the kept one, or else that of a new call.
+   * Yields the answer of a step: the cached one, or else that of a new call.
    * @param signal stops only the reading; `delete` and `close` stop the call
    */
   read(key: string, prompt: Prompt, signal: AbortSignal, ask: AskModel): AsyncGenerator<StreamPart> {
     if (this.#closed !== null) throw this.#closed.reason;
-    const kept = this.#calls.get(key);
-    if (kept?.isKept === true && isDeepStrictEqual(kept.prompt, prompt)) return kept.read(signal);
+    const cached = this.#calls.get(key);
+    if (cached?.isCached === true && isDeepStrictEqual(cached.prompt, prompt)) return cached.read(signal);
     this.delete(key);
     const call = new ModelCall(prompt, this.#memory, this.#maxUnread);
     this.#calls.set(key, call);
@@ -104,8 +104,8 @@ class ModelCall {
   #parts: StreamPart[] = [];
   /** How many parts were dropped in front of `#parts`. */
   #dropped = 0;
-  #isKept = true;
-  #keptSize = 0;
+  #isCached = true;
+  #cachedSize = 0;
   #unread = 0;
   /** How many parts any attempt has read. */
   #read = 0;
@@ -120,8 +120,8 @@ class ModelCall {
   }
 
   /** True if the answer so far can be read from the start. */
-  get isKept(): boolean {
-    return this.#isKept;
+  get isCached(): boolean {
+    return this.#isCached;
   }
 
   /** Never throws: readers get the error. @returns true if the answer is complete */
@@ -168,7 +168,7 @@ class ModelCall {
     const size = sizeOf(part);
     this.#parts.push(part);
     this.#unread += size;
-    if (this.#isKept && this.#memory.reserve(size)) this.#keptSize += size;
+    if (this.#isCached && this.#memory.reserve(size)) this.#cachedSize += size;
     else this.#stopKeeping();
     this.#wake();
     if (this.#unread <= this.#maxUnread) return undefined;
@@ -179,16 +179,16 @@ class ModelCall {
     if (count <= this.#read) return;
     this.#read = count;
     this.#unread -= sizeOf(part);
-    if (!this.#isKept) this.#dropRead();
+    if (!this.#isCached) this.#dropRead();
     if (this.#unread <= this.#maxUnread) this.#resume();
   }
 
   /** The answer can be read only once from here on. */
   #stopKeeping(): void {
-    if (!this.#isKept) return;
-    this.#isKept = false;
-    this.#memory.free(this.#keptSize);
-    this.#keptSize = 0;
+    if (!this.#isCached) return;
+    this.#isCached = false;
+    this.#memory.free(this.#cachedSize);
+    this.#cachedSize = 0;
     this.#dropRead();
   }
 

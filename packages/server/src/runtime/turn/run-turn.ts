@@ -198,7 +198,7 @@ async function finishAttempt(
   signal: AbortSignal,
 ): Promise<void> {
   const { context } = attempt;
-  const handOver = (): void => attempt.abort(signal.reason, context.shutdownGraceMs);
+  const handOver = (): void => attempt.handOver(signal.reason, context.shutdownGraceMs);
   if (signal.aborted) handOver();
   signal.addEventListener("abort", handOver, { once: true });
   const drain = (): void => attempt.drainGate.drain();

@@ -52,8 +52,8 @@ const OFFER_MS = 100;
 const MIN_OFFER_MS = 5;
 /** Before a job whose handler failed is fetched again. */
 const FAILED_DELAY_MS = 1_000;
-/** How long a job that must run alone waits for an idle worker. After that, a busy worker makes room for it. */
-const MAKE_ROOM_MS = 20_000;
+/** How long a job that must run alone waits for an idle worker. After that, a busy worker gives up its other jobs. */
+const MAX_ALONE_WAIT_MS = 20_000;
 /** How long the steps of the other jobs may take then. */
 const MAX_DRAIN_MS = 30_000;
 
@@ -79,7 +79,7 @@ export class JobLoop implements RunningJobs {
   #offerTimer: NodeJS.Timeout | null = null;
   /** A job that must run alone and that was seen in the queue while this worker was busy. */
   #seen: { readonly id: string; readonly at: number } | null = null;
-  /** A job that must run alone, and for which this worker makes room. */
+  /** A job that must run alone, for which this worker gives up its other jobs. */
   #reserved: TurnJob | null = null;
   #drainTimer: NodeJS.Timeout | undefined;
 
@@ -157,7 +157,7 @@ export class JobLoop implements RunningJobs {
    * Looks whether a job that must run alone waits although all workers are busy. Then this worker fetches nothing else,
    * returns its other jobs to the queue, and runs that job. Call it every few seconds.
    */
-  async makeRoom(): Promise<void> {
+  async freeAllSlots(): Promise<void> {
     if (!this.#mayFetch() || this.#reserved !== null || this.#runs.size === 0 || this.#runsAlone()) return;
     const [job] = await this.#options.jobs.fetch({ ...this.#request(), limit: 1, alone: true });
     if (job === undefined) {
@@ -165,7 +165,7 @@ export class JobLoop implements RunningJobs {
       return;
     }
     const now = performance.now();
-    if (this.#seen?.id === job.id && now - this.#seen.at >= MAKE_ROOM_MS) {
+    if (this.#seen?.id === job.id && now - this.#seen.at >= MAX_ALONE_WAIT_MS) {
       this.#reserved = job;
       this.#offer(true);
       this.#options.drain();
@@ -340,7 +340,7 @@ export class JobLoop implements RunningJobs {
     }
   }
 
-  /** Tells the processes that send hints how much room there is. */
+  /** Offers the free slots to the processes that send hints. */
   #offer(isDue: boolean): void {
     const { signals, executor, agents } = this.#options;
     const isFree = this.#free() > 0 && this.#mayFetch();

@@ -1,5 +1,5 @@
 /**
- * `LogProbe` reads from the log every second, to know whether this worker can reach it. `isCutOff` tells whether the
+ * `LogProbe` reads from the log every second, to know whether this worker can reach it. `isCutOff` returns whether the
  * worker must give up its turns: it can't reach the log, and another worker can.
  *
  * Invariant: a worker counts as unable to reach the log until its first probe succeeds, and after each failed one. Another worker

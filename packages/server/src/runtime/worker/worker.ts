@@ -187,7 +187,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     (error) => onError(error, { during: "maintenance" }),
     async () => {
       await storeClock.sync();
-      await loop.makeRoom();
+      await loop.freeAllSlots();
       await store.jobs.maintain();
       await store.uploads.prune({ olderThanMs: UPLOAD_RETENTION_MS, limit: BATCH });
       await store.outbox.prune({ olderThanMs: outboxRetentionMs, limit: BATCH });

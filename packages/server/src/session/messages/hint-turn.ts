@@ -1,5 +1,5 @@
 /**
- * `hintTurn` tells one worker that a job of an agent is queued. `hintRunningTurn` does so for the session's turn, which
+ * `hintTurn` signals to one worker that a job of an agent is queued. `hintRunningTurn` does so for the session's turn, which
  * was parked and has a job again.
  *
  * Invariant: a hint is sent after the commit and never throws. If it is lost, a worker finds the job by polling.

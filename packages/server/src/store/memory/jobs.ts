@@ -44,7 +44,7 @@ export function queueJob(rows: Rows, env: Env, ref: SessionRef, job: NewJob): { 
   const n = rows.next("jobs");
   const after = env.now() + (job.delayMs ?? 0);
   const { deaths = 0 } = job;
-  // Any worker may fetch a turn of an unknown agent: it tells the user.
+  // Any worker may fetch a turn of an unknown agent: it reports that to the user.
   const agent = job.agent !== null && rows.get(AGENTS, "", job.agent) === undefined ? null : job.agent;
   const row = { id: `job_${n}`, tenant, session, user, agent, deaths, rank, n, after, heartbeatAt: null };
   rows.put(JOBS, ref, ONLY, row);

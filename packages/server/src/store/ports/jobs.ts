@@ -1,5 +1,5 @@
 /**
- * `Jobs` is the sub-port of the durable job queue. A job says that a session has a turn to run: a queued message, a
+ * `Jobs` is the sub-port of the durable job queue. A job means that a session has a turn to run: a queued message, a
  * retry, or a turn that a worker left. The other sub-ports queue and complete jobs inside their own transactions, see
  * below; workers only fetch jobs, send heartbeats and return jobs. Types only.
  *

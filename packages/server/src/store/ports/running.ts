@@ -187,7 +187,7 @@ export interface Leases {
   /** Returns true if another live executor renewed its lease within this time and could reach the log then. */
   otherReachesLog(executor: string, withinMs: number): Promise<boolean>;
   /**
-   * Lets other processes that also hold a lock notice the death of this one within seconds, where the store can tell. From
+   * Lets other processes that also hold a lock notice the death of this one within seconds, where the store can detect it. From
    * then on, renew the lease every second. Call it after `take`, and again at times: it does nothing while it holds.
    * Returns false if only the lease's time counts.
    */

@@ -3,7 +3,7 @@
  * as the process dies, long before its lease expires.
  *
  * Invariant: another process takes a missing lock for a death only if its own lock has existed, on the same server, since
- * before the other's last renewal. So a restart or a failover of the database, which ends all locks, kills nobody. A
+ * before the other's last renewal. So a restart or a failover of the database, which ends all locks, ends no process. A
  * lost connection is never used again.
  */
 import { type RawBuilder, sql } from "kysely";
@@ -12,7 +12,7 @@ import type { Db } from "./database.ts";
 /** A connection that doesn't answer for this long counts as lost. */
 const TIMEOUT_MS = 2_000;
 
-interface Held {
+interface OwnLock {
   readonly executor: string;
   readonly connection: Db;
   /** The database's time at which the lock was taken. */
@@ -22,33 +22,33 @@ interface Held {
 
 export class LeaseLock {
   readonly #db: Db;
-  #held: Held | null = null;
+  #lock: OwnLock | null = null;
 
   constructor(db: Db) {
     this.#db = db;
   }
 
-  isHeldBy(executor: string): boolean {
-    return this.#held?.executor === executor;
+  isOwnedBy(executor: string): boolean {
+    return this.#lock?.executor === executor;
   }
 
-  /** Takes the lock, unless it is held. */
+  /** Takes the lock, unless this process has it. */
   async hold(executor: string): Promise<boolean> {
-    if (this.#held !== null) return this.isHeldBy(executor);
+    if (this.#lock !== null) return this.isOwnedBy(executor);
     return new Promise<boolean>((resolve, reject) => {
       // The connection leaves the pool until `release`.
       const used = this.#db.connection().execute(async (connection) => {
-        const { rows } = await sql<{ isHeld: boolean; since: number }>`
-          select pg_try_advisory_lock(${lockKey(sql`${executor}`)}) as "isHeld", clock_timestamp() as since`.execute(
+        const { rows } = await sql<{ isLocked: boolean; since: number }>`
+          select pg_try_advisory_lock(${lockKey(sql`${executor}`)}) as "isLocked", clock_timestamp() as since`.execute(
           connection,
         );
         const [row] = rows;
-        if (row?.isHeld !== true || this.#held !== null) {
-          resolve(this.isHeldBy(executor));
+        if (row?.isLocked !== true || this.#lock !== null) {
+          resolve(this.isOwnedBy(executor));
           return;
         }
         await new Promise<void>((release) => {
-          this.#held = { executor, connection, since: row.since, release };
+          this.#lock = { executor, connection, since: row.since, release };
           resolve(true);
         });
         // Other users of the pool must not get the lock. It fails if the connection is lost, and then it has none.
@@ -60,14 +60,14 @@ export class LeaseLock {
 
   /** Runs work on the connection of the lock. Returns null if this process has no lock, or has lost it. */
   async run<T>(work: (connection: Db, since: number) => Promise<T>): Promise<T | null> {
-    const held = this.#held;
-    if (held === null) return null;
+    const lock = this.#lock;
+    if (lock === null) return null;
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new Error("the lock's connection does not answer")), TIMEOUT_MS);
     });
     try {
-      return await Promise.race([work(held.connection, held.since), timeout]);
+      return await Promise.race([work(lock.connection, lock.since), timeout]);
     } catch {
       this.release();
       return null;
@@ -77,8 +77,8 @@ export class LeaseLock {
   }
 
   release(): void {
-    this.#held?.release();
-    this.#held = null;
+    this.#lock?.release();
+    this.#lock = null;
   }
 }
 

@@ -2,7 +2,7 @@
  * `postgresLeases` implements executor leases on PostgreSQL.
  *
  * Invariant: leases are compared with the database's clock, in the statement that changes them. An executor is dead if
- * its lease has expired, or if it said at its last renewal that it has a lock, and the lock is gone; see `LeaseLock`.
+ * its lease has expired, or if it had a lock at its last renewal and has none now; see `LeaseLock`.
  */
 import { type ExpressionBuilder, type RawBuilder, sql } from "kysely";
 import type { Leases } from "../ports/running.ts";
@@ -12,14 +12,14 @@ import type { Database, Db } from "./database.ts";
 import { type LeaseLock, lockKey } from "./lease-lock.ts";
 import { ago, bytewiseOrder, clock, clockPlus } from "./session-row.ts";
 
-/** A process with a lock renews its lease more often. One that lost its lock has time to say so. */
+/** A process with a lock renews its lease more often. One that lost its lock has time to record that. */
 const UNRENEWED_MS = 2_000;
 
 export function postgresLeases(db: Db, lock: LeaseLock): Leases {
   const renewal = (executor: string, ttlMs: number) => ({
     until: clockPlus(checkDuration(ttlMs, "ttlMs")),
     renewed_at: clock,
-    has_lock: lock.isHeldBy(executor),
+    has_lock: lock.isOwnedBy(executor),
   });
   return {
     async take(executor, ttlMs) {

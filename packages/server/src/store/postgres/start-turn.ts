@@ -2,7 +2,7 @@
  * `startTurn` makes a process run the turn of a fetched job, on PostgreSQL.
  *
  * Invariant: three statements: lock the session, continue the turn or take the oldest message, and delete the job. A turn
- * that another process runs is never taken, whatever the job says.
+ * that another process runs is never taken, whatever the job contains.
  */
 import { sql } from "kysely";
 import type { SessionRef } from "../../util/refs.ts";

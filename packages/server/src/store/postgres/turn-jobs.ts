@@ -12,7 +12,7 @@ import type { Db } from "./database.ts";
 import type { JobQueue, QueuedJob } from "./job-queue.ts";
 import { ofSession } from "./session-row.ts";
 
-/** Turns of an unknown agent are in the queue of all workers: any worker can tell the user. */
+/** Turns of an unknown agent are in the queue of all workers: any worker can report that to the user. */
 export function queueAgent(agent: RawBuilder<unknown> | string | null) {
   return sql<string | null>`(select name from agents where name = ${agent}::text)`;
 }

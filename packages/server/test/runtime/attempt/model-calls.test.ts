@@ -1,4 +1,4 @@
-/** Tests the kept answers of model calls: reading again, streaming on without a reader, and the bounds of memory. */
+/** Tests the cached answers of model calls: reading again, streaming on without a reader, and the bounds of memory. */
 import { expect, test } from "vitest";
 import type { Prompt, StreamPart } from "../../../src/models/model.ts";
 import { type AskModel, ModelCallMemory, ModelCalls } from "../../../src/runtime/attempt/model-calls.ts";
@@ -71,7 +71,7 @@ test("another prompt and another step are asked by themselves", async () => {
   calls.close(new Error("over"));
 });
 
-test("a failed call is not kept: its reader gets the parts and then the error, and the next one asks again", async () => {
+test("a failed call is not cached: its reader gets the parts and then the error, and the next one asks again", async () => {
   const model = provider();
   const calls = new ModelCalls(new ModelCallMemory());
   const seen: string[] = [];

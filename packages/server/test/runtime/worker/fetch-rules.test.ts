@@ -39,7 +39,7 @@ describe("a worker", () => {
     expect([1, 2, 5].map((slots) => fill(slots, ["a"]).length)).toEqual([1, 2, 5]);
   });
 
-  test("full of one tenant's turns has room for others", () => {
+  test("full of one tenant's turns has free slots for others", () => {
     const running = fill(100, ["a", "b", "c"]);
     expect(count(running, "a")).toBeGreaterThan(85);
     expect(count(running, "b")).toBeGreaterThan(3);

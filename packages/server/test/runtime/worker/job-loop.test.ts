@@ -133,7 +133,7 @@ test("a job of a turn that ended processes runs alone", async () => {
   expect(loop.running).toBe(3);
 });
 
-test("a busy worker makes room for such a job if no other worker has taken it for a while", async () => {
+test("a busy worker gives up its jobs for such a job if no other worker has taken it for a while", async () => {
   const fixture = new Fixture();
   let drains = 0;
   const onDrained = vi.fn<() => void>();
@@ -142,15 +142,15 @@ test("a busy worker makes room for such a job if no other worker has taken it fo
   loop.poll();
   await pass(100);
   fixture.add(1, "a", 3);
-  await loop.makeRoom();
+  await loop.freeAllSlots();
   await pass(15_000);
-  await loop.makeRoom();
+  await loop.freeAllSlots();
   expect([drains, loop.running]).toEqual([0, 2]);
   // The job stays in the queue for idle workers.
   await new Promise((resolve) => void setImmediate(resolve));
   expect(fixture.queue.rows.get("job-2")?.owner).toBeNull();
   await pass(15_000);
-  await loop.makeRoom();
+  await loop.freeAllSlots();
   expect(drains).toBe(1);
   fixture.add(1);
   loop.poll();

@@ -30,7 +30,7 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 /** A provider whose answer takes about `ms`. */
 async function startProvider(ms: number) {
-  const text = "some words of a long answer ".repeat(20);
+  const text = "some text of a long answer ".repeat(20);
   const chunk = 7;
   const paceMs = Math.ceil((ms * chunk) / text.length);
   const server = await startAnthropicServer(() => ({ parts: [{ type: "text", text }], chunk, paceMs }));

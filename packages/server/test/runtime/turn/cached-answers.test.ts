@@ -84,7 +84,7 @@ const NO_LIMITS = {
   costPerDay: null,
   costPerMonth: null,
 };
-const LONG = "a long answer of many words ".repeat(8);
+const LONG = "a long answer of much text ".repeat(8);
 const slowText = script.text(LONG, { paceMs: 4 });
 
 const sub = (name: string, { model }: { readonly model: Model }) =>
