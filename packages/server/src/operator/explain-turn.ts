@@ -32,7 +32,7 @@ export interface TurnFacts {
   /** Tool calls without a result, the oldest first. */
   readonly openCalls: readonly { readonly name: string; readonly startedAt: number }[];
   readonly lastEventAt: number | null;
-  /** The agent of the turn, and whether the newest worker has it; null if the turn names none. */
+  /** The agent of the turn or of the queued message, and whether the newest worker has it; null if none is named. */
   readonly agent: { readonly name: string; readonly status: "known" | "unregistered" | "outdated" } | null;
   /** How the last turn ended; null while it runs, or without a turn. */
   readonly ended: { readonly status: string; readonly errorCode: string | null } | null;
@@ -56,6 +56,8 @@ export function explainTurn(facts: TurnFacts): TurnExplanation {
   const state = currentState(facts);
   const blocked = explainServers(facts);
   if (blocked !== null) return { state, ...blocked };
+  if (running === null && isMissing(facts.agent))
+    return { state, ...explainAgent("message", facts.agent, "A worker with it answers the message.") };
   if (running === null)
     return {
       state,
@@ -99,6 +101,13 @@ function explainServers({ now, workers, redisProblem }: TurnFacts): Cause | null
 
 function explainProgress(facts: TurnFacts, running: NonNullable<TurnFacts["running"]>): Cause {
   const { now, claim, interactions, openCalls, lastEventAt } = facts;
+  const [asked] = interactions;
+  // A turn that waits for a user may have no worker.
+  if (asked !== undefined && running.stopRequestedAt === null)
+    return {
+      reason: `The turn has waited ${age(facts, asked.requestedAt)} for the user: ${withArticle(asked.kind)} is pending${until(now, asked.deadline)}.`,
+      fix: "The user decides in the page. `turnstream turns stop` ends the turn without a decision.",
+    };
   if (claim !== null && (claim.leaseUntil === null || claim.leaseUntil < now))
     return {
       reason: `The worker ${claim.worker} has stopped, and another worker has not taken over the turn yet.`,
@@ -108,12 +117,6 @@ function explainProgress(facts: TurnFacts, running: NonNullable<TurnFacts["runni
     return {
       reason: `A stop was requested ${age(facts, running.stopRequestedAt)} ago, and the turn has not ended yet.`,
       fix: "A tool that ignores its abort signal delays the stop.",
-    };
-  const [asked] = interactions;
-  if (asked !== undefined)
-    return {
-      reason: `The turn has waited ${age(facts, asked.requestedAt)} for the user: ${withArticle(asked.kind)} is pending${until(now, asked.deadline)}.`,
-      fix: "The user decides in the page. `turnstream turns stop` ends the turn without a decision.",
     };
   const [call] = openCalls;
   if (call !== undefined)
@@ -146,19 +149,27 @@ function explainEnd({ agent }: TurnFacts, ended: NonNullable<TurnFacts["ended"]>
   if (status === "requires_interaction")
     return { state: "waiting", reason: "The turn ended with a form or payment for the user.", fix: null };
   if (status !== "error") return { state: "ended", reason: `The turn has ended (${status}).`, fix: null };
-  if (errorCode === "SERVER_ERROR" && agent !== null && agent.status !== "known")
-    return {
-      state: "failed",
-      reason:
-        agent.status === "unregistered"
-          ? `The turn needs the agent ${agent.name}, which no worker has registered.`
-          : `The turn needs the agent ${agent.name}, which the newest worker doesn't have.`,
-      fix: `Start the workers with an agent named ${agent.name}, then run \`turnstream turns retry\`.`,
-    };
+  if (errorCode === "SERVER_ERROR" && isMissing(agent))
+    return { state: "failed", ...explainAgent("turn", agent, "Then run `turnstream turns retry`.") };
   return {
     state: "failed",
     reason: `The turn failed with ${errorCode ?? "an unknown error"}.`,
     fix: `The log of the workers has the cause. ${RETRY}`,
+  };
+}
+
+type MissingAgent = NonNullable<TurnFacts["agent"]>;
+
+function isMissing(agent: TurnFacts["agent"]): agent is MissingAgent {
+  return agent !== null && agent.status !== "known";
+}
+
+function explainAgent(what: "message" | "turn", { name, status }: MissingAgent, next: string): Cause {
+  const problem =
+    status === "unregistered" ? "which no worker has registered" : "which the newest worker doesn't have";
+  return {
+    reason: `The ${what} needs the agent ${name}, ${problem}.`,
+    fix: `Start the workers with an agent named ${name}. ${next}`,
   };
 }
 

@@ -16,7 +16,7 @@ import type { Store } from "../store/store.ts";
 import { stringField } from "../util/json.ts";
 import { explainTurn, type TurnExplanation, type TurnFacts } from "./explain-turn.ts";
 import { readRedisStatus, type RedisStatus } from "./read-redis-status.ts";
-import { type AgentStatus, readAgent, readClaim, readWorkers } from "./turn-rows.ts";
+import { type AgentStatus, readAgent, readClaim, readQueuedAgent, readWorkers } from "./turn-rows.ts";
 
 export interface OperatorBackend {
   readonly db: Db;
@@ -52,7 +52,10 @@ export async function readTurnReport(backend: OperatorBackend, ref: SessionRef):
   const queued = running === null ? await store.queuedMessages.list(ref) : [];
   const last = state?.turns.last() ?? null;
   const turn = running === null || last?.id === running.turn ? last : null;
-  const agent = turn?.agent ?? stringField(running?.options ?? null, "agent");
+  const agent =
+    queued.length > 0
+      ? await readQueuedAgent(db, ref)
+      : (turn?.agent ?? stringField(running?.options ?? null, "agent"));
   const claim = running === null ? null : await readClaim(db, ref, running.startedAt);
   const pending = running === null ? [] : await store.interactions.list(ref, PENDING);
   const waits = pending.filter((each) => each.turn === running?.turn);

@@ -132,6 +132,18 @@ export async function readClaim(db: Db, ref: SessionRef, startedAt: number): Pro
   });
 }
 
+/** Returns the agent that the oldest queued message names, or null. */
+export async function readQueuedAgent(db: Db, { tenant, session }: SessionRef): Promise<string | null> {
+  return await guarded("read the queued message", async () => {
+    const { rows } = await sql<{ agent: string | null }>`
+      select options ->> 'agent' as agent from waiting_messages
+      where tenant_id = ${tenant} and session_id = ${session} and body is not null order by n limit 1`.execute(
+      db,
+    );
+    return rows[0]?.agent ?? null;
+  });
+}
+
 export interface WorkerStatus {
   /** The clock of the database. */
   readonly now: number;

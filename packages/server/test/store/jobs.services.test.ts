@@ -115,7 +115,7 @@ test("a turn costs five statements to queue, one to fetch, five to start and fou
   expect([turn?.turn, started]).toEqual(["t2", 5]);
   // The turn is started, so this only reads.
   expect(await count(store.jobs.heartbeat([job]))).toEqual([[], 1]);
-  expect(await count(store.running.end(ref, "t2"))).toEqual([true, 4]);
+  expect(await count(store.running.end(ref, "t2"))).toEqual(["ended", 4]);
 });
 
 test("fetching stays quick with 10,000 queued jobs of one tenant, and a new tenant comes first", async () => {
