@@ -15,6 +15,7 @@ import type { Idempotency, Keys, Shares, Tickets } from "./ports/access.ts";
 import type { Journal, Leases, RunningTurns, QueuedMessages } from "./ports/running.ts";
 import type { Knowledge, Memories } from "./ports/knowledge.ts";
 import type { CallerLimits } from "./ports/limits.ts";
+import type { StoredObjects } from "./ports/objects.ts";
 import type { Payments } from "./ports/payments.ts";
 import type { UsageLedger } from "./ports/usage.ts";
 import type { Webhooks } from "./ports/webhooks.ts";
@@ -33,6 +34,7 @@ export interface StorePorts {
   readonly blobs: Blobs;
   readonly attachments: Attachments;
   readonly uploads: Uploads;
+  readonly objects: StoredObjects;
   readonly leases: Leases;
   readonly shares: Shares;
   readonly keys: Keys;

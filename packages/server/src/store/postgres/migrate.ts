@@ -34,6 +34,7 @@ import { tenantSessionIds } from "./migrations/0021-tenant-session-ids.ts";
 import { shareTokens } from "./migrations/0022-share-tokens.ts";
 import { limits } from "./migrations/0024-limits.ts";
 import { keyLimits } from "./migrations/0025-key-limits.ts";
+import { objects } from "./migrations/0030-objects.ts";
 
 const migrations: Readonly<Record<string, Migration>> = {
   "0001-core": core,
@@ -59,6 +60,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0022-share-tokens": shareTokens,
   "0024-limits": limits,
   "0025-key-limits": keyLimits,
+  "0030-objects": objects,
 };
 
 /** Names of its own, because a database may have Kysely's tables of an app. */
