@@ -75,23 +75,31 @@ export async function uploadFile(
     return uploadedOf(there);
   }
   const { attempt, object } = started;
+  // The store replaces errors of a stream that it reads.
+  let failure: { readonly error: unknown } | null = null;
   async function* added(): AsyncIterable<Uint8Array> {
-    let size = 0;
-    for await (const chunk of chunked(body)) {
-      size += chunk.byteLength;
-      if (size > bytes) throw new StoreError("TOO_LARGE", `upload ${id}`);
-      await store.transaction(async (tx) => {
-        await tx.uploads.add(ref, id, { attempt, bytes: chunk, maxSessionBytes: sessionBytes });
-        if (owner !== null) await requireByteLimits(tx, owner);
-      });
-      yield chunk;
+    try {
+      let size = 0;
+      for await (const chunk of chunked(body)) {
+        size += chunk.byteLength;
+        if (size > bytes) throw new StoreError("TOO_LARGE", `upload ${id}`);
+        await store.transaction(async (tx) => {
+          await tx.uploads.add(ref, id, { attempt, bytes: chunk, maxSessionBytes: sessionBytes });
+          if (owner !== null) await requireByteLimits(tx, owner);
+        });
+        yield chunk;
+      }
+    } catch (error) {
+      failure = { error };
+      throw error;
     }
   }
   try {
     if (object === null) for await (const _ of added());
     else await store.objects.write(object, added());
     return uploadedOf(await store.uploads.complete(ref, id, attempt));
-  } catch (error) {
+  } catch (thrown) {
+    const { error } = (failure as { readonly error: unknown } | null) ?? { error: thrown };
     // Remove the incomplete upload now. If that fails, maintenance prunes it later.
     if (error instanceof LimitExceededError || isStoreError(error, "TOO_LARGE"))
       await store.uploads.remove(ref, id).catch(() => false);

@@ -69,6 +69,7 @@ export function postgresBlobs(db: Db, objects: ObjectContext): Blobs {
       return found;
     },
     async stageCopies(from, to, ids) {
+      if (from.tenant !== to.tenant) throw new StoreError("NOT_FOUND", `session ${from.session}`);
       const rows = await ofSession(db.selectFrom("blobs"), from)
         .select(["id", "object_key"])
         .where("id", "=", sql<string>`any(${[...ids]}::text[])`)

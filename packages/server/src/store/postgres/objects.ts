@@ -80,7 +80,7 @@ export async function releaseObject(db: Db, key: string): Promise<void> {
     .execute();
 }
 
-/** @throws StoreError with UNAVAILABLE for an error of the storage; an error of the caller's stream is rethrown */
+/** @throws StoreError with UNAVAILABLE for an error of the storage */
 export async function callStorage<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
@@ -117,19 +117,8 @@ export function postgresObjects(db: Db, context: ObjectContext): StoredObjects {
   const { storage } = context;
   return {
     async write(key, body) {
-      let thrown: { readonly error: unknown } | null = null;
-      async function* watched(): AsyncIterable<Uint8Array> {
-        try {
-          yield* body;
-        } catch (error) {
-          thrown = { error };
-          throw error;
-        }
-      }
       const target = requireStorage(context);
-      await callStorage(() => target.put(key, watched())).catch((error: unknown) => {
-        throw thrown === null ? error : (thrown as { readonly error: unknown }).error;
-      });
+      await callStorage(() => target.put(key, body));
     },
     signUpload: async (key, content, lifeMs) =>
       storage === null ? null : callStorage(() => storage.signUpload(key, content, lifeMs)),
