@@ -45,7 +45,11 @@ export function checkS3Signature(
   const time = parseDate(signed.date);
   if (!signed.date.startsWith(day ?? "-") || Number.isNaN(time)) return "AccessDenied";
   const { expiresMs } = signed;
-  if (expiresMs === null ? Math.abs(now - time) > MAX_SKEW_MS : now > time + expiresMs || now < time - MAX_SKEW_MS)
+  if (
+    expiresMs === null
+      ? Math.abs(now - time) > MAX_SKEW_MS
+      : now > time + expiresMs || now < time - MAX_SKEW_MS
+  )
     return expiresMs === null ? "RequestTimeTooSkewed" : "AccessDenied";
   const required = Object.keys(request.headers).filter(
     (name) => name.startsWith("x-amz-") || name === "host" || name === "content-type",

@@ -142,9 +142,10 @@ export async function startS3(): Promise<S3Server> {
     const found = objects.get(key);
     if (found === undefined) throw new S3Error(404, "NoSuchKey");
     const range = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? "");
-    const content =
-      range === null ? found.body : found.body.subarray(Number(range[1]), Number(range[2]) + 1);
-    const headers: Record<string, string> = { "content-type": query.get("response-content-type") ?? found.type };
+    const content = range === null ? found.body : found.body.subarray(Number(range[1]), Number(range[2]) + 1);
+    const headers: Record<string, string> = {
+      "content-type": query.get("response-content-type") ?? found.type,
+    };
     for (const name of ["content-disposition", "cache-control"]) {
       const value = query.get(`response-${name}`);
       if (value !== null) headers[name] = value;
@@ -224,12 +225,13 @@ export async function startS3(): Promise<S3Server> {
     failIf: (matches) => (fails = matches),
     delay: (ms) => (delayMs = ms),
     advance: (ms) => (aheadMs += ms),
-    search: (needle) => [
-      ...[...objects].filter(([key, { body }]) => key.includes(needle) || body.includes(needle)),
-      ...[...open.values()].flatMap(({ key, parts }) =>
-        [...parts.values()].filter((part) => part.includes(needle)).map(() => [key] as const),
-      ),
-    ].map(([key]) => key),
+    search: (needle) =>
+      [
+        ...[...objects].filter(([key, { body }]) => key.includes(needle) || body.includes(needle)),
+        ...[...open.values()].flatMap(({ key, parts }) =>
+          [...parts.values()].filter((part) => part.includes(needle)).map(() => [key] as const),
+        ),
+      ].map(([key]) => key),
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

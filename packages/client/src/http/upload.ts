@@ -36,7 +36,10 @@ export async function uploadFile(
     const { url, method, headers } = started.send;
     await sendBytes(url, { method, headers, body: file }, options);
     const init = { method: "POST", ...signalOf(options) };
-    return (await api.json(`${path}/uploads/${encodeURIComponent(started.id)}/complete`, init)) as UploadedFile;
+    return (await api.json(
+      `${path}/uploads/${encodeURIComponent(started.id)}/complete`,
+      init,
+    )) as UploadedFile;
   }
   const headers = { "content-type": typeOf(file), "idempotency-key": key };
   const target = `${path}/files?name=${encodeURIComponent(options.name)}`;
@@ -49,7 +52,8 @@ export async function uploadFile(
   const once = async (credentials: Credentials): Promise<UploadedFile> => {
     const all = { ...headers, ...credentialHeaders(credentials) };
     const answer = parseObject(await sendByXhr(`${api.base}${target}`, { ...init, headers: all }, options));
-    if (answer === null) throw new ClientError("SERVER_ERROR", "The response can't be parsed.", { canRetry: true });
+    if (answer === null)
+      throw new ClientError("SERVER_ERROR", "The response can't be parsed.", { canRetry: true });
     return answer as unknown as UploadedFile;
   };
   const first = await api.auth.get();
@@ -132,7 +136,10 @@ function sendByXhr(
     xhr.addEventListener("error", () => reject(lost()));
     xhr.addEventListener("load", () => {
       if (xhr.status >= 200 && xhr.status < 300) resolve(xhr.responseText);
-      else reject(errorFromStatus(xhr.status, parseObject(xhr.responseText), xhr.getResponseHeader("retry-after")));
+      else
+        reject(
+          errorFromStatus(xhr.status, parseObject(xhr.responseText), xhr.getResponseHeader("retry-after")),
+        );
     });
     xhr.addEventListener("loadend", () => signal?.removeEventListener("abort", abort));
     signal?.addEventListener("abort", abort);

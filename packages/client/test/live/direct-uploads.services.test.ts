@@ -43,7 +43,11 @@ async function upload(size: number) {
   });
   expect(file).toMatchObject({ name: "page.html", media_type: "text/html", size });
   expect(progress).toEqual([size, size]);
-  const stored = await readUpload({ store: harness.store }, { tenant: server.actor.tenant, session: id }, file.id);
+  const stored = await readUpload(
+    { store: harness.store },
+    { tenant: server.actor.tenant, session: id },
+    file.id,
+  );
   const parts: Uint8Array[] = [];
   for await (const part of stored?.body ?? []) parts.push(part);
   expect(Buffer.concat(parts).equals(body)).toBe(true);

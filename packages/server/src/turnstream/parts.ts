@@ -87,10 +87,7 @@ function openMemory(audit: AuditOptions): Parts {
   };
 }
 
-async function openServers(
-  settings: Settings,
-  { shouldMigrate, storage }: OpenPartsOptions,
-): Promise<Parts> {
+async function openServers(settings: Settings, { shouldMigrate, storage }: OpenPartsOptions): Promise<Parts> {
   const [url, redisUrl] = [requireDatabaseUrl(settings), requireRedisUrl(settings)];
   const { value: schema } = settings.schema;
   const named = schema === null ? { url } : { url, schema };

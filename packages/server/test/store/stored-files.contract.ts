@@ -123,6 +123,5 @@ export function storedFilesContract(name: string, makeStore: MakeStore): void {
       ];
       for (const work of late) await expect(work()).rejects.toMatchObject({ code: "NOT_FOUND" });
     });
-
   });
 }

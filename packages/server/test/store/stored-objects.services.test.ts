@@ -92,10 +92,7 @@ const erasures: readonly [string, (ref: SessionRef, user: string) => Promise<unk
   [
     "what is too old",
     async (ref) => {
-      await runSql(
-        harness.url,
-        `update sessions set updated_at = 'epoch' where tenant_id = '${ref.tenant}'`,
-      );
+      await runSql(harness.url, `update sessions set updated_at = 'epoch' where tenant_id = '${ref.tenant}'`);
       await backend.store.sessions.removeExpired({ olderThanMs: 1_000_000_000_000, limit: 10 });
     },
   ],
@@ -103,10 +100,7 @@ const erasures: readonly [string, (ref: SessionRef, user: string) => Promise<unk
 
 test.each(erasures)("nothing is left in the bucket after the erasure of %s", async (_, erase) => {
   const [erased, retained] = [`erased${randomUUID()}`, `retained${randomUUID()}`];
-  const [{ ref, actor }, { ref: other }] = [
-    await newSession(backend.store),
-    await newSession(backend.store),
-  ];
+  const [{ ref, actor }, { ref: other }] = [await newSession(backend.store), await newSession(backend.store)];
   await fill(ref, erased);
   await fill(other, retained);
   expect(harness.s3.search(erased)).toHaveLength(4);
@@ -254,7 +248,11 @@ test("finds and deletes objects without a row, after a restore of an older backu
   await backend.store.blobs.put(ref, { id: "kept", mediaType: "", body: Buffer.from("kept") });
   await backend.store.blobs.put(ref, { id: "lost", mediaType: "", body: Buffer.from("lost") });
   const lost = (await backend.store.blobs.find(ref, "lost"))?.object?.key ?? "";
-  await runSql(harness.url, `delete from blobs where id = 'lost'`, `delete from stored_objects where key = '${lost}'`);
+  await runSql(
+    harness.url,
+    `delete from blobs where id = 'lost'`,
+    `delete from stored_objects where key = '${lost}'`,
+  );
   const { objects } = backend.store;
   expect((await objects.findUnknown({ after: null, olderThanMs: HOUR_MS })).keys).toEqual([]);
   const { keys, next } = await objects.findUnknown({ after: null, olderThanMs: 0 });

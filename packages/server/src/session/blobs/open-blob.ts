@@ -74,7 +74,11 @@ export async function openBlob(
   if (redirect !== null) return { redirect };
   return {
     // Each URL of a blob differs, but its content does not change.
-    sha256: object?.sha256 ?? createHash("sha256").update(body ?? "").digest("base64"),
+    sha256:
+      object?.sha256 ??
+      createHash("sha256")
+        .update(body ?? "")
+        .digest("base64"),
     headers,
     async read() {
       const bytes = body ?? (await store.blobs.get(owner, grant.blob))?.body;

@@ -105,7 +105,9 @@ test.each([
   const served = await fetch(redirect.headers.get("location") ?? "");
   expect(await served.text()).toBe(`${PAGE}${name}`);
   expect(served.headers.get("content-type")).toMatch(/^(application\/octet-stream|image\/svg\+xml)$/);
-  expect(served.headers.get("content-disposition")).toMatch(/^attachment; filename="[\w.-]+"(; filename\*=\S+)?$/);
+  expect(served.headers.get("content-disposition")).toMatch(
+    /^attachment; filename="[\w.-]+"(; filename\*=\S+)?$/,
+  );
   expect(served.headers.get("set-cookie")).toBeNull();
   for (const stored of harness.s3.objects.values()) expect(stored.type).toBe("application/octet-stream");
 });
@@ -142,7 +144,10 @@ test("a blob is redirected for as long as its URL allows, with its own type", as
   expect(Buffer.from(await served.arrayBuffer()).equals(body)).toBe(true);
   // A token that expired or was changed gets no URL.
   const old = createBlobUrls(ref, { base, secret, now: Date.now() - 10 * 3_600_000 })("img");
-  const foreign = createBlobUrls({ ...ref, tenant: other.actor.tenant }, { base, secret, now: Date.now() })("img");
+  const foreign = createBlobUrls(
+    { ...ref, tenant: other.actor.tenant },
+    { base, secret, now: Date.now() },
+  )("img");
   for (const bad of [old, `${url}x`, foreign])
     expect((await fetch(bad, { redirect: "manual" })).status).toBeGreaterThanOrEqual(400);
   // The gateway that sends the bytes answers a cached copy without reading them.
@@ -168,7 +173,11 @@ test("another tenant or session can't start, complete or read an upload", async 
   const status = async (from: TestServer, method: string, path: string) =>
     (await from.request(method, path, method === "POST" ? { body: bodyOf(PAGE) } : {})).status;
   expect(await status(other, "POST", `/sessions/${session}/uploads`)).toBe(404);
-  for (const [from, of] of [[other, session], [other, theirs], [server, mine]] as const) {
+  for (const [from, of] of [
+    [other, session],
+    [other, theirs],
+    [server, mine],
+  ] as const) {
     const done = await from.request("POST", `/sessions/${of}/uploads/${json.id}/complete`);
     expect(done.status).toBe(404);
     expect(await status(from, "GET", `/sessions/${of}/files/${json.id}`)).toBe(404);
@@ -176,7 +185,9 @@ test("another tenant or session can't start, complete or read an upload", async 
   // Not complete, so it can't be read here either.
   expect(await status(server, "GET", `/sessions/${session}/files/${json.id}`)).toBe(404);
   for (const id of ["..%2f..", "%00", "a".repeat(300), "none"])
-    expect(await status(server, "POST", `/sessions/${session}/uploads/${id}/complete`)).toBeGreaterThanOrEqual(400);
+    expect(
+      await status(server, "POST", `/sessions/${session}/uploads/${id}/complete`),
+    ).toBeGreaterThanOrEqual(400);
 });
 
 test("limits apply to the declared size, and only the declared content is accepted", async () => {
@@ -193,7 +204,9 @@ test("limits apply to the declared size, and only the declared content is accept
   // The first one counts, although nothing was sent.
   expect((await start(bodyOf(Buffer.alloc(600_000)))).status).toBe(413);
   expect(await put(first.json.send, Buffer.alloc(1_000_000, "y"))).toBe(400);
-  expect((await server.request("POST", `/sessions/${fresh}/uploads/${first.json.id}/complete`)).status).toBe(409);
+  expect((await server.request("POST", `/sessions/${fresh}/uploads/${first.json.id}/complete`)).status).toBe(
+    409,
+  );
 });
 
 test("a repeated start with the same key continues the same file", async () => {

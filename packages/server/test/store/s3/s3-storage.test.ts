@@ -49,7 +49,11 @@ test("stores, reads, copies and deletes objects", async () => {
   expect((await storage.list({ after: "", limit: 10 })).map(({ key }) => key)).toEqual(["a/1", "b/1"]);
   expect((await storage.list({ after: "a/1", limit: 10 })).map(({ key }) => key)).toEqual(["b/1"]);
   await storage.delete(["a/1", "none"]);
-  expect([await read("a/1"), await storage.head("a/1"), await read("b/1")]).toEqual([null, null, "hello world"]);
+  expect([await read("a/1"), await storage.head("a/1"), await read("b/1")]).toEqual([
+    null,
+    null,
+    "hello world",
+  ]);
   await storage.deletePrefix("b/");
   expect([...s3.objects.keys()]).toEqual([]);
 });
@@ -85,7 +89,12 @@ const CONTENT = bytes("<script>alert(1)</script>");
 
 async function send(
   key: string,
-  change: { url?: (url: URL) => void; headers?: Record<string, string>; body?: Uint8Array; method?: string } = {},
+  change: {
+    url?: (url: URL) => void;
+    headers?: Record<string, string>;
+    body?: Uint8Array;
+    method?: string;
+  } = {},
 ): Promise<number> {
   const content = { size: CONTENT.byteLength, sha256: sha256(CONTENT) };
   const signed = await storage.signUpload(key, content, LIFE_MS);
@@ -114,7 +123,10 @@ test.each([
   ["a longer body", { body: bytes(`${Buffer.from(CONTENT).toString()} `) }],
   ["a shorter body", { body: bytes("<script>") }],
   ["another body of the same length", { body: other }],
-  ["another body with its own checksum", { body: other, headers: { "x-amz-checksum-sha256": sha256(other) } }],
+  [
+    "another body with its own checksum",
+    { body: other, headers: { "x-amz-checksum-sha256": sha256(other) } },
+  ],
   ["a type that a browser runs", { headers: { "content-type": "text/html" } }],
   ["an additional header", { headers: { "x-amz-acl": "public-read" } }],
   ["a longer life", { url: (url: URL) => url.searchParams.set("X-Amz-Expires", "604800") }],

@@ -125,10 +125,8 @@ const start = defineRoute({
   method: "POST",
   path: "/sessions/{session}/uploads",
   summary:
-    "Starts an upload to the object storage. Without one, upload to `files` with the same `idempotency-key`.",
+    "Starts an upload to the object storage. A repeat with the same `idempotency-key` starts it again.",
   scope: "write",
-  // The file's id is derived from the key, and each attempt needs a URL of its own.
-  idempotent: "itself",
   body: restBodies.upload,
   responseSchema: restReplies.upload,
   async handle({ context, caller, ref, body, headers }) {
@@ -141,7 +139,8 @@ const start = defineRoute({
       { id, name, mediaType: media_type.slice(0, MAX_TYPE_LENGTH), size, sha256, userId: caller.user },
       await uploadLimits(context, caller),
     );
-    if (started !== null && "id" in started) return { status: 200, json: { id, file: toReply(started), send: null } };
+    if (started !== null && "id" in started)
+      return { status: 200, json: { id, file: toReply(started), send: null } };
     return { status: 201, json: { id, file: null, send: started } };
   },
 });
@@ -149,9 +148,9 @@ const start = defineRoute({
 const complete = defineRoute({
   method: "POST",
   path: "/sessions/{session}/uploads/{file}/complete",
-  summary: "Completes an upload that was sent to the object storage. Then messages and forms can refer to it.",
+  summary:
+    "Completes an upload that was sent to the object storage. Then messages and forms can refer to it.",
   scope: "write",
-  idempotent: "itself",
   responseSchema: restReplies.file,
   async handle({ context, ref, params }) {
     const id = params["file"] ?? "";
