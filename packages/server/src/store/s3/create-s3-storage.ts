@@ -119,8 +119,8 @@ export function createS3Storage(options: S3StorageOptions): ObjectStorage {
       }
     },
     delete: (keys) => deleteKeys(keys.map((key) => `${prefix}${key}`)),
-    async deletePrefix(given) {
-      const Prefix = `${prefix}${given}`;
+    async deletePrefix(start) {
+      const Prefix = `${prefix}${start}`;
       while (true) {
         const { Contents = [] } = await client.send(
           new ListObjectsV2Command({ Bucket: bucket, Prefix }),

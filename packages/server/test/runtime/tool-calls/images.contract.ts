@@ -33,7 +33,7 @@ async function serve(harness: TurnHarness, now: () => number): Promise<{ server:
     }).then(
       async (served) => {
         if ("redirect" in served) throw new Error("the store has no object storage");
-        response.writeHead(200, served.headers).end(await served.read());
+        return response.writeHead(200, served.headers).end(await served.read());
       },
       (error: unknown) => response.writeHead(error instanceof BlobError ? 404 : 500).end(String(error)),
     );
