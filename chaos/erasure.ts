@@ -232,7 +232,7 @@ async function look({ url, backend, redis, s3, progress }: World, n: number, oth
     inRedis: keys.length,
     inObjects: s3?.search(ERASED).length ?? 0,
     // A blob and an upload.
-    objectsLost: s3 === null ? 0 : 2 - s3.search(`${RETAINED}.text.${n}`).length,
+    objectsLost: s3 === null ? 0 : Math.max(0, 2 - s3.search(`${RETAINED}.text.${n}`).length),
     retainedTables: names.size,
     retainedRedis: retainedRedis.length,
     lost,

@@ -1,6 +1,6 @@
 /**
- * `startS3` starts a server in this process that speaks the part of the S3 API that we use, with objects in memory. It
- * can be told to fail and to answer slowly.
+ * `startS3` starts a server in this process that speaks the part of the S3 API that we use, with objects in memory. Tests
+ * make it fail and answer slowly.
  *
  * Invariant: like Amazon S3, it refuses a request without a valid signature of version 4, a signed URL that expired, and
  * a body whose length, hash or checksum differs from what the client declared. It does not pass what it can't check: an

@@ -55,7 +55,7 @@ async function upload(size: number) {
   return file;
 }
 
-test("a large file goes to S3, and the gateway sees none of its bytes", async () => {
+test("a large file is sent to S3, and the gateway sees none of its bytes", async () => {
   const { id } = await upload(3_000_000);
   expect(sent).toEqual(["POST uploads", `POST uploads/${id}/complete`]);
   expect(harness.s3.requests.filter(({ method }) => method === "PUT")).toHaveLength(1);

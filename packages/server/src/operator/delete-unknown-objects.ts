@@ -2,7 +2,7 @@
  * `deleteUnknownObjects` finds objects of the object storage that the database doesn't know, and deletes them on request.
  * They exist after a restore of an older backup of the database.
  *
- * Invariant: an object with a row is never deleted. It can't tell objects of another database from lost ones, so the
+ * Invariant: an object with a row is never deleted. Objects of another database look like lost ones, so the
  * bucket, or its `prefix`, must belong to this database alone.
  */
 import type { Store } from "../store/store.ts";

@@ -246,7 +246,7 @@ test("a write that took too long is refused instead of using a deleted object", 
 
 test("finds and deletes objects without a row, after a restore of an older backup", async () => {
   const { ref } = await newSession(backend.store);
-  await backend.store.blobs.put(ref, { id: "kept", mediaType: "", body: Buffer.from("kept") });
+  await backend.store.blobs.put(ref, { id: "retained", mediaType: "", body: Buffer.from("retained") });
   await backend.store.blobs.put(ref, { id: "lost", mediaType: "", body: Buffer.from("lost") });
   const lost = (await backend.store.blobs.find(ref, "lost"))?.object?.key ?? "";
   await runSql(
@@ -259,9 +259,9 @@ test("finds and deletes objects without a row, after a restore of an older backu
   const { keys, next } = await objects.findUnknown({ after: null, olderThanMs: 0 });
   expect(keys).toEqual([lost]);
   expect((await objects.findUnknown({ after: next, olderThanMs: 0 })).next).toBeNull();
-  const kept = (await backend.store.blobs.find(ref, "kept"))?.object?.key ?? "";
-  expect(await objects.deleteUnknown([...keys, kept])).toBe(1);
-  expect(harness.s3.objects.has(kept)).toBe(true);
+  const retained = (await backend.store.blobs.find(ref, "retained"))?.object?.key ?? "";
+  expect(await objects.deleteUnknown([...keys, retained])).toBe(1);
+  expect(harness.s3.objects.has(retained)).toBe(true);
   expect(harness.s3.objects.has(lost)).toBe(false);
 });
 

@@ -341,6 +341,7 @@ const FOR_ONE: readonly string[] = [
 /** They delete by age, belong to the deployment, return the tenant, or take a key that contains tenant and session. */
 const WITHOUT_TENANT: readonly string[] = [
   "objects.write",
+  "objects.release",
   "objects.signUpload",
   "objects.signDownload",
   "objects.sweep",

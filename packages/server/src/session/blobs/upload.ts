@@ -101,6 +101,7 @@ export async function uploadFile(
   } catch (thrown) {
     const { error } = (failure as { readonly error: unknown } | null) ?? { error: thrown };
     // Remove the incomplete upload now. If that fails, maintenance prunes it later.
+    if (object !== null) await store.objects.release(object).catch(() => undefined);
     if (error instanceof LimitExceededError || isStoreError(error, "TOO_LARGE"))
       await store.uploads.remove(ref, id).catch(() => false);
     throw error;
@@ -129,9 +130,9 @@ export async function startUpload(
   const apiKey = owner?.owner.apiKey ?? null;
   const declared = { size, sha256, lifeMs: UPLOAD_URL_MS, maxSessionBytes: sessionBytes };
   const started = await store.transaction(async (tx) => {
-    const begun = await tx.uploads.begin(ref, { id, name, mediaType, by: userId, apiKey, declared });
+    const result = await tx.uploads.begin(ref, { id, name, mediaType, by: userId, apiKey, declared });
     if (owner !== null) await requireByteLimits(tx, owner);
-    return begun;
+    return result;
   });
   if (started === "already") {
     const there = await store.uploads.get(ref, id);

@@ -248,6 +248,7 @@ export function memoryObjects(): StoredObjects {
     write: async () => {
       throw new StoreError("UNAVAILABLE", "object storage: the store has none");
     },
+    release: async () => undefined,
     signUpload: async () => null,
     signDownload: async () => null,
     sweep: async () => 0,

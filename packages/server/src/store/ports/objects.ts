@@ -3,7 +3,7 @@
  * sub-port through which the server uses it. The rows of the files stay in the store.
  *
  * Invariant: a row names an object before its first byte is written, and until after its last byte is deleted. So no
- * crash leaves an object that nothing deletes. A key is random, so nobody can guess it, and starts with the names of its
+ * crash leaves an object that nothing deletes. A key is random, so it can't be guessed, and starts with the names of its
  * tenant and session. An object that a row uses never changes.
  */
 import { createHash } from "node:crypto";
@@ -73,6 +73,8 @@ export interface ObjectStorage {
 export interface StoredObjects {
   /** Writes the bytes of an upload to its object. */
   write(key: string, body: AsyncIterable<Uint8Array>): Promise<void>;
+  /** Lets an object be deleted, after its writer has failed. Has no effect if a file uses the object. */
+  release(key: string): Promise<void>;
   signUpload(key: string, content: UploadContent, lifeMs: number): Promise<SignedUpload | null>;
   signDownload(key: string, headers: DownloadHeaders, lifeMs: number): Promise<string | null>;
   /**

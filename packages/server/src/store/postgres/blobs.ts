@@ -37,16 +37,19 @@ export function postgresBlobs(db: Db, objects: ObjectContext): Blobs {
       if (storage === null || db.isTransaction) return insertBlob(db, { ...row, body });
       if ((await findRow(db, ref, id)) !== undefined) return "already";
       const key = await reserveObject(db, ref, objects.env);
-      await callStorage(() => storage.put(key, body));
-      const digest = createHash("sha256").update(body).digest("base64");
-      const result = await inTransaction(db, async (tx) => {
-        await lockSessionRow(tx, ref);
-        const inserted = await insertBlob(tx, { ...row, body: null, object_key: key, digest });
-        if (inserted === "stored") await useObject(tx, key);
-        return inserted;
-      });
-      if (result === "already") await releaseObject(db, key);
-      return result;
+      try {
+        await callStorage(() => storage.put(key, body));
+        const digest = createHash("sha256").update(body).digest("base64");
+        return await inTransaction(db, async (tx) => {
+          await lockSessionRow(tx, ref);
+          const result = await insertBlob(tx, { ...row, body: null, object_key: key, digest });
+          if (result === "stored") await useObject(tx, key, true);
+          return result;
+        });
+      } finally {
+        // Unless the blob uses it. If this fails, the object is deleted later.
+        await releaseObject(db, key).catch(() => undefined);
+      }
     },
     async get(ref, id) {
       const found = await blobs.find(ref, id);
@@ -96,7 +99,7 @@ export function postgresBlobs(db: Db, objects: ObjectContext): Blobs {
         await requireSession(tx, from);
         await requireSession(tx, to);
         const rows = await copyRows(tx, from, to, { ids, staged });
-        for (const { object_key: key } of rows) if (key !== null) await useObject(tx, key);
+        for (const { object_key: key } of rows) if (key !== null) await useObject(tx, key, true);
         return rows.length;
       });
     },

@@ -121,7 +121,7 @@ export function postgresUploads(db: Db, objects: ObjectContext): Uploads {
           .returningAll()
           .executeTakeFirst();
         if (row === undefined) throw await whyNot(tx, ref, id);
-        if (row.object_key !== null) await useObject(tx, row.object_key);
+        if (row.object_key !== null) await useObject(tx, row.object_key, true);
         return uploadOf(row);
       }),
     async completeDeclared(ref, id) {
@@ -143,7 +143,8 @@ export function postgresUploads(db: Db, objects: ObjectContext): Uploads {
           .returningAll()
           .executeTakeFirst();
         if (changed === undefined) throw await whyNot(tx, ref, id);
-        await useObject(tx, key);
+        // The client can repeat its request until the URL expires.
+        await useObject(tx, key, false);
         return uploadOf(changed);
       });
     },

@@ -33,6 +33,10 @@ export const WRITE_MS = 60 * 60 * 1_000;
 /** How long one process works on a row that is due, before another one may. */
 const CLAIM_MS = 2 * 60 * 1_000;
 
+/** A request that timed out, or that was repeated, may still arrive for some time. */
+const LATE_MS = 5 * 60 * 1_000;
+const soon = sql<Date>`least(writable_until, ${clockPlus(LATE_MS)})`;
+
 /** Adds the row of a new object, which is deleted if no file uses it in time. @returns its key */
 export async function reserveObject(
   db: Db,
@@ -60,23 +64,31 @@ export async function extendObject(tx: Db, key: string): Promise<void> {
     .execute();
 }
 
-/** @throws StoreError with CONFLICT if the object is already being deleted, because its write took too long */
-export async function useObject(tx: Db, key: string): Promise<void> {
+/**
+ * Marks an object as used by a file.
+ * @param isClosed whether nothing can write the object any more
+ * @throws StoreError with CONFLICT if the object is already being deleted, because its write took too long
+ */
+export async function useObject(tx: Db, key: string, isClosed: boolean): Promise<void> {
   const { numUpdatedRows } = await tx
     .updateTable("stored_objects")
-    .set({ due_at: null, used: true })
+    .set({ due_at: null, used: true, ...(isClosed ? { writable_until: soon } : {}) })
     .where("key", "=", key)
     .where("deleting", "=", false)
     .executeTakeFirst();
   if (numUpdatedRows !== 1n) throw new StoreError("CONFLICT", "the object of a file");
 }
 
-/** Marks an object that no file will use. */
+/**
+ * Marks an object that its writer has stopped to write. Has no effect if a file uses it: an error at the end of a
+ * transaction doesn't show whether it was committed.
+ */
 export async function releaseObject(db: Db, key: string): Promise<void> {
   await db
     .updateTable("stored_objects")
-    .set({ deleting: true, due_at: clock })
+    .set({ deleting: true, due_at: clock, writable_until: soon })
     .where("key", "=", key)
+    .where("used", "=", false)
     .execute();
 }
 
@@ -120,6 +132,7 @@ export function postgresObjects(db: Db, context: ObjectContext): StoredObjects {
       const target = requireStorage(context);
       await callStorage(() => target.put(key, body));
     },
+    release: (key) => releaseObject(db, key),
     signUpload: async (key, content, lifeMs) =>
       storage === null ? null : callStorage(() => storage.signUpload(key, content, lifeMs)),
     signDownload: async (key, headers, lifeMs) =>

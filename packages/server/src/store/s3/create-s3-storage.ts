@@ -70,7 +70,7 @@ export function createS3Storage(options: S3StorageOptions): ObjectStorage {
   async function deleteKeys(keys: readonly string[]): Promise<void> {
     for (let from = 0; from < keys.length; from += BATCH) {
       const Objects = keys.slice(from, from + BATCH).map((Key) => ({ Key }));
-      const command = new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects, Quiet: true } });
+      const command = new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects } });
       const { Errors = [] } = await client.send(command, limit());
       if (Errors.length > 0) throw new Error(`${Errors.length} objects could not be deleted`);
     }
