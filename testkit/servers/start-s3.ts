@@ -14,14 +14,14 @@ import type { AddressInfo } from "node:net";
 import { HOST } from "../network/free-port.ts";
 import { checkS3Signature } from "./check-s3-signature.ts";
 
-export interface S3Object {
+interface S3Object {
   readonly body: Buffer;
   readonly type: string;
   readonly sha256: string | null;
   readonly changedAt: Date;
 }
 
-export interface S3Request {
+interface S3Request {
   readonly method: string;
   readonly key: string;
   readonly query: URLSearchParams;

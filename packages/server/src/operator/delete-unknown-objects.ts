@@ -12,7 +12,7 @@ export interface UnknownObjects {
   readonly deleted: number;
 }
 
-export interface UnknownObjectsOptions {
+interface UnknownObjectsOptions {
   /** Whether to delete them. @default false: only counts them */
   readonly deletes?: boolean;
   /** Ignores younger objects, whose writes may not have ended. @default 86_400_000 (a day) */

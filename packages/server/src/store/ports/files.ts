@@ -37,7 +37,7 @@ export interface NewUpload extends Pick<Upload, "id" | "name" | "mediaType" | "b
   readonly declared?: DeclaredContent;
 }
 
-export interface DeclaredContent extends UploadContent {
+interface DeclaredContent extends UploadContent {
   /** How long the client may send it. */
   readonly lifeMs: number;
   /** The most bytes that all uploads of the session may have with this one. */

@@ -102,7 +102,7 @@ export const MAX_SWEPT = 1_000;
 export const LISTED_KEYS = 1_000;
 
 /** All objects of a session have this prefix. Hashed: ids have characters and lengths that a key can't have. */
-export function objectPrefix({ tenant, session }: SessionRef): string {
+function objectPrefix({ tenant, session }: SessionRef): string {
   return `${hash(tenant)}/${hash(session)}/`;
 }
 
