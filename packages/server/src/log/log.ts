@@ -7,6 +7,7 @@
  * - An entry's position is `<epoch>-<seq>`. `seq` has no gaps and never restarts, not even in a new epoch.
  * - Entries are written once and never change. An acknowledged append stays in the log, in the order of the
  *   acknowledgments. Only a trim, an expiry, a removal or a loss in the engine ends this.
+ * - Every log expires: `UNARCHIVED_TTL_MS` after its last claim, or earlier with `expire`.
  * - A loss is never silent. A reader that continues from a lost position gets a reason. Appends are refused until a
  *   writer claims the log under a new epoch.
  */
@@ -65,8 +66,8 @@ export interface Log {
   trim(ref: SessionRef, upTo: Cursor): Promise<boolean>;
 
   /**
-   * Expires the log after `afterMs` if `archived` is its last position. Any later claim or append cancels this, so
-   * entries that are not archived never expire. Returns false if the log has more entries.
+   * Expires the log after `afterMs` if `archived` is its last position. Any later claim or append cancels this: the log
+   * then has the time to live of a new claim. Returns false if the log has more entries.
    */
   expire(ref: SessionRef, archived: Cursor, afterMs: number): Promise<boolean>;
 
@@ -97,7 +98,7 @@ export interface Claim {
   readonly writer: string;
   /** `session.start`, `turn.start` or `turn.takeover`: the events that start an epoch. */
   readonly event: EventDraft;
-  /** The last archived position. A log that is missing or ends before it restarts right after it. */
+  /** The last archived position. A log that is missing, ends before it or starts after it restarts right after it. */
   readonly archivedUpTo: Cursor;
   /**
    * The last position that the claimer has read. The claim fails with MOVED unless its entry comes right after it. So a
