@@ -167,8 +167,11 @@ export type InvalidCursorReason = "malformed" | "trimmed" | "ahead" | "lost" | "
 
 export interface AttachOptions {
   readonly after: Cursor;
-  /** The last archived position. It is a valid cursor even while there is no log. */
-  readonly floor?: Cursor;
+  /**
+   * Returns the last archived position. It is a valid cursor even while there is no log, because the next claim continues
+   * there. Called only if the log is missing, or ends before the reader's position.
+   */
+  readonly readFloor?: () => Promise<Cursor>;
   readonly signal?: AbortSignal;
 }
 

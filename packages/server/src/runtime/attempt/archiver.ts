@@ -6,7 +6,7 @@
  * events before `atLeast`, no `commit` runs and `RestartAttempt` is thrown. The archived state is cached between
  * commits and read again after a failure.
  */
-import { comparePositions, type Position, type SessionState } from "@turnstream/protocol";
+import { comparePositions, type Cursor, type Position, type SessionState } from "@turnstream/protocol";
 import { archiveIncrementally } from "../../session/archive/archive.ts";
 import type { Backend } from "../../session/backend.ts";
 import type { SessionRef } from "../../util/refs.ts";
@@ -19,7 +19,7 @@ interface PendingCommit {
   readonly commit: Commit;
   /** The log position that the commit depends on. */
   readonly atLeast: Position | null;
-  readonly resolve: () => void;
+  readonly resolve: (archived: Cursor) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -40,8 +40,9 @@ export class Archiver {
    * fail.
    * @param atLeast position that the archive must include: a failover can lose acknowledged events at the end of the
    * log
+   * @returns the archived position
    */
-  archive(commit: Commit, atLeast: Position | null = null): Promise<void> {
+  archive(commit: Commit, atLeast: Position | null = null): Promise<Cursor> {
     return new Promise((resolve, reject) => {
       this.#pending.push({ commit, atLeast, resolve, reject });
       if (!this.#isBusy) void this.#work();
@@ -54,8 +55,8 @@ export class Archiver {
       const commits = this.#pending;
       this.#pending = [];
       try {
-        await this.#commit(commits);
-        for (const { resolve } of commits) resolve();
+        const archived = await this.#commit(commits);
+        for (const { resolve } of commits) resolve(archived);
       } catch (error) {
         for (const { reject } of commits) reject(error);
       }
@@ -63,7 +64,7 @@ export class Archiver {
     this.#isBusy = false;
   }
 
-  async #commit(commits: readonly PendingCommit[]): Promise<void> {
+  async #commit(commits: readonly PendingCommit[]): Promise<Cursor> {
     let isDone = false;
     const known = this.#known;
     // If the commit fails, the next one reads the state again.
@@ -79,5 +80,6 @@ export class Archiver {
     });
     if (!isDone) throw new RestartAttempt(`the log has no events to archive after ${archived.cursor}`);
     this.#known = archived.state;
+    return archived.cursor;
   }
 }

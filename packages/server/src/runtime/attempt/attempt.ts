@@ -5,7 +5,7 @@
  * Invariant: a worker has at most one attempt per turn. Every journal entry carries the epoch, so the store refuses it
  * after a takeover. The next attempt supersedes everything that this one did not journal.
  */
-import type { Json, Turn } from "@turnstream/protocol";
+import type { Cursor, Json, Turn } from "@turnstream/protocol";
 import { EngineError } from "../../engine/errors.ts";
 import type { NewJournalEntry, RunningTurn } from "../../store/ports/running.ts";
 import type { SessionRef } from "../../util/refs.ts";
@@ -175,11 +175,11 @@ export class TurnAttempt {
     this.#journal.set(key, value as Json);
   }
 
-  /** Flushes the writer, archives the log and runs `commit` in the same transaction. */
-  async archive(commit: (tx: Store) => Promise<void>): Promise<void> {
+  /** Flushes the writer, archives the log and runs `commit` in the same transaction. @returns the archived position */
+  async archive(commit: (tx: Store) => Promise<void>): Promise<Cursor> {
     const flushedTo = await this.writer.flush();
     this.requireLease();
-    await this.#archiver.archive(commit, flushedTo);
+    return this.#archiver.archive(commit, flushedTo);
   }
 
   /** An entry with usage adds it to the running turn, so that other turns of the same user count it at once. */

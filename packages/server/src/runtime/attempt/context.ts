@@ -7,6 +7,7 @@
  */
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";
 import type { PaymentOptions } from "../../payments/provider.ts";
+import type { LogRetention } from "../../session/archive/log-retention.ts";
 import type { Backend } from "../../session/backend.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Env } from "../../util/env.ts";
@@ -76,6 +77,9 @@ export interface RuntimeContext extends Backend {
   readonly shutdownGraceMs: number;
   readonly maxAttemptsWithoutProgress: number;
   readonly showsProviderErrors: boolean;
+  readonly logRetention: LogRetention;
+  /** How long deltas are collected before they are written to the log. */
+  readonly deltaBatchMs: number;
   /** Returns true if the lease can't have expired. Check it before every irreversible action. */
   holdsLease(): boolean;
   /** Like `holdsLease`, but renews the lease in the store. */

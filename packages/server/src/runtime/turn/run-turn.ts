@@ -292,7 +292,7 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
   await withdrawPending(attempt);
   await commitRequests(attempt);
   await writer.writeAll((turn) => nextClosingEvents(turn, end, closing));
-  await attempt.archive(async (tx) => {
+  const archived = await attempt.archive(async (tx) => {
     let turns = 1;
     // A turn that called no model still counts as one turn.
     const used = usage.byModel.size > 0 ? usage.byModel : new Map([[attempt.turn.agent, NO_USAGE]]);
@@ -308,4 +308,8 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
     await tx.journal.close(ref, row.turn);
     await tx.running.end(ref, row.turn);
   });
+  // Not awaited: the next turn must not wait for a slow Redis.
+  context.logRetention
+    .settle(ref, archived)
+    .catch((error: unknown) => context.onError(error, { during: `turn ${row.turn}` }));
 }

@@ -10,9 +10,11 @@ import { createExecutor, type Executor } from "../../engine/executor.ts";
 import { loadNamedModel } from "../../models/named-model.ts";
 import { expireForms } from "../../session/interactions/expire-forms.ts";
 import { checkDuePayments } from "../../session/payments/check-payments.ts";
+import { archiveLeftovers, LogRetention } from "../../session/archive/log-retention.ts";
 import { relayOutbox } from "../../session/archive/relay-outbox.ts";
 import { claimIdleSession } from "../../session/lifecycle/claim.ts";
 import { eraseExpired, finishErasures } from "../../session/lifecycle/erase.ts";
+import { createLossReporter } from "../../session/lifecycle/report-loss.ts";
 import {
   DECISIONS_CHANNEL,
   decodeSessionRef,
@@ -87,6 +89,11 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
   const decisionWaiters = new DecisionWaiters();
   const toolSources = new ToolSources(options.agents, { env, onError });
   let executor: Executor | null = null;
+  const reportSecurityEvent = createSecurityReporter([options.onSecurityEvent], onError);
+  const logRetention = new LogRetention(
+    { store, log },
+    { trimAfterMs: settings.trimLogAfterMs, expireAfterMs: settings.expireLogAfterMs },
+  );
   const holdsLease = (): boolean => executor?.isFresh() ?? true;
   const engine = await options.engine({
     work: async (job) => {
@@ -123,10 +130,13 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     shutdownGraceMs,
     maxAttemptsWithoutProgress: settings.maxAttemptsWithoutProgress,
     showsProviderErrors: settings.showsProviderErrors,
+    logRetention,
+    deltaBatchMs: settings.deltaBatchMs,
     holdsLease,
     confirmLease: async () => holdsLease() && store.leases.renew(engine.executor, leaseTtlMs),
     onError,
-    reportSecurityEvent: createSecurityReporter([options.onSecurityEvent], onError),
+    reportSecurityEvent,
+    onLoss: createLossReporter(reportSecurityEvent, onError),
     ...(options.onEvent !== undefined && { onEvent: guarded(options.onEvent, onError) }),
   };
   const dispatcher = new TurnDispatcher(context, engine);
@@ -168,6 +178,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
       for (const orphaned of await store.leases.unknown(await engine.executors()))
         await engine.recover(orphaned);
       await store.uploads.prune({ olderThanMs: UPLOAD_RETENTION_MS, limit: BATCH });
+      await archiveLeftovers(context, logRetention);
       await store.outbox.prune({ olderThanMs: jobRetentionMs, limit: BATCH });
       await store.shares.prune({ olderThanMs: SHARE_RETENTION_MS, limit: BATCH });
       await store.webhooks.prune({ olderThanMs: settings.webhooks.retentionMs, limit: BATCH });
@@ -220,6 +231,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     async shutdown() {
       for (const stop of unsubscribe) stop();
       const dispatched = dispatcher.close();
+      logRetention.close();
       for (const task of tasks) task.stop();
       await executor?.leave();
       // Don't wait longer: with the database down, closing never finishes, and the turns are already handed over.
