@@ -29,6 +29,8 @@ export interface LogEngine {
   remove(name: string): Promise<void>;
   /** See `Log.onOutage`. */
   onOutage?(listener: (error: LogError) => void): () => void;
+  /** See `Log.isImpaired`. */
+  readonly isImpaired?: boolean;
   /** See `Log.evaluate`. */
   evaluate?(script: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   /**

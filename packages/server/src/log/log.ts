@@ -75,11 +75,15 @@ export interface Log {
   remove(ref: SessionRef): Promise<void>;
 
   /**
-   * Calls the listener once when a server stays unreachable for more than a moment, and again only after it was
-   * reachable in between. A log without servers never calls it.
+   * Calls the listener once when a server stays unreachable or refuses writes for more than a moment, or deletes logs
+   * when its memory is full. Calls it again only after the server was well in between. A log without servers never calls
+   * it.
    * @returns a function that removes the listener
    */
   onOutage?(listener: (error: LogError) => void): () => void;
+
+  /** True if a server is unreachable, or refused a write of the last health check. A log without servers has none. */
+  readonly isImpaired?: boolean;
 
   /**
    * Runs a script on the server that has the keys, for counters that all processes share. It fails at once without a

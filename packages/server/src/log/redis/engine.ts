@@ -163,6 +163,10 @@ export class RedisEngine implements LogEngine {
     return this.#outages.listen(listener);
   }
 
+  get isImpaired(): boolean {
+    return this.#outages.isImpaired;
+  }
+
   close(): Promise<void> {
     return this.#topology.close();
   }

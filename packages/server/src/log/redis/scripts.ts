@@ -25,6 +25,9 @@ function script(source: string): Script {
   return { source, sha: createHash("sha1").update(source).digest("hex") };
 }
 
+/** How many characters of a replication id are used. They distinguish two ids, and every append carries them. */
+export const REPLICATION_ID_LENGTH = 12;
+
 /** The normal append. One comparison is the whole fence, and Redis assigns the seq, so it is as cheap as possible. */
 export const APPEND = script(`
 -- KEYS log head; ARGV expected head, '<epoch>-*', lines. Returns the last id, or {'refused', head}.
@@ -175,6 +178,27 @@ if not head or last ~= ARGV[1] then return 0 end
 for _, name in ipairs(KEYS) do redis.call('PEXPIRE', name, ARGV[2]) end
 if not string.match(head, ' expiring$') then redis.call('SET', KEYS[2], head .. ' expiring', 'KEEPTTL') end
 return 1
+`);
+
+/**
+ * The health check of one process for all: the others read its result from the channel with the name of the key. Sent
+ * as text, so that it needs no loading.
+ */
+export const PULSE = script(`
+-- KEYS sentinel; ARGV token. Publishes and returns '<replication id> <code of a refused write, or -> <token, or ->'.
+local info = redis.call('INFO', 'replication')
+local id = string.sub(string.match(info, 'master_replid:(%w+)') or '', 1, ${REPLICATION_ID_LENGTH})
+local role = string.match(info, 'role:(%w+)')
+if role ~= 'master' then id = id .. '-' .. role end
+local refusal = '-'
+local token = redis.pcall('SET', KEYS[1], ARGV[1], 'NX', 'GET')
+if type(token) == 'table' then
+  refusal = string.match(token.err or '', '%u+') or 'ERR'
+  token = redis.call('GET', KEYS[1]) or '-'
+end
+local message = id .. ' ' .. refusal .. ' ' .. (token or ARGV[1])
+redis.call('SPUBLISH', KEYS[1], message)
+return message
 `);
 
 export const REMOVE = script(`
