@@ -12,6 +12,7 @@ import { benchGateway } from "./gateway.ts";
 import { benchLog } from "./log.ts";
 import { isOk, type Measurement } from "./measure.ts";
 import { benchReact } from "./react.ts";
+import { benchRedisGrowth } from "./redis-growth.ts";
 import { benchTurns } from "./turns.ts";
 
 const BENCHES: Readonly<Record<string, () => Measurement[] | Promise<Measurement[]>>> = {
@@ -22,6 +23,7 @@ const BENCHES: Readonly<Record<string, () => Measurement[] | Promise<Measurement
   turns: benchTurns,
   approvals: benchApprovals,
   fairness: benchFairness,
+  "redis-growth": () => benchRedisGrowth(),
   react: benchReact,
   "first-hour": benchFirstHour,
 };
@@ -31,7 +33,7 @@ const HELP = `npm run bench -- NAME [--check]
 Benches: ${Object.keys(BENCHES).join(", ")}
   --check   exit with 1 if a figure is not within its bound
   --peers   fold only: measure other libraries on the same turns instead (two minutes)
-  --short   react only: one round of a short answer, as a smoke test
+  --short   react and redis-growth only: a small run, as a smoke test
 
 Example: npm run bench -- fold --check`;
 

@@ -6,11 +6,12 @@
  * Invariant: no session is stuck. What the log still has is archived again; the rest is reported as lost.
  */
 import { execFile } from "node:child_process";
-import { rm } from "node:fs/promises";
+import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { archiveSession, trimLog } from "@turnstream/server/internal";
 import type { SessionRef } from "@turnstream/server";
+import { findPostgres } from "@turnstream/testkit/servers/find-binary.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { checkPlan } from "./check-plan.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
@@ -22,7 +23,7 @@ const SESSIONS = 4;
 const TURN_MS = 120_000;
 const REPORT = /LOST: The archive of session (\S+) ends/;
 
-const copy = promisify(execFile);
+const execute = promisify(execFile);
 
 export const postgresFailover: Scenario = {
   promise: 34,
@@ -48,8 +49,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
       const refs = await Promise.all(Array.from({ length: SESSIONS }, () => environment.createSession()));
       for (const [s, ref] of refs.entries())
         await answer(environment, ref, shortPlan(`r${n}.${s}.1`, random));
-      await withStoppedDatabase(environment, (folder) => clone(join(folder, "data"), join(folder, "older")));
-      await readyWorkers(environment);
+      await backUp(environment);
       const played: Played[] = [];
       for (const [s, ref] of refs.entries()) {
         const plan = shortPlan(`r${n}.${s}.2`, random);
@@ -59,11 +59,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
         if (isTrimmed) await trimLog(environment.backend, ref);
         played.push({ ref, isTrimmed, message, plan });
       }
-      await withStoppedDatabase(environment, async (folder) => {
-        await rm(join(folder, "data"), { recursive: true });
-        await clone(join(folder, "older"), join(folder, "data"));
-        await rm(join(folder, "older"), { recursive: true });
-      });
+      await failOver(environment);
       await readyWorkers(environment);
       for (const [s, each] of played.entries())
         await check(environment, each, shortPlan(`r${n}.${s}.3`, random), found);
@@ -127,19 +123,20 @@ async function answer(environment: TurnEnvironment, ref: SessionRef, plan: Plan)
   return message;
 }
 
-/** Stops PostgreSQL as a crash does, works on its files, and starts it again. */
-async function withStoppedDatabase(
-  { backend: { postgres } }: TurnEnvironment,
-  work: (folder: string) => Promise<unknown>,
-): Promise<void> {
-  await postgres.kill();
-  await work(postgres.folder);
-  await postgres.restart();
+/** Copies the data of the running server, as a replica that then falls behind. */
+async function backUp({ backend: { postgres } }: TurnEnvironment): Promise<void> {
+  const [data, older] = [join(postgres.folder, "data"), join(postgres.folder, "older")];
+  const program = join(findPostgres().postgres, "..", "pg_basebackup");
+  await execute(program, ["-d", postgres.url, "-D", older, "-X", "stream", "-c", "fast"]);
+  await execute("chown", ["-R", `--reference=${data}`, older]);
 }
 
-/** With `cp`, because the files belong to the user of the server. */
-async function clone(from: string, to: string): Promise<void> {
-  await copy("cp", ["-a", from, to]);
+/** Kills PostgreSQL, and starts it with the older data. */
+async function failOver({ backend: { postgres } }: TurnEnvironment): Promise<void> {
+  await postgres.kill();
+  await rm(join(postgres.folder, "data"), { recursive: true });
+  await rename(join(postgres.folder, "older"), join(postgres.folder, "data"));
+  await postgres.restart();
 }
 
 async function check(
