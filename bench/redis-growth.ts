@@ -23,12 +23,13 @@ export interface GrowthSize {
 }
 
 export const FULL: GrowthSize = { writtenTurns: 95_000, wholeTurns: 5_000, parts: 10 };
-export const SHORT: GrowthSize = { writtenTurns: 600, wholeTurns: 40, parts: 3 };
+export const SHORT: GrowthSize = { writtenTurns: 400, wholeTurns: 20, parts: 2 };
 
 const TRIM_MS = 500;
 const EXPIRE_MS = 2_000;
 /** How many turns are written at a time. */
 const CONCURRENCY = 100;
+const SAMPLE_MS = 100;
 const TURNS_PER_SESSION = 4;
 const APPENDS = 8;
 const TEXT = "lorem ipsum dolor sit amet ".repeat(40);
@@ -47,20 +48,17 @@ async function measureWritten({ writtenTurns, parts }: GrowthSize): Promise<Meas
   const retention = new LogRetention({ store, log }, { trimAfterMs: TRIM_MS, expireAfterMs: EXPIRE_MS });
   let next = 0;
   try {
-    const work = async (): Promise<number> => {
+    const work = async (): Promise<void> => {
       const end = next + Math.ceil(writtenTurns / parts);
-      let busiest = 0;
       const lane = async (): Promise<void> => {
         while (next < end) {
           const first = next;
           next += TURNS_PER_SESSION;
           const ref = { tenant: "bench", session: `s-${first}` };
-          if (first % 1_000 === 0) busiest = Math.max(busiest, await readMemory(redis));
           for (let n = 1; n <= TURNS_PER_SESSION; n++) await writeTurn(log, retention, ref, n);
         }
       };
       await Promise.all(Array.from({ length: CONCURRENCY }, lane));
-      return busiest;
     };
     return await measureParts("written turns", redis, writtenTurns, parts, work);
   } finally {
@@ -114,12 +112,11 @@ async function measureWhole({ wholeTurns, parts }: GrowthSize): Promise<Measurem
   });
   try {
     const perPart = Math.ceil(wholeTurns / parts);
-    const work = async (): Promise<number> => {
+    const work = async (): Promise<void> => {
       for (let left = perPart; left > 0; left -= CONCURRENCY) {
         const refs = await openSessions({ backend, actor }, Math.min(CONCURRENCY, left));
         await runTurns(environment, refs, "short");
       }
-      return readMemory(backend.redis);
     };
     return [
       ...(await measureParts("whole turns", backend.redis, wholeTurns, parts, work)),
@@ -138,11 +135,20 @@ async function measureParts(
   redis: RedisServer,
   turns: number,
   parts: number,
-  work: () => Promise<number>,
+  work: () => Promise<void>,
 ): Promise<Measurement[]> {
   const [quiet, busy]: [number[], number[]] = [[], []];
+  let forever = 0;
   for (let part = 0; part < parts; part++) {
-    busy.push(await work());
+    let most = 0;
+    const sampling = setInterval(() => {
+      void readMemory(redis).then((bytes) => (most = Math.max(most, bytes)));
+    }, SAMPLE_MS);
+    await work();
+    clearInterval(sampling);
+    busy.push(most);
+    // Right after the turns, their logs are still there.
+    forever += await countForever(redis);
     await waitForExpiry(redis);
     quiet.push(await readMemory(redis));
   }
@@ -158,7 +164,8 @@ async function measureParts(
     ),
     figure(`${name}: memory while turns run, last / first`, growth(busy), ""),
     figure(`${name}: memory at the end`, (quiet.at(-1) ?? 0) / 1024, "KB"),
-    figure(`${name}: keys of sessions without a time to live`, await countForever(redis), "", 0),
+    figure(`${name}: most memory while turns run`, Math.max(...busy) / 1024, "KB"),
+    figure(`${name}: keys of sessions without a time to live`, forever, "", 0),
     figure(`${name}: keys of sessions left`, (await sessionKeys(redis)).length, "", 0),
   ];
 }
@@ -177,9 +184,10 @@ async function sessionKeys(redis: RedisServer): Promise<string[]> {
 }
 
 async function countForever(redis: RedisServer): Promise<number> {
-  let forever = 0;
-  for (const key of await sessionKeys(redis)) if ((await redis.command("PTTL", key)) === -1) forever++;
-  return forever;
+  const script = `local n = 0
+    for _, key in ipairs(redis.call('KEYS', ARGV[1])) do if redis.call('PTTL', key) == -1 then n = n + 1 end end
+    return n`;
+  return Number(await redis.command("EVAL", script, 0, `${KEY_PREFIX}:{*`));
 }
 
 async function readMemory(redis: RedisServer): Promise<number> {
