@@ -1,7 +1,7 @@
 /**
  * `benchRedisGrowth` measures whether the memory of Redis grows with the number of turns. Most turns only write to the
  * log through `Writer` and `LogRetention`; the others are whole turns of a worker. The lags are seconds instead of
- * minutes. Memory is measured when the log of every turn so far should be gone.
+ * minutes. Memory is measured when the log of every turn so far should have expired.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { formatCursor } from "@turnstream/protocol";
@@ -22,7 +22,7 @@ export interface GrowthSize {
   readonly parts: number;
 }
 
-export const FULL: GrowthSize = { writtenTurns: 95_000, wholeTurns: 5_000, parts: 10 };
+const FULL: GrowthSize = { writtenTurns: 95_000, wholeTurns: 5_000, parts: 10 };
 export const SHORT: GrowthSize = { writtenTurns: 400, wholeTurns: 20, parts: 2 };
 
 const TRIM_MS = 500;
@@ -184,10 +184,10 @@ async function sessionKeys(redis: RedisServer): Promise<string[]> {
 }
 
 async function countForever(redis: RedisServer): Promise<number> {
-  const script = `local n = 0
+  const count = `local n = 0
     for _, key in ipairs(redis.call('KEYS', ARGV[1])) do if redis.call('PTTL', key) == -1 then n = n + 1 end end
     return n`;
-  return Number(await redis.command("EVAL", script, 0, `${KEY_PREFIX}:{*`));
+  return Number(await redis.command("EVAL", count, 0, `${KEY_PREFIX}:{*`));
 }
 
 async function readMemory(redis: RedisServer): Promise<number> {

@@ -1,6 +1,6 @@
 /**
  * `postgresFailover` replaces PostgreSQL by an older copy of its data, as a failover to an asynchronous replica does.
- * Turns that ended after the copy are gone from the archive. In half of the sessions their events are still in the log,
+ * Turns that ended after the copy are missing in the archive. In half of the sessions their events are still in the log,
  * in the other half the log was trimmed.
  *
  * Invariant: no session is stuck. What the log still has is archived again; the rest is reported as lost.

@@ -2,7 +2,7 @@
  * `redisFull` lets the memory of Redis run full while turns run, and frees space some seconds later. In every second
  * round a worker is killed meanwhile, so that turns have to be claimed without memory.
  *
- * Invariant: turns wait and end well afterwards, and the operator is told.
+ * Invariant: turns wait and end well afterwards, and a worker reports the outage.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { until } from "@turnstream/testkit/util/until.ts";

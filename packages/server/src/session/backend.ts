@@ -19,7 +19,7 @@ export interface Backend {
 /** The archive lost its newest commits, and the log had trimmed the events. The session continues after `archived`. */
 export interface HistoryLoss extends SessionRef {
   readonly archived: Cursor;
-  /** The position at which the log started. Events up to here are gone. */
+  /** The position at which the log started. Events up to here are lost. */
   readonly base: Cursor;
   /** The last position of the log. Events after `base` were dropped, because they don't follow the archive. */
   readonly last: Cursor;

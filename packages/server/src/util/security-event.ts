@@ -29,7 +29,7 @@ export const SECURITY_EVENTS = {
   rate_limited: [] as readonly string[],
   /** A worker tried to write in the session in `subject` after another worker had taken it over. */
   writer_fenced: ["log", "journal"],
-  /** PostgreSQL lost commits, and events of the session in `subject` are gone. The session continues without them. */
+  /** PostgreSQL lost commits, and with them events of the session in `subject`. The session continues without them. */
   history_lost: ["archive_behind"],
 } as const;
 

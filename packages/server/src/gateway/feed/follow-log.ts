@@ -70,11 +70,7 @@ export async function followLog(
 }
 
 /** Returns the end of the log. If the log is missing or ends before the archive, returns the archived position. */
-async function findEnd(
-  { store, log }: Backend,
-  ref: SessionRef,
-  isReopened: boolean,
-): Promise<Cursor> {
+async function findEnd({ store, log }: Backend, ref: SessionRef, isReopened: boolean): Promise<Cursor> {
   const head = await log.head(ref);
   // Usually no query to the store is needed.
   if (head !== null && !isReopened) return head.last;

@@ -58,7 +58,7 @@ export class LogRetention {
   async settle(ref: SessionRef, archived: Cursor): Promise<void> {
     const { trimAfterMs, expireAfterMs, maxPending } = this.#options;
     await ignoreLogErrors(this.#backend.log.expire(ref, archived, expireAfterMs));
-    // The whole log is gone before.
+    // The whole log expires before.
     if (this.#isClosed || trimAfterMs >= expireAfterMs) return;
     this.#pending.push({ ref, upTo: archived, dueAt: performance.now() + trimAfterMs });
     if (this.pending > maxPending) await this.#trim(this.#take(1));

@@ -31,7 +31,9 @@ async function connect(options: Partial<RedisLogOptions> = {}): Promise<Log> {
 async function countCommands(): Promise<number> {
   const stats = String(await redis.command("INFO", "commandstats"));
   return ["eval", "info", "client|info", "ping", "set"]
-    .map((name) => Number(new RegExp(`cmdstat_${name.replace("|", "\\|")}:calls=(\\d+)`).exec(stats)?.[1] ?? 0))
+    .map((name) =>
+      Number(new RegExp(`cmdstat_${name.replace("|", "\\|")}:calls=(\\d+)`).exec(stats)?.[1] ?? 0),
+    )
     .reduce((sum, count) => sum + count, 0);
 }
 
@@ -64,7 +66,8 @@ test("a process learns from the check of another one that the data was wiped", a
   await connect({ healthCheckMs: 100 });
   await pause(500);
   await redis.command("FLUSHALL");
-  await reader.until(({ end }) => end === "missing", 30_000);
+  await reader.until(({ end }) => end !== null, 30_000);
+  expect(reader.end).toBe("missing");
 });
 
 test("a server that refuses writes is reported once, and the log is impaired until it accepts them", async () => {

@@ -90,6 +90,9 @@ describe("worker options", () => {
   it("have defaults", () => {
     expect(resolve({ leaseTtlMs: undefined })()).toEqual({
       leaseTtlMs: 3_000,
+      deltaBatchMs: 50,
+      trimLogAfterMs: 120_000,
+      expireLogAfterMs: 900_000,
       maxConcurrentModelCalls: 1_000,
       maxConcurrentToolCalls: 500,
       shutdownGraceMs: 5_000,

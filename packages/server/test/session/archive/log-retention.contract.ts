@@ -44,11 +44,11 @@ export function logRetentionContract(name: string, makeBackend: MakeBackend): vo
       retention.close();
     });
 
-    test("trims the archived events after a while, and the writer goes on", async () => {
+    test("trims the archived events after a while, and the writer continues", async () => {
       const { harness, archived } = await archivedSession();
       const retention = new LogRetention(parts, { trimAfterMs: 20, expireAfterMs: MINUTE });
       await retention.settle(harness.ref, archived);
-      // The next turn has begun.
+      // The next turn writes.
       await harness.append(title("d"));
       await expect
         .poll(() => parts.log.head(harness.ref), { timeout: 30_000 })
@@ -125,7 +125,7 @@ export function logRetentionContract(name: string, makeBackend: MakeBackend): vo
         const { state, logUnavailableReason } = await readHistory(parts, ref);
         expect([state.title, logUnavailableReason]).toEqual(["kept", null]);
         expect(await archiveSession(parts, ref)).toMatchObject({ events: 2, isBlocked: false });
-        // A reader of the lost events is told so, instead of continuing at another event with the same number.
+        // A reader of the lost events gets a reason, instead of continuing at another event with the same number.
         expect(await parts.log.read(ref, { after: base })).toMatchObject({ ok: false });
       });
 

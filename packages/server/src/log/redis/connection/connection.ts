@@ -14,7 +14,7 @@ import { withTimeout } from "./with-timeout.ts";
 export class RedisConnection {
   /** The server's replication id when the connection opened. */
   readonly replicationId: string;
-  /** What the server does when its memory is full, such as `noeviction`; null if it doesn't tell. */
+  /** What the server does when its memory is full, such as `noeviction`; null if it is unknown. */
   readonly evictionPolicy: string | null;
   /** Resolves when the connection has ended. */
   readonly ended: Promise<void>;

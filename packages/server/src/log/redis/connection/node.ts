@@ -7,7 +7,7 @@
  * the subscriptions; see `topology/subscriptions.ts`.
  *
  * Health checks cost a server the same, however many processes use it: each process checks the server only if it has
- * heard of no check for a while, and publishes the result to all. A process learns from replies and from the published
+ * received no result for a while, and publishes the result to all. A process learns from replies and from the published
  * checks whether its own connections are alive, so it sends no command for that.
  */
 import { randomUUID } from "node:crypto";
@@ -53,13 +53,13 @@ export class RedisNode {
   readonly #pubSub: ReconnectingConnection;
   #sentinelKey: string | null = null;
   #sentinelToken: string | null = null;
-  /** The connection over which checks of other processes are heard, and the channel. */
-  #heardOver: { readonly connection: RedisConnection; readonly channel: string } | null = null;
+  /** The connection over which results of other processes arrive, and the channel. */
+  #resultsFrom: { readonly connection: RedisConnection; readonly channel: string } | null = null;
   #ticks = 0;
   /** Intervals without a reply on the connection for commands, although commands wait for one. */
   #silentTicks = 0;
-  /** Intervals in which no check was heard over the connection for publish and subscribe. */
-  #unheardTicks = 0;
+  /** Intervals in which no result arrived over the connection for publish and subscribe. */
+  #missedTicks = 0;
   #tickTimer: NodeJS.Timeout | null = null;
   #pulseTimer: NodeJS.Timeout | null = null;
   #isClosed = false;
@@ -92,7 +92,7 @@ export class RedisNode {
           onMessage: (channel, message) => this.#onMessage(connection, channel, message),
           onMoved: (channel) => events.onMoved(connection, channel),
         });
-        this.#hearChecks();
+        this.#subscribeToResults();
         events.onPubSubOpened(this, connection);
       },
       onLost: (connection) => events.onPubSubLost(connection),
@@ -133,7 +133,7 @@ export class RedisNode {
     // The old key may have been unreadable for a while, and a wipe unnoticed. The empty token makes the next check
     // report data loss.
     if (this.#sentinelToken !== null) this.#sentinelToken = "";
-    this.#hearChecks();
+    this.#subscribeToResults();
     if (this.connection !== null) void this.#check(this.connection);
   }
 
@@ -164,40 +164,40 @@ export class RedisNode {
     const { connection, pubSub } = this;
     this.#silentTicks = connection?.isSilent() === true ? this.#silentTicks + 1 : 0;
     if (this.#silentTicks > patience) connection?.destroy();
-    this.#hearChecks();
+    this.#subscribeToResults();
     // Two intervals may pass without a check.
-    if (pubSub === null || this.#sentinelKey === null) this.#unheardTicks = 0;
-    else if (++this.#unheardTicks > patience + 3) pubSub.destroy();
+    if (pubSub === null || this.#sentinelKey === null) this.#missedTicks = 0;
+    else if (++this.#missedTicks > patience + 3) pubSub.destroy();
     if (++this.#ticks % SUBSCRIPTION_CHECK_TICKS === 0) void pubSub?.checkSubscriptions();
   }
 
   /** Subscribes to the checks of other processes, unless it is subscribed. */
-  #hearChecks(): void {
+  #subscribeToResults(): void {
     const { pubSub: connection, sentinelKey: channel } = this;
-    const before = this.#heardOver;
+    const before = this.#resultsFrom;
     if (before !== null && before.connection === connection && before.channel === channel) return;
-    this.#heardOver = null;
+    this.#resultsFrom = null;
     if (before !== null && before.connection === connection)
       before.connection.unsubscribe(before.channel).catch(() => undefined);
     if (connection === null || channel === null) return;
-    const heardOver = { connection, channel };
-    this.#heardOver = heardOver;
-    this.#unheardTicks = 0;
+    const resultsFrom = { connection, channel };
+    this.#resultsFrom = resultsFrom;
+    this.#missedTicks = 0;
     connection.subscribe(channel).catch((error: unknown) => {
-      if (this.#heardOver === heardOver) this.#heardOver = null;
+      if (this.#resultsFrom === resultsFrom) this.#resultsFrom = null;
       if (isMoved(error)) this.#events.onTopologyDoubt(connection);
     });
   }
 
   #onMessage(connection: RedisConnection, channel: string, message: string): void {
     if (channel !== this.#sentinelKey) return this.#events.onMessage(connection, channel, message);
-    this.#unheardTicks = 0;
+    this.#missedTicks = 0;
     this.#learn(message);
     // Another process has checked the server, so this one needs not.
     this.#scheduleCheck();
   }
 
-  /** The random part lets one process be first, so that the others hear its check before their own is due. */
+  /** The random part lets one process be first, so that the others receive its result before their own is due. */
   #scheduleCheck(): void {
     if (this.#pulseTimer !== null) clearTimeout(this.#pulseTimer);
     if (this.#isClosed) return;

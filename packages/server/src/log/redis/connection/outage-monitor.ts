@@ -104,7 +104,9 @@ export class OutageMonitor {
   /** Returns true if a server can't be reached, or refused the last write. */
   get isImpaired(): boolean {
     const now = this.#now();
-    return this.#reported.size > 0 || [...this.#refusals.values()].some(({ lastAt }) => now - lastAt < IMPAIRED_MS);
+    return (
+      this.#reported.size > 0 || [...this.#refusals.values()].some(({ lastAt }) => now - lastAt < IMPAIRED_MS)
+    );
   }
 
   #report(error: LogError): void {
