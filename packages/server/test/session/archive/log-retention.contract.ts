@@ -29,6 +29,16 @@ export function logRetentionContract(name: string, makeBackend: MakeBackend): vo
       return { harness, archived: (await archiveSession(parts, harness.ref)).cursor };
     }
 
+    /** Trims events that are not archived, as if PostgreSQL had lost the commit that archived them. */
+    async function orphaned(): Promise<{ harness: SessionHarness; archived: string; base: string }> {
+      const { harness, archived } = await archivedSession();
+      await harness.append(title("lost"), title("lost too"));
+      const base = harness.events.at(-1)?.id ?? "";
+      await harness.append(title("dropped"));
+      expect(await parts.log.trim(harness.ref, base)).toBe(true);
+      return { harness, archived, base };
+    }
+
     test("the log of an idle session expires, and the next claim continues after the archive", async () => {
       const { harness, archived } = await archivedSession();
       const retention = new LogRetention(parts, { trimAfterMs: MINUTE, expireAfterMs: 20 });
@@ -94,16 +104,6 @@ export function logRetentionContract(name: string, makeBackend: MakeBackend): vo
     });
 
     describe("an archive that lost commits, behind a trimmed log", () => {
-      /** Trims events that are not archived, as if PostgreSQL had lost the commit that archived them. */
-      async function orphaned(): Promise<{ harness: SessionHarness; archived: string; base: string }> {
-        const { harness, archived } = await archivedSession();
-        await harness.append(title("lost"), title("lost too"));
-        const base = harness.events.at(-1)?.id ?? "";
-        await harness.append(title("dropped"));
-        expect(await parts.log.trim(harness.ref, base)).toBe(true);
-        return { harness, archived, base };
-      }
-
       test("restarts the log at the next claim, reports the loss, and publishes committed events again", async () => {
         const { harness, archived, base } = await orphaned();
         const { ref } = harness;
