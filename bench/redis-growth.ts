@@ -50,7 +50,7 @@ async function measureWritten({ writtenTurns, parts }: GrowthSize): Promise<Meas
   try {
     const work = async (): Promise<void> => {
       const end = next + Math.ceil(writtenTurns / parts);
-      const lane = async (): Promise<void> => {
+      const takeSessions = async (): Promise<void> => {
         while (next < end) {
           const first = next;
           next += TURNS_PER_SESSION;
@@ -58,7 +58,7 @@ async function measureWritten({ writtenTurns, parts }: GrowthSize): Promise<Meas
           for (let n = 1; n <= TURNS_PER_SESSION; n++) await writeTurn(log, retention, ref, n);
         }
       };
-      await Promise.all(Array.from({ length: CONCURRENCY }, lane));
+      await Promise.all(Array.from({ length: CONCURRENCY }, takeSessions));
     };
     return await measureParts("written turns", redis, writtenTurns, parts, work);
   } finally {
@@ -137,7 +137,7 @@ async function measureParts(
   parts: number,
   work: () => Promise<void>,
 ): Promise<Measurement[]> {
-  const [quiet, busy]: [number[], number[]] = [[], []];
+  const [afterExpiry, busy]: [number[], number[]] = [[], []];
   let forever = 0;
   for (let part = 0; part < parts; part++) {
     let most = 0;
@@ -150,7 +150,7 @@ async function measureParts(
     // Right after the turns, their logs are still there.
     forever += await countForever(redis);
     await waitForExpiry(redis);
-    quiet.push(await readMemory(redis));
+    afterExpiry.push(await readMemory(redis));
   }
   const growth = (values: readonly number[]): number =>
     median(values.slice(-Math.ceil(parts / 3))) / median(values.slice(0, Math.ceil(parts / 3)));
@@ -158,12 +158,12 @@ async function measureParts(
     figure(`${name}: turns`, turns, ""),
     figure(
       `${name}: memory after the last / after the first, all logs expired`,
-      growth(quiet),
+      growth(afterExpiry),
       "",
       MAX_GROWTH,
     ),
     figure(`${name}: memory while turns run, last / first`, growth(busy), ""),
-    figure(`${name}: memory at the end`, (quiet.at(-1) ?? 0) / 1024, "KB"),
+    figure(`${name}: memory at the end`, (afterExpiry.at(-1) ?? 0) / 1024, "KB"),
     figure(`${name}: most memory while turns run`, Math.max(...busy) / 1024, "KB"),
     figure(`${name}: keys of sessions without a time to live`, forever, "", 0),
     figure(`${name}: keys of sessions left`, (await sessionKeys(redis)).length, "", 0),

@@ -160,14 +160,14 @@ export class RedisNode {
    */
   #tick(): void {
     const { healthCheckMs, responseTimeoutMs } = this.#options;
-    const patience = Math.ceil(responseTimeoutMs / healthCheckMs);
+    const maxTicks = Math.ceil(responseTimeoutMs / healthCheckMs);
     const { connection, pubSub } = this;
     this.#silentTicks = connection?.isSilent() === true ? this.#silentTicks + 1 : 0;
-    if (this.#silentTicks > patience) connection?.destroy();
+    if (this.#silentTicks > maxTicks) connection?.destroy();
     this.#subscribeToResults();
     // Two intervals may pass without a check.
     if (pubSub === null || this.#sentinelKey === null) this.#missedTicks = 0;
-    else if (++this.#missedTicks > patience + 3) pubSub.destroy();
+    else if (++this.#missedTicks > maxTicks + 3) pubSub.destroy();
     if (++this.#ticks % SUBSCRIPTION_CHECK_TICKS === 0) void pubSub?.checkSubscriptions();
   }
 
