@@ -341,6 +341,11 @@ const overAll: Readonly<Record<string, (store: ClosableStore, sides: readonly Si
     },
     "outbox.pending": (store) => store.outbox.pending({ olderThanMs: 0, limit: 50 }),
     "outbox.take": (store) => store.outbox.take({ olderThanMs: 0, leaseMs: 60_000, limit: 50 }),
+    "outbox.takeUnarchived": async (store, sides) => {
+      for (const { ref } of sides) await store.outbox.add(ref, { key: "published", draft: titleOf("x") });
+      for (const { ref } of sides) await store.outbox.delivered(ref, "published", "2-99");
+      return store.outbox.takeUnarchived({ olderThanMs: 0, leaseMs: 60_000, limit: 50 });
+    },
     "interactions.overdueForms": (store) => store.interactions.overdueForms(PAGE),
     "payments.due": (store) => store.payments.due(PAGE),
     "webhooks.take": (store) => store.webhooks.take({ limit: 50, perEndpoint: 5, leaseMs: 60_000 }),
