@@ -103,9 +103,9 @@ const MAKINGS: Readonly<Record<string, Making>> = {
     ready: async () => ({ path: at(`/turns/${(await harness.stage.ask(ref, "fail")).id}/retry`) }),
     other: async () => ({ path: at("/turns/another/retry") }),
     async count() {
-      await harness.stage.until(ref, 30_000, (state) =>
-        state.turns.last()?.status === "running" ? null : true,
-      );
+      // A worker fetches the job of the retry a moment after the response.
+      const { running } = harness.stage.backend.store;
+      await vi.waitFor(async () => expect(await running.get(ref)).toBeNull(), { timeout: 30_000 });
       return turns();
     },
   },
