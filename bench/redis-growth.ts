@@ -97,14 +97,13 @@ async function measureWhole({ wholeTurns, parts }: GrowthSize): Promise<Measurem
   const { backend, actor } = environment;
   const { databaseUrl, redisUrl } = backend;
   const own = await openBackend({ databaseUrl, redisUrl, keyPrefix: KEY_PREFIX });
-  const { store, log, signals, engine } = own;
+  const { store, log, signals } = own;
   const model = scriptedModel([[script.text(TEXT)]]);
   const failures: unknown[] = [];
   const worker = await createWorker({
     store,
     log,
     signals,
-    engine,
     agents: [defineAgent({ name: "short", model, title: false })],
     trimLogAfterMs: TRIM_MS,
     expireLogAfterMs: EXPIRE_MS,

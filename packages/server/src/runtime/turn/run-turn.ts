@@ -330,7 +330,7 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
  * lets the next turn start. A later attempt can repeat all of it.
  */
 async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void> {
-  const { writer, row, ref, usage, ageMs: durationMs } = attempt;
+  const { context, writer, row, ref, usage, ageMs: durationMs } = attempt;
   const closing = {
     usage: usage.total,
     durationMs,
