@@ -147,15 +147,16 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
     show: async () => start({ ...(await servers()), NODE_ENV: "production" }),
     names: ["turnstream migrate", "DATABASE_URL"],
   },
-  "the tables of the engine are missing": {
+  "the tables of the job queue are missing": {
     async show() {
       const env = await servers();
       const db = openDatabase({ url: env["DATABASE_URL"] ?? "" });
       await migrate(db);
+      await db.schema.dropSchema("turnstream_jobs").cascade().execute();
       await db.destroy();
       return await start({ ...env, NODE_ENV: "production" });
     },
-    names: ["tables of the engine", "turnstream migrate"],
+    names: ["tables of this version", "turnstream migrate"],
   },
   "the secret is too short": {
     show: async () => start({ ...(await servers()), TURNSTREAM_SECRET: "short" }),
