@@ -131,7 +131,7 @@ async function plansOf(
   seen.length = 0;
   await query(harness.store);
   const run = [...seen].filter(({ query: { sql: text } }) =>
-    /^(with|select|update|delete|insert)\b/.test(text),
+    /^\s*(with|select|update|delete|insert)\b/.test(text),
   );
   expect(run.length).toBeGreaterThan(0);
   const plans: Plan[] = [];

@@ -86,11 +86,15 @@ export async function dropJobsOf(
   tenant: string,
   sessions: readonly string[],
 ): Promise<void> {
+  // `limit` keeps the planner from reading whole tables: every row is found by its key.
   const { rows } = await sql<{ id: string; agent: string | null; deaths: number }>`
-    select job as id, queue_agent as agent, 0 as deaths from waiting_messages
-      where tenant_id = ${tenant} and session_id = any(${sessions}::text[]) and job is not null
-    union all select job, queue_agent, deaths from running_turns
-      where tenant_id = ${tenant} and session_id = any(${sessions}::text[]) and job is not null
-        and executor is null`.execute(tx);
+    select found.* from unnest(${sessions}::text[]) named(session)
+    cross join lateral (
+      (select job as id, queue_agent as agent, 0 as deaths from waiting_messages
+        where tenant_id = ${tenant} and session_id = named.session and job is not null limit 1)
+      union all
+      (select job, queue_agent, deaths from running_turns
+        where tenant_id = ${tenant} and session_id = named.session and job is not null and executor is null limit 1)
+    ) found`.execute(tx);
   if (rows.length > 0) await queue.delete(tx, rows);
 }
