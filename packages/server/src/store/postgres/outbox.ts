@@ -204,7 +204,8 @@ async function takeUnarchived(db: Db, { limit, olderThanMs, leaseMs }: TakeQuery
     .selectFrom("outbox")
     .select("id")
     .where("delivered_at", "<=", ago(checkCount(olderThanMs, "olderThanMs")))
-    .where("archived_at", "is", null)
+    // Literals instead of parameters, so that the planner can use the partial index.
+    .where(sql<boolean>`delivered_at is not null and archived_at is null`)
     .where("next_attempt_at", "<=", ago(0))
     .orderBy("delivered_at")
     .limit(checkLimit(limit, MAX_BATCH))
