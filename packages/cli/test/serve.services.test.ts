@@ -40,7 +40,9 @@ test("a gateway and a worker in two processes answer, and end in order at SIGTER
   await expect.poll(() => worker.err).toMatch(/ helper answered, .* "a book"\n/);
   expect(worker.err).toContain("The worker runs turns of helper. Ctrl-C ends it.\n");
   expect(await Promise.all([serve.stop("SIGTERM"), worker.stop("SIGTERM")])).toEqual([0, 0]);
-  expect(`${serve.err}${worker.err}`).not.toMatch(/error/i);
+  // The gateway reports a message that waits for more than five seconds. On a slow machine the worker starts later.
+  const printed = `${serve.err}${worker.err}`.replace(/.* No worker is running.*\n/, "");
+  expect(printed).not.toMatch(/error/i);
 });
 
 test("`dev` uses the servers of the environment, so sessions outlive it", async () => {
