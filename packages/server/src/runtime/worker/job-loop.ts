@@ -12,7 +12,8 @@ import { parseTurnTopic, turnTopic } from "../../session/signal-channels.ts";
 import type { Signals } from "../../signals/signals.ts";
 import { DEATHS_BEFORE_ALONE, type Jobs, type TurnJob } from "../../store/ports/jobs.ts";
 import type { ErrorHandler } from "../../util/error-handler.ts";
-import { sleep, yieldToEventLoop } from "../../util/sleep.ts";
+import { yieldToEventLoop } from "../../util/sleep.ts";
+import { withTimeout } from "../../util/with-timeout.ts";
 import { batchSize, crowdingTenants, fetchDelayMs } from "./fetch-rules.ts";
 
 /**
@@ -178,10 +179,8 @@ export class JobLoop implements RunningJobs {
 
   /** Resolves when all handlers have returned, or after this time. */
   async #allDone(timeoutMs: number): Promise<void> {
-    const done = new AbortController();
     const all = Promise.all([...this.#runs.values()].map((run) => run.done));
-    await Promise.race([all, sleep(timeoutMs, { signal: done.signal }).catch(() => {})]);
-    done.abort();
+    await withTimeout<unknown>(all, { ms: timeoutMs, onTimeout: () => undefined, keepAlive: true });
   }
 
   #abortAll(): void {

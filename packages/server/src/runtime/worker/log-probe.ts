@@ -2,13 +2,14 @@
  * `LogProbe` reads from the log every second, to know whether this worker can reach it. `isCutOff` returns whether the
  * worker must give up its turns: it can't reach the log, and another worker can.
  *
- * Invariant: a worker counts as unable to reach the log until its first probe succeeds, and after each failed one. Another worker
- * counts only if it reached the log clearly after the outage began here. So no worker gives up its turns because Redis
- * restarts or fails over.
+ * Invariant: a worker counts as unable to reach the log until its first probe succeeds, and after each failed one.
+ * Another worker counts only if it reached the log clearly after the outage began here. So no worker gives up its turns
+ * because Redis restarts or fails over.
  */
 import type { Log } from "../../log/log.ts";
 import type { Leases } from "../../store/ports/running.ts";
 import { sleep } from "../../util/sleep.ts";
+import { withTimeout } from "../../util/with-timeout.ts";
 
 /** How often the log is probed. */
 const PROBE_MS = 1_000;
@@ -80,15 +81,11 @@ export class LogProbe {
   }
 
   async #answers(): Promise<boolean> {
-    const done = new AbortController();
     try {
-      const timeout = sleep(TIMEOUT_MS, { signal: done.signal, unref: true }).then(() => false);
       const answer = this.#log.head(NO_SESSION).then(() => true);
-      return await Promise.race([answer, timeout]);
+      return await withTimeout(answer, { ms: TIMEOUT_MS, onTimeout: () => false });
     } catch {
       return false;
-    } finally {
-      done.abort();
     }
   }
 }

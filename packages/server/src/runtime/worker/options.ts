@@ -109,7 +109,7 @@ export interface WorkerOptions {
   readonly pollIntervalMs?: number;
   /** How often the worker prunes old rows and finishes erasures. @default 15000 */
   readonly maintenanceIntervalMs?: number;
-  /** How long the engine keeps the jobs of ended turns. @default 3600000 */
+  /** How long published outbox rows are stored. @default 3600000 */
   readonly outboxRetentionMs?: number;
   /**
    * Erases sessions that were not used for this long, including pending interactions. Default: sessions are never

@@ -7,6 +7,7 @@
  * lost connection is never used again.
  */
 import { type RawBuilder, sql } from "kysely";
+import { withTimeout } from "../../util/with-timeout.ts";
 import type { Db } from "./database.ts";
 
 /** A connection that doesn't answer for this long counts as lost. */
@@ -62,17 +63,14 @@ export class LeaseLock {
   async run<T>(work: (connection: Db, since: number) => Promise<T>): Promise<T | null> {
     const lock = this.#lock;
     if (lock === null) return null;
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error("the lock's connection does not answer")), TIMEOUT_MS);
-    });
+    const onTimeout = (): never => {
+      throw new Error("the lock's connection does not answer");
+    };
     try {
-      return await Promise.race([work(lock.connection, lock.since), timeout]);
+      return await withTimeout(work(lock.connection, lock.since), { ms: TIMEOUT_MS, onTimeout });
     } catch {
       this.release();
       return null;
-    } finally {
-      clearTimeout(timer);
     }
   }
 

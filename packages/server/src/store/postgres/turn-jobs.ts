@@ -1,5 +1,5 @@
 /**
- * `queueNext`, `queueTurn` and `dropJobsOf` queue and delete the jobs of sessions, for the other sub-ports, in their
+ * `queueNext`, `queueParked` and `dropJobsOf` queue and delete the jobs of sessions, for the other sub-ports, in their
  * transactions.
  *
  * Invariant: the caller has locked the session with `lockSession`, or erases it. So a session has at most one job: that
