@@ -8,8 +8,8 @@ import { DATABASE, type TurnsEnvironment } from "../turns-environment.ts";
 export interface DatabaseCost {
   /** Transactions that got an id, because they wrote. */
   readonly writes: number;
-  /** Statements that clients sent, including `begin` and `commit`. */
-  readonly statements: number;
+  /** How often clients sent each statement, including `begin` and `commit`. */
+  readonly statements: ReadonlyMap<string, number>;
   readonly walBytes: number;
   readonly seconds: number;
 }
@@ -33,35 +33,40 @@ export async function startCounting({ backend }: TurnsEnvironment): Promise<void
 
 export async function readCost({ backend }: TurnsEnvironment): Promise<DatabaseCost> {
   // The server's default database, so that this statement isn't counted.
-  const [row = {}] = await runSql(
+  const rows = await runSql(
     backend.postgres.url,
-    `select pg_snapshot_xmax(pg_current_snapshot())::text as writes,
-       pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::text as wal,
-       (select sum(calls) from pg_stat_statements s join pg_database d on d.oid = s.dbid
-         where d.datname = '${DATABASE}')::text as statements`,
+    `select regexp_replace(query, '\\s+', ' ', 'g') as query, sum(calls)::text as calls,
+       pg_snapshot_xmax(pg_current_snapshot())::text as writes,
+       pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::text as wal
+     from pg_stat_statements s join pg_database d on d.oid = s.dbid where d.datname = '${DATABASE}' group by 1`,
   );
   return {
-    writes: Number(row["writes"]),
-    statements: Number(row["statements"]),
-    walBytes: Number(row["wal"]),
+    writes: Number(rows[0]?.["writes"]),
+    statements: new Map(rows.map(({ query, calls }) => [String(query), Number(calls)])),
+    walBytes: Number(rows[0]?.["wal"]),
     seconds: performance.now() / 1_000,
   };
 }
 
+export function countStatements({ statements }: DatabaseCost): number {
+  return [...statements.values()].reduce((sum, calls) => sum + calls, 0);
+}
+
 export function subtractCost(before: DatabaseCost, after: DatabaseCost): DatabaseCost {
-  return mapCost((key) => after[key] - before[key]);
+  return combine(after, before, (later, earlier) => later - earlier);
 }
 
 /** Returns the cost per turn, without what the idle workers would have done in the same time. */
 export function costPerTurn(spent: DatabaseCost, idle: DatabaseCost, turns: number): DatabaseCost {
-  return mapCost((key) => (spent[key] - (idle[key] / idle.seconds) * spent.seconds) / turns);
+  const scale = spent.seconds / idle.seconds;
+  return combine(spent, idle, (of, ofIdle) => (of - ofIdle * scale) / turns);
 }
 
-function mapCost(value: (key: keyof DatabaseCost) => number): DatabaseCost {
+function combine(a: DatabaseCost, b: DatabaseCost, value: (a: number, b: number) => number): DatabaseCost {
   return {
-    writes: value("writes"),
-    statements: value("statements"),
-    walBytes: value("walBytes"),
-    seconds: value("seconds"),
+    writes: value(a.writes, b.writes),
+    statements: new Map([...a.statements].map(([text, n]) => [text, value(n, b.statements.get(text) ?? 0)])),
+    walBytes: value(a.walBytes, b.walBytes),
+    seconds: value(a.seconds, b.seconds),
   };
 }

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { SessionRef } from "@turnstream/server";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { askAll, decideSome } from "../approvals.ts";
-import { COUNTING, readCost, startCounting, subtractCost } from "../engine/database-cost.ts";
+import { COUNTING, countStatements, readCost, startCounting, subtractCost } from "../engine/database-cost.ts";
 import { figure, type Measurement, percentile } from "../measure.ts";
 import { openSessions, openTurnsEnvironment, type TurnsEnvironment } from "../turns-environment.ts";
 import { WorkerProcess } from "../worker-process.ts";
@@ -102,12 +102,12 @@ async function measureRest(environment: TurnsEnvironment): Promise<RestCost> {
   await second.shutdown();
   const rest = subtractCost(start, before);
   const deploy = subtractCost(before, after);
-  const statementsPerSecond = rest.statements / rest.seconds;
+  const statementsPerSecond = countStatements(rest) / rest.seconds;
   return {
     heap,
     rss,
     statementsPerSecond,
-    deployStatements: deploy.statements - statementsPerSecond * deploy.seconds,
+    deployStatements: countStatements(deploy) - statementsPerSecond * deploy.seconds,
   };
 }
 
