@@ -63,9 +63,6 @@ export class LeaseLock {
   async run<T>(work: (connection: Db, since: number) => Promise<T>): Promise<T | null> {
     const lock = this.#lock;
     if (lock === null) return null;
-    const onTimeout = (): never => {
-      throw new Error("the lock's connection does not answer");
-    };
     try {
       return await withTimeout(work(lock.connection, lock.since), { ms: TIMEOUT_MS, onTimeout });
     } catch {
@@ -78,6 +75,10 @@ export class LeaseLock {
     this.#lock?.release();
     this.#lock = null;
   }
+}
+
+function onTimeout(): never {
+  throw new Error("the lock's connection does not answer");
 }
 
 /** The key of an executor's lock. Schemas of one database have different keys. */
