@@ -172,6 +172,15 @@ export const written = [
     to: { path: ["^packages/server/src/payments/stripe", ...npm("stripe")] },
   },
   {
+    name: "s3-on-its-own",
+    severity: "error",
+    comment: "apps without S3 must not need its SDK, so its storage has its own entry point",
+    from: { path: "^packages/server/src/", pathNot: "^packages/server/src/store/s3/" },
+    to: {
+      path: ["^packages/server/src/store/s3/", ...npm("@aws-sdk/client-s3", "@aws-sdk/s3-request-presigner")],
+    },
+  },
+  {
     name: "protocol-imports-little",
     severity: "error",
     comment: "protocol runs anywhere: zod, eventsource-parser and itself, no Node module",
@@ -216,7 +225,10 @@ export const written = [
     comment: "a published package must declare what it imports as a dependency",
     from: { path: "^packages/[^/]+/src/" },
     // A peer has to be installed for the tests as well, and then counts as both.
-    to: { dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"], pathNot: npm("react", "stripe") },
+    to: {
+      dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"],
+      pathNot: npm("react", "stripe", "@aws-sdk/client-s3", "@aws-sdk/s3-request-presigner"),
+    },
   },
   {
     name: "resolvable",

@@ -25,7 +25,7 @@ process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules", 
 
 useMemoryFolder();
 
-const conditions = ["@turnstream/source", "module", "node", "development|production"];
+const conditions = ["@turnstream/source", "node", "development|production"];
 
 const withServices = "**/*.services.test.ts";
 const inBrowser = "**/*.browser.test.{ts,tsx}";

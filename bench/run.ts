@@ -14,6 +14,7 @@ import { benchLog } from "./log.ts";
 import { isOk, type Measurement } from "./measure.ts";
 import { benchQueue } from "./queue/queue.ts";
 import { benchReact } from "./react.ts";
+import { benchRedisGrowth } from "./redis-growth.ts";
 import { benchTurnCost } from "./turn-cost.ts";
 import { benchTurns } from "./turns.ts";
 
@@ -28,6 +29,7 @@ const BENCHES: Readonly<Record<string, () => Measurement[] | Promise<Measurement
   queue: benchQueue,
   approvals: benchApprovals,
   fairness: benchFairness,
+  "redis-growth": () => benchRedisGrowth(),
   react: benchReact,
   "first-hour": benchFirstHour,
 };
@@ -37,7 +39,7 @@ const HELP = `npm run bench -- NAME [--check]
 Benches: ${Object.keys(BENCHES).join(", ")}
   --check   exit with 1 if a figure is not within its bound
   --peers   fold only: measure other libraries on the same turns instead (two minutes)
-  --short   react: one round of a short answer; queue: a short queue; both as a smoke test
+  --short   react, queue and redis-growth: a small run, as a smoke test
 
 Example: npm run bench -- fold --check`;
 

@@ -5,7 +5,7 @@
  * Invariant: a new column or key with content must be filled here, or the search after an erasure can't find it.
  */
 import type { EventDraft } from "@turnstream/protocol/writer";
-import type { Backend, SessionRef } from "@turnstream/server";
+import { type Backend, type SessionRef, uploadFile } from "@turnstream/server";
 import { archiveSession, type Claimed, claimSession } from "@turnstream/server/internal";
 import { createOrder } from "./order.ts";
 
@@ -62,6 +62,10 @@ export async function fill(
   await store.journal.write(ref, entry);
   await store.queuedMessages.add(ref, { id: "m3", text: canary, by: user, options: { agent: canary } });
   await store.blobs.put(ref, { id: "b", mediaType: "text/plain", body: Buffer.from(`a blob of ${canary}`) });
+  const body = async function* (): AsyncIterable<Uint8Array> {
+    yield Buffer.from(`an upload of ${canary}`);
+  };
+  await uploadFile(backend, ref, { id: "u", name: canary, userId: user, body: body() });
   const draft = { type: "session.update", title: canary } as const;
   await store.outbox.add(ref, { key: "outbox", draft, since: claimed.cursor });
   await ledger(backend, ref, user, canary);

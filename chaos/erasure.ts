@@ -1,7 +1,7 @@
 /**
- * `erasure` tests promise 25: nothing of an erased session or user is left in PostgreSQL, in Redis or in their files,
- * although other processes keep working on it. Sessions of other users lose nothing. The test searches for a canary
- * that `fill` writes to every place with content.
+ * `erasure` tests promise 25: nothing of an erased session or user is left in PostgreSQL, in Redis, in their files or in
+ * the object storage, although other processes keep working on it. Sessions of other users lose nothing. The test
+ * searches for a canary that `fill` writes to every place with content. Every second round keeps files in PostgreSQL.
  *
  * Not searched: PostgreSQL's write-ahead log, which is overwritten in time.
  */
@@ -19,10 +19,12 @@ import {
   verifyTenantAudit,
 } from "@turnstream/server";
 import { finishErasures } from "@turnstream/server/internal";
+import { createS3Storage } from "@turnstream/server/s3";
 import { isStoreError } from "@turnstream/server/ports";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
 import { startRedis, type RedisServer } from "@turnstream/testkit/servers/start-redis.ts";
+import { type S3Server, startS3 } from "@turnstream/testkit/servers/start-s3.ts";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { ADDRESS, type Filled, fill } from "./canary-fill.ts";
 import { idleOn, relayAll, workOn } from "./canary-work.ts";
@@ -49,6 +51,9 @@ const COUNTS = {
   inTables: 0,
   inRedis: 0,
   inFiles: 0,
+  objectsBefore: 0,
+  inObjects: 0,
+  objectsLost: 0,
   retainedTables: 0,
   retainedRedis: 0,
   retainedFiles: 0,
@@ -63,22 +68,27 @@ interface World {
   readonly url: string;
   readonly backend: Backend;
   readonly redis: RedisServer;
+  /** Null in a round that keeps files in PostgreSQL. */
+  readonly s3: S3Server | null;
   readonly progress: (text: string) => void;
 }
 
 async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   // Uncompressed, so that a search finds the bytes.
   const config = { rdbcompression: "no", "aof-use-rdb-preamble": "no" };
-  const [server, redis] = await Promise.all([startPostgres(), startRedis({ config })]);
+  const [server, redis, s3] = await Promise.all([startPostgres(), startRedis({ config }), startS3()]);
   const db = openDatabase({ url: server.url, max: 30 });
   const backend = { store: createPostgresStore(db), log: await createRedisLog({ url: redis.url }) };
+  const storage = createS3Storage(s3.options);
+  const inS3 = { ...backend, store: createPostgresStore(db, { storage }) };
   try {
     await migrate(db);
     await backend.store.tenants.create({ id: TENANT, name: "Chaos" });
     const sum = { ...COUNTS };
     const rounds = Math.ceil(times / PER_ROUND);
     for (let n = 1; n <= rounds; n++) {
-      const counts = await round({ url: server.url, backend, redis, progress }, n, random() * LONGEST_MS);
+      const files = n % 2 === 1 ? { backend: inS3, s3 } : { backend, s3: null };
+      const counts = await round({ url: server.url, ...files, redis, progress }, n, random() * LONGEST_MS);
       for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += counts[key];
       progress(`${n} of ${rounds}: ${JSON.stringify(sum)}`);
     }
@@ -94,7 +104,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     return figuresOf(sum, rounds);
   } finally {
     // Stop the servers first: a client that hangs on one of them would otherwise never close.
-    await Promise.all([server.stop(), redis.stop()]);
+    await Promise.all([server.stop(), redis.stop(), s3.stop()]);
     await Promise.all([backend.store.close(), backend.log.close()]);
   }
 }
@@ -115,7 +125,7 @@ async function rewriteRedis(redis: RedisServer): Promise<void> {
 }
 
 async function round(world: World, n: number, eraseMs: number): Promise<typeof COUNTS> {
-  const { url, backend, redis } = world;
+  const { url, backend, redis, s3 } = world;
   const session = (name: string) => ({ tenant: TENANT, session: `${name}.${n}` });
   const user = `${ERASED}.author.${n}`;
   const stays = `${RETAINED}.author.${n}`;
@@ -133,6 +143,7 @@ async function round(world: World, n: number, eraseMs: number): Promise<typeof C
   // The planner's samples contain content too.
   await runSql(url, "analyze");
   const before = (await searchTables(url, ERASED)).length + (await searchRedis(redis, ERASED)).length;
+  const objectsBefore = s3?.search(ERASED).length ?? 0;
   let over = false;
   const isOver = () => over;
   const working = [
@@ -155,6 +166,7 @@ async function round(world: World, n: number, eraseMs: number): Promise<typeof C
   return {
     ...COUNTS,
     before,
+    objectsBefore,
     done: work.reduce((sum, { done }) => sum + done, 0),
     refused: work.reduce((sum, { refused }) => sum + refused, 0),
     ...(await look(world, n, other)),
@@ -201,7 +213,7 @@ async function erase(work: () => Promise<unknown>): Promise<void> {
   }
 }
 
-async function look({ url, backend, redis, progress }: World, n: number, other: Filled) {
+async function look({ url, backend, redis, s3, progress }: World, n: number, other: Filled) {
   const tables = await searchTables(url, ERASED);
   const keys = await searchRedis(redis, ERASED);
   for (const hit of [...tables, ...keys]) progress(hit);
@@ -218,6 +230,9 @@ async function look({ url, backend, redis, progress }: World, n: number, other: 
   return {
     inTables: tables.length,
     inRedis: keys.length,
+    inObjects: s3?.search(ERASED).length ?? 0,
+    // A blob and an upload.
+    objectsLost: s3 === null ? 0 : Math.max(0, 2 - s3.search(`${RETAINED}.text.${n}`).length),
     retainedTables: names.size,
     retainedRedis: retainedRedis.length,
     lost,
@@ -237,6 +252,9 @@ function figuresOf(sum: typeof COUNTS, rounds: number): Figure[] {
     { figure: "left in tables", value: sum.inTables, exactly: 0 },
     { figure: "left in Redis", value: sum.inRedis, exactly: 0 },
     { figure: "left in files", value: sum.inFiles, exactly: 0 },
+    { figure: "objects with the canary before the erasure", value: sum.objectsBefore, atLeast: 8 },
+    { figure: "left in the object storage", value: sum.inObjects, exactly: 0 },
+    { figure: "other users' objects lost", value: sum.objectsLost, exactly: 0 },
     {
       figure: "tables that still contain the other users' canaries",
       value: sum.retainedTables,

@@ -16,10 +16,12 @@ import { outboxWipe } from "./outbox-wipe.ts";
 import { paymentKill } from "./payment-kill.ts";
 import { paymentLostNotify } from "./payment-lost-notify.ts";
 import { paymentRaces } from "./payment-races.ts";
+import { postgresFailover } from "./postgres-failover.ts";
 import { postgresKill } from "./postgres-kill.ts";
 import { failover } from "./failover.ts";
 import { frozenWorker } from "./frozen-worker.ts";
 import { frozenWriter } from "./frozen-writer.ts";
+import { redisFull } from "./redis-full.ts";
 import { redisKill } from "./redis-kill.ts";
 import { redisWipe } from "./redis-wipe.ts";
 import { resumeCuts } from "./resume-cuts.ts";
@@ -62,4 +64,6 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   placement,
   "redis-partition": redisPartition,
   "clock-jump": clockJump,
+  "redis-full": redisFull,
+  "postgres-failover": postgresFailover,
 };

@@ -55,7 +55,11 @@ export class StateReader {
   }
 
   async #attach(after: Cursor, floor: Cursor, signal: AbortSignal): Promise<void> {
-    for await (const delivery of this.#backend.log.attach(this.#ref, { after, floor, signal })) {
+    for await (const delivery of this.#backend.log.attach(this.#ref, {
+      after,
+      readFloor: async () => floor,
+      signal,
+    })) {
       if (delivery.type === "end") {
         this.ends.push({ reason: delivery.reason, at: performance.now() });
         return;

@@ -35,6 +35,7 @@ export function createStaticSession(
     outbox: [],
     history: { hasMore: state.earlier > 0, isLoading: false, error: null },
     skewMs: 0,
+    hasLostTurns: false,
   };
   const setView = (next: Partial<SessionView>): void => {
     view = { ...view, ...next };

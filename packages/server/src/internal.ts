@@ -14,6 +14,7 @@ export {
   type ArchiveSessionResult,
   trimLog,
 } from "./session/archive/archive.ts";
+export { archiveLeftovers, LogRetention, type LogRetentionOptions } from "./session/archive/log-retention.ts";
 export {
   publishCommitted,
   type PublishResult,

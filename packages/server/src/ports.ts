@@ -102,13 +102,25 @@ export {
   type Attachment,
   type Attachments,
   type Blobs,
+  type FoundBlob,
   MAX_BLOB_BYTES,
   type NewAttachment,
   type NewUpload,
+  type StagedCopy,
+  type StartedUpload,
   type TextChunk,
   type Upload,
   type Uploads,
 } from "./store/ports/files.ts";
+export type {
+  ByteRange,
+  DownloadHeaders,
+  ObjectInfo,
+  ObjectStorage,
+  SignedUpload,
+  StoredObjects,
+  UploadContent,
+} from "./store/ports/objects.ts";
 export type {
   Allowance,
   Allowances,

@@ -35,12 +35,13 @@ export async function* followSession(
   options: FollowOptions,
 ): AsyncGenerator<Followed> {
   const { signal, untilIdle } = options;
+  const readFloor = async () => (await backend.store.archive.header(ref)).archived;
   while (!signal.aborted) {
-    const { state: from, cursor, archivedUpTo } = await readHistory(backend, ref, { turns: 1 });
+    const { state: from, cursor } = await readHistory(backend, ref, { turns: 1 });
     if (untilIdle && isIdle(from)) return;
     const encode = createEncoder(options.dialect, from);
     let state = from;
-    const deliveries = backend.log.attach(ref, { after: cursor, floor: archivedUpTo, signal });
+    const deliveries = backend.log.attach(ref, { after: cursor, readFloor, signal });
     for await (const delivery of deliveries) {
       if (delivery.type === "end") {
         yield { type: "notice", text: describeEnd(delivery.reason, ref) };

@@ -6,7 +6,6 @@
 import type { Json, QuestionAnswer } from "@turnstream/protocol";
 import type { RestReply } from "@turnstream/protocol/schema";
 import { jsonInit } from "../http/api.ts";
-import { uploadFile } from "../http/upload.ts";
 import type { TransportCommand } from "../transport/transport.ts";
 import type { SessionContext } from "./session-outbox.ts";
 import type { ApprovalDecision, PaymentPage, UploadedFile, UploadOptions } from "./session.ts";
@@ -88,8 +87,10 @@ export class SessionCommands {
     return (draft?.values ?? null) as FormValues | null;
   }
 
-  uploadFile(file: Blob, options: UploadOptions): Promise<UploadedFile> {
+  async uploadFile(file: Blob, options: UploadOptions): Promise<UploadedFile> {
     const { api, env } = this.#context;
+    // Not part of the first load of a page.
+    const { uploadFile } = await import("../http/upload-chunk.ts");
     return uploadFile(api, this.id, file, options, env.createId());
   }
 

@@ -70,6 +70,7 @@ export class SessionStore extends SessionCommands implements Session {
       outbox: this.#outbox.list(),
       history: { hasMore: false, isLoading: false, error: null },
       skewMs: 0,
+      hasLostTurns: false,
     };
   }
 
@@ -220,6 +221,7 @@ export class SessionStore extends SessionCommands implements Session {
     this.#needsSnapshot = false;
     this.#isOtherVersion = false;
     this.#gapAt = null;
+    if (isLoss(old, fresh)) this.#update({ hasLostTurns: true });
     this.#setState(isRefresh ? fresh : keepLoadedTurns(old, fresh));
     for (const { resolve } of this.#pendingRefreshes.splice(0)) resolve();
   }
@@ -271,6 +273,7 @@ export class SessionStore extends SessionCommands implements Session {
     // Assigns each field, because this runs for every delta and a spread costs more than the fold.
     const { state = before.state, connection = before.connection } = change;
     const { outbox = before.outbox, history = before.history, skewMs = before.skewMs } = change;
+    const { hasLostTurns = before.hasLostTurns } = change;
     const hasMore = state.earlier > 0;
     this.#view = {
       state,
@@ -278,6 +281,7 @@ export class SessionStore extends SessionCommands implements Session {
       outbox,
       history: history.hasMore === hasMore ? history : { ...history, hasMore },
       skewMs,
+      hasLostTurns,
     };
     this.#scheduler?.update(this.#view);
   }
@@ -326,4 +330,13 @@ export class SessionStore extends SessionCommands implements Session {
   #updateHistory(change: Partial<HistoryView>): void {
     this.#update({ history: { ...this.#view.history, ...change } });
   }
+}
+
+/**
+ * Returns true if the session was set back to before the end of a turn. A snapshot of the same epoch may only be a moment
+ * older, and an unfinished turn runs again. Pure.
+ */
+function isLoss(old: SessionState, fresh: SessionState): boolean {
+  const ended = old.turns.findLast(({ end }) => end !== null)?.end ?? 0;
+  return fresh.session === old.session && fresh.epoch > old.epoch && fresh.seq < ended;
 }

@@ -32,6 +32,8 @@ export interface SessionView {
   readonly history: HistoryView;
   /** The server's clock minus this machine's, to correct deadlines. */
   readonly skewMs: number;
+  /** True if the server has lost ended turns that this view has shown, for example when its database failed over. */
+  readonly hasLostTurns: boolean;
 }
 
 export interface HistoryView {

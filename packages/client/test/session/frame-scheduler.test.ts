@@ -12,6 +12,7 @@ const viewOf = (state: SessionState): SessionView => ({
   connection: INITIAL_CONNECTION,
   outbox: [],
   skewMs: 0,
+  hasLostTurns: false,
   history: { hasMore: false, isLoading: false, error: null },
 });
 

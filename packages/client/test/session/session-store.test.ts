@@ -1,5 +1,12 @@
 /** Tests `SessionStore` with a transport that the test controls. */
-import { emptyState, type SessionEvent, foldAll, type SessionState, snapshot } from "@turnstream/protocol";
+import {
+  emptyState,
+  type SessionEvent,
+  foldAll,
+  type SessionState,
+  type Snapshot,
+  snapshot,
+} from "@turnstream/protocol";
 import { describe, expect, test } from "vitest";
 import { createIdentity } from "../../src/auth/identity.ts";
 import { createEnv } from "../../src/env.ts";
@@ -71,6 +78,16 @@ function subscribed(count: number) {
 
 const stateOf = ({ session }: { session: SessionStore }): SessionState => session.getSnapshot().state;
 
+/** Shows events, then another snapshot. Returns whether the view announces a loss. */
+function announcesLoss(events: readonly SessionEvent[], next: Snapshot): boolean {
+  const one = subscribed(0);
+  one.transport.handler?.onSubscribed({ resumed: false, reason: "fresh" });
+  one.transport.handler?.onSnapshot(snapshot(foldAll(events)), "1-3");
+  one.transport.handler?.onSubscribed({ resumed: false, reason: "expired" });
+  one.transport.handler?.onSnapshot(next, "1-1");
+  return one.session.getSnapshot().hasLostTurns;
+}
+
 describe("SessionStore: incoming data", () => {
   test("events are folded; a repeated event doesn't change the view, not even its reference", async () => {
     const one = subscribed(2);
@@ -112,6 +129,29 @@ describe("SessionStore: incoming data", () => {
     const one = subscribed(4);
     one.transport.handler?.onEvents([{ ...LOG[2], id: "2-3" } as SessionEvent]);
     expect(one.transport.resyncs).toEqual([null]);
+  });
+
+  test("announces that the server has lost a turn, but not a moment of the same epoch or an unfinished turn", () => {
+    const ended: SessionEvent[] = [
+      ...LOG.slice(0, 1),
+      {
+        v: 2,
+        id: "1-2",
+        at: 0,
+        type: "turn.start",
+        turn: "t",
+        number: 1,
+        message_number: 1,
+        agent: "a",
+        mode: "chat",
+        from_share: false,
+      },
+      { v: 2, id: "1-3", at: 0, type: "turn.end", turn: "t", reason: "end_turn", duration_ms: 1 },
+    ];
+    const earlier = snapshot(foldAll(ended.slice(0, 1)));
+    expect(announcesLoss(ended, { ...earlier, epoch: 2 })).toBe(true);
+    expect(announcesLoss(ended, earlier)).toBe(false);
+    expect(announcesLoss(ended.slice(0, 2), { ...earlier, epoch: 2 })).toBe(false);
   });
 
   test("a snapshot of another version is requested as events instead; another one closes the session", () => {

@@ -53,6 +53,14 @@ export const restBodies = {
     .refine(...needsContent("text"))
     .refine(...valuesComeWithForm)
     .describe("A message to a session."),
+  upload: z
+    .strictObject({
+      name: text.min(1).max(300),
+      media_type: text.max(200),
+      size: count,
+      sha256: text.regex(/^[A-Za-z0-9+/]{43}=$/).describe("the SHA-256 of the content in base64"),
+    })
+    .describe("The content of an upload to the object storage."),
   decide: z
     .strictObject(decideFields)
     .refine(...argsComeWithEdit)
@@ -237,6 +245,19 @@ export const restReplies = {
       size: count,
     })
     .describe("A file of a session."),
+  upload: z
+    .strictObject({
+      id: text.describe("for `/uploads/{id}/complete`"),
+      file: z
+        .strictObject({ id: text, url: text, name: text, media_type: text, size: count })
+        .nullable()
+        .describe("the file, if it was uploaded before"),
+      send: z
+        .strictObject({ url: text, method: z.literal("PUT"), headers: z.record(text, text) })
+        .nullable()
+        .describe("the request with the content; null if the content must be sent to `/files`"),
+    })
+    .describe("An upload that was started."),
   agents: z
     .strictObject({
       agents: z.array(

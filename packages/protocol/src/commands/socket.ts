@@ -253,7 +253,7 @@ export const socketReplies = {
   resuming: z
     .strictObject({ type: z.literal("resuming"), ...session, turn_id: id })
     .describe(
-      "Native only: the worker of the running turn was lost, and another one will continue. The next event ends this state.",
+      "Native only: the running turn can't continue now, and will continue later. Its worker was lost, or its events can't be written. The next event ends this state.",
     ),
   no_worker: z
     .strictObject({ type: z.literal("no_worker"), ...session })

@@ -2,7 +2,8 @@
  * `ConnectionBanner` shows the connection status and a retry button.
  * Invariant: it shows nothing while the connection is live, or during an interruption of less than a second. The button
  * appears only while the connection waits or is closed. Texts come from the strings, never from the error alone. While
- * the running turn has lost its worker, the banner announces that another one continues it, or that no worker runs.
+ * the running turn can't continue, the banner announces that it will, or that no worker runs. It also announces that the
+ * server has lost turns.
  */
 import type { ConnectionView } from "@turnstream/client";
 import { type ReactNode, useEffect, useState } from "react";
@@ -21,6 +22,7 @@ export function ConnectionBanner(): ReactNode {
   const isLate = useIsDelayed(connection.phase !== "live");
   const now = useNow(isLate && connection.retryAt !== null);
   const isRunning = useSessionSelector(({ state }) => state.turns.last()?.status === "running");
+  const hasLostTurns = useSessionSelector((view) => view.hasLostTurns);
   const { stalled } = connection;
   if (stalled === "no_worker" || (stalled !== null && isRunning))
     return (
@@ -29,6 +31,13 @@ export function ConnectionBanner(): ReactNode {
         <span className="ts-banner-text">
           {stalled === "resuming" ? strings.thread.resuming : strings.thread.noWorker}
         </span>
+      </div>
+    );
+  if (connection.phase === "live" && hasLostTurns)
+    return (
+      <div className="ts-banner" data-phase="lost" role="status">
+        <span className="ts-dot" data-dot="error" />
+        <span className="ts-banner-text">{strings.thread.lostTurns}</span>
       </div>
     );
   if (connection.phase === "live" || !isLate) return null;

@@ -59,6 +59,6 @@ export type RouteResult =
       readonly headers: ResponseHeaders;
     }
   | { readonly status: number; readonly stream: StreamHandler; readonly headers?: ResponseHeaders }
-  | { readonly status: 204 | 303 | 304; readonly headers?: ResponseHeaders };
+  | { readonly status: 204 | 302 | 303 | 304; readonly headers?: ResponseHeaders };
 
 type ResponseHeaders = Readonly<Record<string, string>>;

@@ -158,7 +158,7 @@ const MAX_TYPE_LENGTH = 200;
 async function toFileRef({ store }: CommandBackend, ref: SessionRef, url: string): Promise<FileRef> {
   const id = uploadIdOf(url);
   const upload = id === null || !isId(id) ? null : await store.uploads.get(ref, id);
-  if (upload === null) return { url };
+  if (upload?.isComplete !== true) return { url };
   const { name, mediaType, size } = upload;
   return {
     url,

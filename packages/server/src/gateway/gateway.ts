@@ -26,6 +26,7 @@ import type { HttpContext } from "./http/handle-request.ts";
 import { createReportOnce } from "../util/error-handler.ts";
 import { createSecurityReporter, hashAddress, type ReportSecurityEvent } from "../util/security-event.ts";
 import { CallerLimiter } from "./auth/limits/caller-limiter.ts";
+import { createLossReporter } from "../session/lifecycle/report-loss.ts";
 import { createSessionFeeds } from "./feed/session-feeds.ts";
 import { closeRevokedConnections } from "./auth/revocation.ts";
 import { createTimeSlicer } from "../util/time-slicer.ts";
@@ -157,10 +158,12 @@ function createHttpContext(options: GatewayOptions, connections: ConnectionRegis
   const reportSecurityEvent: ReportSecurityEvent = (event, from = "") =>
     report(from === "" ? event : { ...event, addressHash: hashAddress(from, secret) });
   const slices = createTimeSlicer();
-  const feeds = createSessionFeeds({ store, log, limits, slices, createBlobUrlResolver, onError });
+  const onLoss = createLossReporter(reportSecurityEvent, onError);
+  const feeds = createSessionFeeds({ store, log, onLoss, limits, slices, createBlobUrlResolver, onError });
   const context: GatewayContext = {
     store,
     log,
+    onLoss,
     signals,
     secrets,
     env,

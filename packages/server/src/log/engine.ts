@@ -11,6 +11,12 @@ import type { LogEntry } from "./entry.ts";
 import { LogError } from "./errors.ts";
 import type { AppendResult } from "./log.ts";
 
+/**
+ * How long a log stays after its last claim, or after an append that cancelled its expiry. A worker archives the entries
+ * long before, and shortens the time. So no log stays for ever, even if all processes die at the worst moment.
+ */
+export const UNARCHIVED_TTL_MS = 24 * 60 * 60 * 1_000;
+
 export interface LogEngine {
   /** @throws LogError if the append is refused; `toAppendResult` maps each outcome to a code. */
   append(name: string, append: EngineAppend): Promise<AppendResult>;
@@ -23,6 +29,8 @@ export interface LogEngine {
   remove(name: string): Promise<void>;
   /** See `Log.onOutage`. */
   onOutage?(listener: (error: LogError) => void): () => void;
+  /** See `Log.isImpaired`. */
+  readonly isImpaired?: boolean;
   /** See `Log.evaluate`. */
   evaluate?(script: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   /**

@@ -16,6 +16,9 @@ const MEANINGS = {
     "The log is missing, or was claimed on another Redis (restart, failover or wipe). Claim a new epoch, then continue.",
   UNSURE:
     "The part of the log that may contain this append was trimmed. Look for the event in the archive before you append it again.",
+  LOST: "PostgreSQL lost commits, probably in a failover, and with them these events. The session continues after its archive. Use a synchronous replica.",
+  EVICTS:
+    "Redis deletes logs when its memory is full. Set `maxmemory-policy noeviction` in redis.conf, or in the parameter group of a managed Redis.",
   UNAVAILABLE:
     "Redis can't be reached, or refuses commands. The operation may have happened. Retry it; retry an append or claim with `isRetry`.",
   TOO_LARGE:

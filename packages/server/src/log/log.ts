@@ -7,6 +7,7 @@
  * - An entry's position is `<epoch>-<seq>`. `seq` has no gaps and never restarts, not even in a new epoch.
  * - Entries are written once and never change. An acknowledged append stays in the log, in the order of the
  *   acknowledgments. Only a trim, an expiry, a removal or a loss in the engine ends this.
+ * - Every log expires: `UNARCHIVED_TTL_MS` after its last claim, or earlier with `expire`.
  * - A loss is never silent. A reader that continues from a lost position gets a reason. Appends are refused until a
  *   writer claims the log under a new epoch.
  */
@@ -65,8 +66,8 @@ export interface Log {
   trim(ref: SessionRef, upTo: Cursor): Promise<boolean>;
 
   /**
-   * Expires the log after `afterMs` if `archived` is its last position. Any later claim or append cancels this, so
-   * entries that are not archived never expire. Returns false if the log has more entries.
+   * Expires the log after `afterMs` if `archived` is its last position. Any later claim or append cancels this: the log
+   * then has the time to live of a new claim. Returns false if the log has more entries.
    */
   expire(ref: SessionRef, archived: Cursor, afterMs: number): Promise<boolean>;
 
@@ -74,11 +75,15 @@ export interface Log {
   remove(ref: SessionRef): Promise<void>;
 
   /**
-   * Calls the listener once when a server stays unreachable for more than a moment, and again only after it was
-   * reachable in between. A log without servers never calls it.
+   * Calls the listener once when a server stays unreachable or refuses writes for more than a moment, or deletes logs
+   * when its memory is full. Calls it again only after the server was well in between. A log without servers never calls
+   * it.
    * @returns a function that removes the listener
    */
   onOutage?(listener: (error: LogError) => void): () => void;
+
+  /** True if a server is unreachable, or refused a write of the last health check. A log without servers has none. */
+  readonly isImpaired?: boolean;
 
   /**
    * Runs a script on the server that has the keys, for counters that all processes share. It fails at once without a
@@ -97,7 +102,7 @@ export interface Claim {
   readonly writer: string;
   /** `session.start`, `turn.start` or `turn.takeover`: the events that start an epoch. */
   readonly event: EventDraft;
-  /** The last archived position. A log that is missing or ends before it restarts right after it. */
+  /** The last archived position. A log that is missing, ends before it or starts after it restarts right after it. */
   readonly archivedUpTo: Cursor;
   /**
    * The last position that the claimer has read. The claim fails with MOVED unless its entry comes right after it. So a
@@ -166,8 +171,11 @@ export type InvalidCursorReason = "malformed" | "trimmed" | "ahead" | "lost" | "
 
 export interface AttachOptions {
   readonly after: Cursor;
-  /** The last archived position. It is a valid cursor even while there is no log. */
-  readonly floor?: Cursor;
+  /**
+   * Returns the last archived position. It is a valid cursor even while there is no log, because the next claim continues
+   * there. Called only if the log is missing, or ends before the reader's position.
+   */
+  readonly readFloor?: () => Promise<Cursor>;
   readonly signal?: AbortSignal;
 }
 

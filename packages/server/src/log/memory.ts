@@ -8,6 +8,7 @@
 import { comparePositions, type Position } from "@turnstream/protocol";
 import {
   toAppendResult,
+  UNARCHIVED_TTL_MS,
   type EngineAppend,
   type EngineClaim,
   type EngineHead,
@@ -32,6 +33,8 @@ export interface Stream {
   base: Position;
   entries: LogEntry[];
   expires: NodeJS.Timeout | null;
+  /** True after `expire`: the next write cancels that. */
+  isExpiring: boolean;
 }
 
 export class MemoryEngine implements LogEngine {
@@ -64,7 +67,7 @@ export class MemoryEngine implements LogEngine {
     // Even the writer's own claim was trimmed, so entries that it wrote later may have been trimmed too.
     const isSure = !append.repeat || append.since !== null || epoch === null || newest !== undefined;
     if (!isSure) return { type: "unsure" };
-    retainLog(stream);
+    if (stream.isExpiring) this.#expireAfter(name, stream, UNARCHIVED_TTL_MS, false);
     const { seq } = lastPosition(stream);
     const entries = lines.map((line, n) => new LogEntry(stream.epoch, seq + 1 + n, line));
     for (const entry of entries) stream.entries.push(entry);
@@ -81,20 +84,27 @@ export class MemoryEngine implements LogEngine {
       return isRepeat ? { type: "found", last: first } : { type: "outbid", epoch: stream.epoch };
     }
     if (repeat) return { type: "outbid", epoch: stream?.epoch ?? 0 };
-    const isWhole = stream !== undefined && comparePositions(lastPosition(stream), floor) >= 0;
+    // If the log ends before the archived position, or starts after it, the log or the archive lost entries.
+    const isWhole =
+      stream !== undefined &&
+      comparePositions(lastPosition(stream), floor) >= 0 &&
+      comparePositions(stream.base, floor) <= 0;
     const before = isWhole ? lastPosition(stream) : floor;
     if (claim.last !== null && comparePositions(claim.last, before) !== 0)
       return { type: "moved", last: before };
     if (stream !== undefined) retainLog(stream);
     const entry = new LogEntry(epoch, before.seq + 1, line);
-    this.streams.set(name, {
+    const claimed: Stream = {
       epoch,
       writer,
       timeline: this.timeline,
       base: isWhole ? stream.base : floor,
       entries: isWhole ? [...stream.entries, entry] : [entry],
       expires: null,
-    });
+      isExpiring: false,
+    };
+    this.streams.set(name, claimed);
+    this.#expireAfter(name, claimed, UNARCHIVED_TTL_MS, false);
     this.notify(name, { type: "written", batch: { before, entries: [entry] } });
     return { type: "added", last: entry };
   }
@@ -131,9 +141,14 @@ export class MemoryEngine implements LogEngine {
   async expire(name: string, archived: Position, afterMs: number): Promise<boolean> {
     const stream = this.streams.get(name);
     if (stream === undefined || comparePositions(lastPosition(stream), archived) !== 0) return false;
-    retainLog(stream);
-    stream.expires = setTimeout(() => this.streams.delete(name), afterMs).unref();
+    this.#expireAfter(name, stream, afterMs, true);
     return true;
+  }
+
+  #expireAfter(name: string, stream: Stream, afterMs: number, isExpiring: boolean): void {
+    retainLog(stream);
+    stream.isExpiring = isExpiring;
+    stream.expires = setTimeout(() => this.streams.delete(name), afterMs).unref();
   }
 
   async remove(name: string): Promise<void> {

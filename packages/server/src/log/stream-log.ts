@@ -119,6 +119,10 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
       await engine.remove(logName(ref));
     },
 
+    get isImpaired() {
+      return engine.isImpaired ?? false;
+    },
+
     onOutage: (listener) => engine.onOutage?.(listener) ?? (() => undefined),
 
     ...(engine.evaluate === undefined ? {} : { evaluate: engine.evaluate.bind(engine) }),

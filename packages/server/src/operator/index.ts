@@ -7,6 +7,7 @@
 // oxlint-disable-next-line import/no-unassigned-import -- it must run before all other imports
 import "../util/require-node.ts";
 export { type DatabaseStatus, readDatabaseStatus } from "./read-database-status.ts";
+export { deleteUnknownObjects, type UnknownObjects } from "./delete-unknown-objects.ts";
 export { explainTurn, formatAge, type TurnExplanation, type TurnFacts } from "./explain-turn.ts";
 export {
   DEFAULT_TENANT,

@@ -20,7 +20,7 @@ export const STORE_ERRORS = {
   OUTDATED: "The database schema is newer than this version: deploy the newer version.",
   NOT_MIGRATED: "The database does not have the tables of this version. Run `turnstream migrate` first.",
   UNAVAILABLE:
-    "The database can't be reached or refuses statements. Retry; if the error persists, read the log of the database.",
+    "The database or the object storage can't be reached or refuses requests. Retry; if the error persists, read its log.",
   INTERNAL:
     "The database refused a statement that should have worked. This is a bug: report it with its cause.",
 } as const;

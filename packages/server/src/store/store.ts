@@ -16,6 +16,7 @@ import type { Journal, Leases, RunningTurns, QueuedMessages } from "./ports/runn
 import type { Jobs } from "./ports/jobs.ts";
 import type { Knowledge, Memories } from "./ports/knowledge.ts";
 import type { CallerLimits } from "./ports/limits.ts";
+import type { StoredObjects } from "./ports/objects.ts";
 import type { Payments } from "./ports/payments.ts";
 import type { UsageLedger } from "./ports/usage.ts";
 import type { Webhooks } from "./ports/webhooks.ts";
@@ -35,6 +36,7 @@ export interface StorePorts {
   readonly blobs: Blobs;
   readonly attachments: Attachments;
   readonly uploads: Uploads;
+  readonly objects: StoredObjects;
   readonly leases: Leases;
   readonly shares: Shares;
   readonly keys: Keys;

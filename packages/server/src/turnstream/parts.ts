@@ -23,6 +23,7 @@ import { createMemoryStore } from "../store/memory/store.ts";
 import { migrate } from "../store/postgres/migrate.ts";
 import { openDatabase } from "../store/postgres/open-database.ts";
 import { createPostgresStore } from "../store/postgres/store.ts";
+import type { ObjectStorage } from "../store/ports/objects.ts";
 import type { ClosableStore } from "../store/store.ts";
 import { systemEnv } from "../util/env.ts";
 
@@ -37,6 +38,8 @@ export interface OpenPartsOptions {
   readonly tenant: string;
   /** Whether to create or update the tables first. Otherwise a database without them is an error. */
   readonly shouldMigrate: boolean;
+  /** Keeps files. Null for the store itself. */
+  readonly storage: ObjectStorage | null;
 }
 
 /** Leases have their own connections, so that a busy worker doesn't lose its lease. */
@@ -48,7 +51,7 @@ const PROBE = { tenant: "turnstream", session: "turnstream-start" };
 export async function openParts(settings: Settings, options: OpenPartsOptions): Promise<Parts> {
   try {
     const parts = hasServers(settings)
-      ? await openServers(settings, options.shouldMigrate)
+      ? await openServers(settings, options)
       : openMemory(readAuditOptions(settings));
     try {
       await ensureTenant(parts.store, options.tenant);
@@ -77,13 +80,17 @@ function openMemory(audit: AuditOptions): Parts {
   };
 }
 
-async function openServers(settings: Settings, shouldMigrate: boolean): Promise<Parts> {
+async function openServers(settings: Settings, { shouldMigrate, storage }: OpenPartsOptions): Promise<Parts> {
   const [url, redisUrl] = [requireDatabaseUrl(settings), requireRedisUrl(settings)];
   const { value: schema } = settings.schema;
   const named = schema === null ? { url } : { url, schema };
   const db = openDatabase(named);
   const leases = openDatabase({ ...named, max: LEASE_CONNECTIONS });
-  const store = createPostgresStore(db, { leases, ...readAuditOptions(settings) });
+  const store = createPostgresStore(db, {
+    leases,
+    ...(storage === null ? {} : { storage }),
+    ...readAuditOptions(settings),
+  });
   const opened: { close(): Promise<void> }[] = [store];
   try {
     if (shouldMigrate) await migrate(db);

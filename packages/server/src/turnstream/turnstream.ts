@@ -22,6 +22,7 @@ import type { Agent } from "../runtime/define/agent.ts";
 import { RuntimeError } from "../runtime/errors.ts";
 import type { WorkerOptions } from "../runtime/worker/options.ts";
 import { type SupervisedWorker, startWorker } from "../runtime/worker/supervise.ts";
+import type { ObjectStorage } from "../store/ports/objects.ts";
 import { createSecurityReporter, type SecurityEventHandler } from "../util/security-event.ts";
 import { reportUncaught } from "../util/report-uncaught.ts";
 import { type ActivityLog, createActivityLog } from "./activity-log.ts";
@@ -52,6 +53,11 @@ export interface TurnstreamOptions extends ServerSettings {
   readonly payments?: GatewayOptions["payments"];
   /** Whether this process runs turns too. Without it, start a worker in another process. @default true */
   readonly runsTurns?: boolean;
+  /**
+   * Keeps files, such as `createS3Storage` of `@turnstream/server/s3`. Not used in memory.
+   * @default none: PostgreSQL keeps them
+   */
+  readonly storage?: ObjectStorage;
   /** Whether to create and update the tables at the start. @default true, unless NODE_ENV is "production" */
   readonly migrates?: boolean;
   /**
@@ -175,7 +181,11 @@ class App implements Turnstream {
 
   parts(): Promise<Parts> {
     const { migrates = process.env["NODE_ENV"] !== "production" } = this.#options;
-    this.#parts ??= openParts(this.#settings, { tenant: this.#tenant, shouldMigrate: migrates }).then(
+    this.#parts ??= openParts(this.#settings, {
+      tenant: this.#tenant,
+      shouldMigrate: migrates,
+      storage: this.#options.storage ?? null,
+    }).then(
       (parts) => {
         if (!hasServers(this.#settings)) this.#print(IN_MEMORY);
         return parts;

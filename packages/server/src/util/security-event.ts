@@ -29,6 +29,8 @@ export const SECURITY_EVENTS = {
   rate_limited: [] as readonly string[],
   /** A worker tried to write in the session in `subject` after another worker had taken it over. */
   writer_fenced: ["log", "journal"],
+  /** PostgreSQL lost commits, and with them events of the session in `subject`. The session continues without them. */
+  history_lost: ["archive_behind"],
 } as const;
 
 export type SecurityEventType = keyof typeof SECURITY_EVENTS;

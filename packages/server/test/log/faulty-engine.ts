@@ -1,4 +1,5 @@
 /** `RehearsedEngine` is the memory engine with the faults of a Redis: failover and data loss. */
+import { comparePositions, type Position } from "@turnstream/protocol";
 import { retainLog, lastPosition, MemoryEngine } from "../../src/log/memory.ts";
 
 export class RehearsedEngine extends MemoryEngine {
@@ -12,6 +13,14 @@ export class RehearsedEngine extends MemoryEngine {
       stream.epoch = lastPosition(stream).epoch;
     }
     for (const session of this.listeners.keys()) this.notify(session, { type: "possible-gap" });
+  }
+
+  /** Simulates the expiry of a log: without a notification, and only if the log ends at the archived position. */
+  expireNow(session: string, archived: Position): void {
+    const stream = this.streams.get(session);
+    if (stream === undefined || comparePositions(lastPosition(stream), archived) !== 0) return;
+    retainLog(stream);
+    this.streams.delete(session);
   }
 
   /** Simulates FLUSHALL. */

@@ -4,11 +4,14 @@ import { createMemorySignals } from "../../src/signals/memory.ts";
 import { createMemoryStore } from "../../src/store/memory/store.ts";
 import { systemEnv } from "../../src/util/env.ts";
 import { commandsContract } from "./messages/commands.contract.ts";
+import { logRetentionContract } from "./archive/log-retention.contract.ts";
 import { handoffContract } from "./history/handoff-history.contract.ts";
 import { paymentsContract } from "./payments/payments.contract.ts";
 import { sessionContract } from "./session.contract.ts";
 
 sessionContract("memory", async () => ({ log: createMemoryLog(), store: createMemoryStore() }), 300);
+
+logRetentionContract("memory", async () => ({ log: createMemoryLog(), store: createMemoryStore() }));
 
 handoffContract("memory", async () => ({ log: createMemoryLog(), store: createMemoryStore() }), 100);
 

@@ -4,6 +4,7 @@ import { createRedisLog } from "../../src/log/redis/create-redis-log.ts";
 import { createRedisSignals } from "../../src/signals/redis.ts";
 import { postgresHarness, timedHarness } from "../store/postgres-harness.ts";
 import { commandsContract } from "./messages/commands.contract.ts";
+import { logRetentionContract } from "./archive/log-retention.contract.ts";
 import { handoffContract } from "./history/handoff-history.contract.ts";
 import { paymentsContract } from "./payments/payments.contract.ts";
 import { sessionContract } from "./session.contract.ts";
@@ -16,6 +17,11 @@ sessionContract(
   },
   30,
 );
+
+logRetentionContract("Redis and PostgreSQL", async () => {
+  const { store } = await postgresHarness();
+  return { log: await createRedisLog({ url: sharedRedisUrl(), keyPrefix: freshPrefix() }), store };
+});
 
 handoffContract(
   "Redis and PostgreSQL",

@@ -96,7 +96,7 @@ export function filesContract(name: string, makeStore: MakeStore): void {
     test("stores an upload in chunks, and reads it once it is complete", async () => {
       const { ref } = await newSession(store());
       const { uploads } = store();
-      expect(await uploads.begin(ref, upload("u", "an"))).toEqual({ attempt: 1 });
+      expect(await uploads.begin(ref, upload("u", "an"))).toEqual({ attempt: 1, object: null });
       for (const part of ["one", "two"]) await uploads.add(ref, "u", { attempt: 1, bytes: bytes(part) });
       expect(await uploads.chunk(ref, "u", 0)).toBeNull();
       expect(await uploads.get(ref, "u")).toMatchObject({ size: 6, chunks: 2, isComplete: false });
@@ -106,12 +106,13 @@ export function filesContract(name: string, makeStore: MakeStore): void {
         size: 6,
         chunks: 2,
         isComplete: true,
+        object: null,
         createdAt: expect.any(Number) as number,
       });
       expect(await uploads.chunk(ref, "u", 1)).toEqual(bytes("two"));
       expect(await uploads.chunk(ref, "u", 2)).toBeNull();
       expect(await uploads.begin(ref, upload("u"))).toBe("already");
-      expect(await uploads.begin(ref, upload("v"))).toEqual({ attempt: 1 });
+      expect(await uploads.begin(ref, upload("v"))).toEqual({ attempt: 1, object: null });
       const late = uploads.add(ref, "u", { attempt: 1, bytes: bytes("x") });
       await expect(late).rejects.toMatchObject({ code: "CONFLICT" });
     });
@@ -121,7 +122,7 @@ export function filesContract(name: string, makeStore: MakeStore): void {
       const { uploads } = store();
       await uploads.begin(ref, upload("u"));
       await uploads.add(ref, "u", { attempt: 1, bytes: bytes("old") });
-      expect(await uploads.begin(ref, upload("u"))).toEqual({ attempt: 2 });
+      expect(await uploads.begin(ref, upload("u"))).toEqual({ attempt: 2, object: null });
       const late = [
         () => uploads.add(ref, "u", { attempt: 1, bytes: bytes("late") }),
         () => uploads.complete(ref, "u", 1),

@@ -5,6 +5,7 @@ import { archiveContract } from "./archive.contract.ts";
 import { argumentsContract } from "./arguments.contract.ts";
 import { memoryHarness } from "./harness.ts";
 import { filesContract } from "./files.contract.ts";
+import { storedFilesContract } from "./stored-files.contract.ts";
 import { forkContract } from "./fork.contract.ts";
 import { gatewayContract } from "./access.contract.ts";
 import { jobsContract } from "./jobs.contract.ts";
@@ -35,6 +36,7 @@ const suites = [
   agentsContract,
   knowledgeContract,
   filesContract,
+  storedFilesContract,
   gatewayContract,
   webhooksContract,
   twoTenantsContract,

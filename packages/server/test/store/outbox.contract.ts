@@ -178,6 +178,27 @@ export function outboxContract(name: string, makeStore: MakeStore): void {
       expect((await store.outbox.undelivered(ref, 10)).map((row) => row.key)).toEqual(["a", "b"]);
     });
 
+    test("one process at a time takes a session with published rows that are not archived", async () => {
+      const { ref } = await newSession(store);
+      const { ref: other } = await newSession(store);
+      const query = { limit: 1_000, olderThanMs: 0, leaseMs: 300_000 };
+      // Other tests leave sessions behind.
+      const take = async (of: typeof query) =>
+        (await store.outbox.takeUnarchived(of)).filter((each) =>
+          [ref.session, other.session].includes(each.session),
+        );
+      for (const key of ["a1", "a2"]) await store.outbox.add(ref, { key, draft: title(key) });
+      await store.outbox.add(other, { key: "b1", draft: title("b1") });
+      expect(await take(query)).toEqual([]);
+      for (const key of ["a1", "a2"]) await store.outbox.delivered(ref, key, "900-1");
+      expect(await take({ ...query, olderThanMs: 60_000 })).toEqual([]);
+      expect(await take(query)).toEqual([ref]);
+      expect(await take(query)).toEqual([]);
+      await harness.wait(320_000);
+      await store.archive.write(ref, { ...batchOf(chat(1)), delivered: ["a1", "a2"] });
+      expect(await take(query)).toEqual([]);
+    });
+
     test("archiving marks the rows that it found in the log", async () => {
       const { ref } = await newSession(store);
       for (const key of ["a", "b"]) await store.outbox.add(ref, { key, draft: title(key) });

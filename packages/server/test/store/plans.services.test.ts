@@ -29,6 +29,7 @@ const MOST_BUFFERS = 400;
  */
 const MOST: Readonly<Record<string, number>> = {
   "outbox.take": 1250,
+  "outbox.takeUnarchived": 1250,
   "running.startable": 600,
   "running.interrupted": 4_000,
   "operator.listUnfinishedTurns": 1_300,
@@ -127,6 +128,8 @@ const queries: Readonly<Record<string, Query>> = {
     store.journal.write(ref, { turn: "turn5", key: "new", value: 1, epoch: 1_000_000 }),
   "outbox.pending": (store) => store.outbox.pending({ limit: 50, olderThanMs: 1000 }),
   "outbox.take": (store) => store.outbox.take({ limit: 20, olderThanMs: 1000, leaseMs: 0 }),
+  "outbox.takeUnarchived": (store) =>
+    store.outbox.takeUnarchived({ limit: 20, olderThanMs: 1000, leaseMs: 0 }),
   "outbox.undelivered": (store) => store.outbox.undelivered(ref, 50),
   "outbox.reopen": (store) => store.outbox.reopen(ref),
   "blobs.get": (store) => store.blobs.get(ref, "b10"),

@@ -94,6 +94,11 @@ const steps: Readonly<Record<string, Step>> = {
     const blob = await store.blobs.get(ref, ID);
     return { ...blob, body: String(Buffer.from(blob?.body ?? [])) };
   },
+  "blobs.find": async ({ store, ref }) => {
+    const blob = await store.blobs.find(ref, ID);
+    return { ...blob, body: String(Buffer.from(blob?.body ?? [])) };
+  },
+  "blobs.stageCopies": ({ store, ref }) => store.blobs.stageCopies(ref, { ...ref, session: OTHER }, [ID]),
   "blobs.copy": ({ store, ref }) => store.blobs.copy(ref, { ...ref, session: OTHER }, [ID]),
   "attachments.add": ({ store, ref, mark }) =>
     store.attachments.add(ref, {
@@ -117,6 +122,7 @@ const steps: Readonly<Record<string, Step>> = {
   "uploads.add": ({ store, ref, mark }) =>
     store.uploads.add(ref, ID, { attempt: 1, bytes: Buffer.from(mark) }),
   "uploads.complete": ({ store, ref }) => store.uploads.complete(ref, ID, 1),
+  "uploads.completeDeclared": ({ store, ref }) => store.uploads.completeDeclared(ref, ID),
   "uploads.get": ({ store, ref }) => store.uploads.get(ref, ID),
   "uploads.chunk": async ({ store, ref }) =>
     String(Buffer.from((await store.uploads.chunk(ref, ID, 0)) ?? [])),
@@ -335,6 +341,11 @@ const overAll: Readonly<Record<string, (store: ClosableStore, sides: readonly Si
     },
     "outbox.pending": (store) => store.outbox.pending({ olderThanMs: 0, limit: 50 }),
     "outbox.take": (store) => store.outbox.take({ olderThanMs: 0, leaseMs: 60_000, limit: 50 }),
+    "outbox.takeUnarchived": async (store, sides) => {
+      for (const { ref } of sides) await store.outbox.add(ref, { key: "published", draft: titleOf("x") });
+      for (const { ref } of sides) await store.outbox.delivered(ref, "published", "2-99");
+      return store.outbox.takeUnarchived({ olderThanMs: 0, leaseMs: 60_000, limit: 50 });
+    },
     "interactions.overdueForms": (store) => store.interactions.overdueForms(PAGE),
     "payments.due": (store) => store.payments.due(PAGE),
     "webhooks.take": (store) => store.webhooks.take({ limit: 50, perEndpoint: 5, leaseMs: 60_000 }),
@@ -365,8 +376,15 @@ const FOR_ONE: readonly string[] = [
   "webhooks.settle",
 ];
 
-/** They delete by age, belong to the deployment, or return the tenant. */
+/** They delete by age, belong to the deployment, return the tenant, or take a key that contains tenant and session. */
 const WITHOUT_TENANT: readonly string[] = [
+  "objects.write",
+  "objects.release",
+  "objects.signUpload",
+  "objects.signDownload",
+  "objects.sweep",
+  "objects.findUnknown",
+  "objects.deleteUnknown",
   "outbox.prune",
   "uploads.prune",
   "shares.prune",

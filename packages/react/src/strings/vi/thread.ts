@@ -44,6 +44,7 @@ export const thread: ThreadStrings = {
     seconds: countText("vi", { other: "# giây" }),
     cost: countText("vi", { other: "chi phí #" }),
   },
+  lostTurns: "Máy chủ gặp sự cố và đã mất những tin nhắn mới nhất của cuộc trò chuyện này.",
   resuming: "Câu trả lời bị gián đoạn và sắp được tiếp tục…",
   noWorker: "Không có worker nào đang chạy. Tin nhắn sẽ được trả lời khi có worker.",
   retry: "Thử lại",

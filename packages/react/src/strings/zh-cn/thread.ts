@@ -44,6 +44,7 @@ export const thread: ThreadStrings = {
     seconds: countText("zh-CN", { other: "# 秒" }),
     cost: countText("zh-CN", { other: "费用 #" }),
   },
+  lostTurns: "服务器故障，此对话的最新消息已丢失。",
   resuming: "回答中断，即将继续…",
   noWorker: "没有 worker 在运行。启动后会回答此消息。",
   retry: "重试",

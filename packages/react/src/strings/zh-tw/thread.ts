@@ -44,6 +44,7 @@ export const thread: ThreadStrings = {
     seconds: countText("zh-TW", { other: "# 秒" }),
     cost: countText("zh-TW", { other: "費用 #" }),
   },
+  lostTurns: "伺服器故障，此對話的最新訊息已遺失。",
   resuming: "回覆中斷，即將繼續…",
   noWorker: "沒有 worker 在執行。啟動後會回覆此訊息。",
   retry: "再試一次",

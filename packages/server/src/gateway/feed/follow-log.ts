@@ -45,13 +45,12 @@ export async function followLog(
       if (delayMs > 10) await context.sleep(delayMs);
       const startedAt = performance.now();
       const isReopened = delayMs > 0;
-      const { after, floor } = await retryWhileUnavailable(
-        () => findEnd(context, ref, isReopened),
-        context.sleep,
-        signal,
-      );
+      const persist = <T>(work: () => Promise<T>) => retryWhileUnavailable(work, context.sleep, signal);
+      const after = await persist(() => findEnd(context, ref, isReopened));
       follower.onOpen(parseCursor(after) ?? { epoch: 0, seq: 0 }, isReopened);
-      const options: AttachOptions = floor === null ? { after, signal } : { after, signal, floor };
+      // The log of an idle session expires. A follower at the archived position then waits for the next claim.
+      const readFloor = () => persist(async () => (await context.store.archive.header(ref)).archived);
+      const options: AttachOptions = { after, signal, readFloor };
       const end: { reason: FollowEndReason | null } = { reason: null };
       // Awaited directly: every stack frame in between would stay in memory for every followed session.
       await context.log.listen(ref, options, (delivery) => {
@@ -71,17 +70,13 @@ export async function followLog(
 }
 
 /** Returns the end of the log. If the log is missing or ends before the archive, returns the archived position. */
-async function findEnd(
-  { store, log }: Backend,
-  ref: SessionRef,
-  isReopened: boolean,
-): Promise<{ readonly after: Cursor; readonly floor: Cursor | null }> {
+async function findEnd({ store, log }: Backend, ref: SessionRef, isReopened: boolean): Promise<Cursor> {
   const head = await log.head(ref);
   // Usually no query to the store is needed.
-  if (head !== null && !isReopened) return { after: head.last, floor: null };
+  if (head !== null && !isReopened) return head.last;
   const { archived } = await store.archive.header(ref);
   const isComplete = head !== null && parseSeq(head.last) >= parseSeq(archived);
-  return { after: isComplete ? head.last : archived, floor: archived };
+  return isComplete ? head.last : archived;
 }
 
 function parseSeq(cursor: Cursor): number {

@@ -1,6 +1,6 @@
 /**
- * `WorkerCheck` finds sessions that don't progress because their worker was lost, or because no worker runs at all. It
- * notifies their subscribers, and reports once to the operator that no worker runs.
+ * `WorkerCheck` finds sessions that don't progress because their worker was lost, because no worker runs at all, or
+ * because the log can't be written. It notifies their subscribers, and reports once to the operator that no worker runs.
  * Invariant: while a worker is alive and none was lost, a check is one small query. Each query has a limit. A missing
  * worker is reported again only after one was alive. An outage of the store delays the notices only.
  */
@@ -44,7 +44,8 @@ export class WorkerCheck {
   }
 
   async #check(feeds: Iterable<SessionFeed>, find: FindFeed): Promise<void> {
-    const { store } = this.#context;
+    const { store, log } = this.#context;
+    if (log.isImpaired === true) notifyRunning(feeds);
     const { anyLive, anyExpired } = await store.leases.status();
     const isMissing = this.#isMissing(anyLive);
     // Without an expired lease, which is the usual case, no turn is interrupted.
@@ -89,6 +90,14 @@ export class WorkerCheck {
       }
     }
     return found;
+  }
+}
+
+/** The events of these turns can't be written, so the turns wait. */
+function notifyRunning(feeds: Iterable<SessionFeed>): void {
+  for (const feed of feeds) {
+    const turn = feed.headState?.turns.last();
+    if (turn?.status === "running") notify(feed, { type: "resuming", turn_id: turn.id });
   }
 }
 

@@ -14,6 +14,7 @@ import {
 } from "@turnstream/protocol";
 import type { InvalidCursorReason } from "../../log/log.ts";
 import { readHistory } from "../../session/history/read-history.ts";
+import { restartOrphanedLog } from "../../session/lifecycle/create.ts";
 import { prependOlderTurns } from "../../session/history/turn-window.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { DialectName } from "../encoding/stream-format.ts";
@@ -203,7 +204,9 @@ async function readCurrentState(feed: StartSource): Promise<SessionState> {
     return prependOlderTurns(context, ref, state, { turns: snapshotTurns });
   // The dropped turns are not archived yet, or the feed has no state at its position. `readHistory` returns what the
   // archive and the log have.
-  return (await readHistory(context, ref, { turns: snapshotTurns })).state;
+  const history = await readHistory(context, ref, { turns: snapshotTurns });
+  if (history.logUnavailableReason === "trimmed") await restartOrphanedLog(context, ref);
+  return history.state;
 }
 
 function toPosition({ epoch, seq }: Position): Position {

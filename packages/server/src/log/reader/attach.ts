@@ -123,7 +123,6 @@ function isBefore(reason: InvalidCursorReason): boolean {
 class Follower implements AsyncIterator<LogDelivery, undefined> {
   readonly #source: Source;
   readonly #settings: FollowSettings;
-  readonly #floor: Position | null;
   #state: FollowState;
   #phase: "new" | "open" | "over" = "new";
   #queue: readonly LogEntry[] = [];
@@ -141,7 +140,6 @@ class Follower implements AsyncIterator<LogDelivery, undefined> {
     this.#source = source;
     this.#settings = settings;
     this.#ready = ready;
-    this.#floor = source.floor === undefined ? null : parseCursor(source.floor);
     this.#state = initialFollowState(parseCursor(source.after) ?? { epoch: 0, seq: 0 });
   }
 
@@ -264,7 +262,7 @@ class Follower implements AsyncIterator<LogDelivery, undefined> {
         limit: this.#settings.pageSize,
       });
       if (page.ok) this.#step({ type: "page", entries: page.entries, more: page.more });
-      else if (isBefore(page.reason) && this.#isFloor(after))
+      else if (isBefore(page.reason) && (await this.#isFloor(after)))
         this.#step({ type: "page", entries: [], more: false });
       else this.#step({ type: "over", reason: page.reason });
     });
@@ -276,8 +274,8 @@ class Follower implements AsyncIterator<LogDelivery, undefined> {
     if (after !== null) this.#read(after);
   }
 
-  #isFloor({ epoch, seq }: Position): boolean {
-    return this.#floor?.epoch === epoch && this.#floor.seq === seq;
+  async #isFloor(position: Position): Promise<boolean> {
+    return (await this.#source.readFloor?.()) === formatCursor(position);
   }
 
   #finish(reason: FollowEndReason): void {

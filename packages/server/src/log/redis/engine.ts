@@ -9,6 +9,7 @@ import { ErrorReply } from "@redis/client";
 import { formatCursor, type Position } from "@turnstream/protocol";
 import {
   toAppendResult,
+  UNARCHIVED_TTL_MS,
   type EngineAppend,
   type EngineClaim,
   type EngineHead,
@@ -85,6 +86,7 @@ export class RedisEngine implements LogEngine {
       repeat ? writer : "",
       String(counter),
       since === null ? "" : formatCursor(since),
+      String(UNARCHIVED_TTL_MS),
       ...lines,
     ])) as [string, string];
     return toAppendResult(readOutcome(reply, epoch), lines.length);
@@ -100,6 +102,7 @@ export class RedisEngine implements LogEngine {
       line,
       repeat ? "1" : "",
       last === null ? "" : formatCursor(last),
+      String(UNARCHIVED_TTL_MS),
     ])) as [string, string];
     const [code, value] = reply;
     if (code === "moved") return { type: "moved", last: parsePosition(value) };
@@ -158,6 +161,10 @@ export class RedisEngine implements LogEngine {
 
   onOutage(listener: (error: LogError) => void): () => void {
     return this.#outages.listen(listener);
+  }
+
+  get isImpaired(): boolean {
+    return this.#outages.isImpaired;
   }
 
   close(): Promise<void> {

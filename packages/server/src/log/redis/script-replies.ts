@@ -1,5 +1,5 @@
 /**
- * `parseNotification`, `parseEntries`, `parseHead` and `parseHeadKey` parse the replies and published messages of the
+ * `parseNotification`, `parseEntries`, `parseHead`, `parseHeadKey` and `parsePulse` parse the replies and published messages of the
  * scripts. Pure.
  *
  * Invariant: the formats are those of `scripts.ts`. An append publishes `<first id>\n<line>\n<line>…`, a claim
@@ -68,6 +68,26 @@ export function parseHeadKey(text: string): HeadKey | null {
  */
 export function isExpiring(head: string): boolean {
   return head.endsWith(" expiring");
+}
+
+export interface Pulse {
+  /** The replication id of the server, with its role if it is not a primary. */
+  readonly replicationId: string;
+  /** The code with which the server refuses writes, such as OOM, or null. */
+  readonly refusal: string | null;
+  /** The token of the sentinel key, or null if it could not be read or written. */
+  readonly token: string | null;
+}
+
+/** Returns null for a text that is not from `PULSE`. */
+export function parsePulse(text: string): Pulse | null {
+  const [replicationId, refusal, token] = text.split(" ");
+  if (replicationId === undefined || refusal === undefined || token === undefined) return null;
+  return {
+    replicationId,
+    refusal: refusal === "-" ? null : refusal,
+    token: token === "-" ? null : token,
+  };
 }
 
 export function parseHead(reply: unknown): EngineHead | null {

@@ -6,6 +6,7 @@
  * - the log: a stream; its name is also the channel for notifications;
  * - its head, `<epoch> <timeline> <writer>`: the writer that may append;
  * - its base: the position right before the first entry.
+ * All three always have the same time to live: `UNARCHIVED_TTL_MS` after a claim, less once the log is archived.
  *
  * The timeline is Redis's replication id. It changes when another or a restarted server answers, and then entries may
  * be missing.
@@ -23,6 +24,9 @@ export interface Script {
 function script(source: string): Script {
   return { source, sha: createHash("sha1").update(source).digest("hex") };
 }
+
+/** How many characters of a replication id are used. They distinguish two ids, and every append carries them. */
+export const REPLICATION_ID_LENGTH = 12;
 
 /** The normal append. One comparison is the whole fence, and Redis assigns the seq, so it is as cheap as possible. */
 export const APPEND = script(`
@@ -44,7 +48,7 @@ return id
 /** The append for writers without an epoch, and for batches that may be in the log already. */
 export const APPEND_WITH_LOOKBACK = script(`
 -- KEYS log head base; ARGV expected head ('' to join any epoch), timeline, writer ('' to skip the lookback), counter,
--- since ('' to look back to the base), lines. Returns {'added' | 'found', last id}, {'refused', head} or {'unsure'}.
+-- since ('' to look back to the base), time to live, lines. Returns {'added' | 'found', last id}, {'refused', head} or {'unsure'}.
 local head = redis.call('GET', KEYS[2])
 if not head or redis.call('EXISTS', KEYS[1]) == 0 then return {'refused', ''} end
 local epoch, timeline = string.match(head, '^(%d+) (%S+)')
@@ -83,23 +87,23 @@ else
 end
 local awake = string.match(head, '^(.*) expiring$')
 if awake then
-  redis.call('SET', KEYS[2], awake)
-  redis.call('PERSIST', KEYS[1])
-  redis.call('PERSIST', KEYS[3])
+  redis.call('SET', KEYS[2], awake, 'PX', ARGV[6])
+  redis.call('PEXPIRE', KEYS[1], ARGV[6])
+  redis.call('PEXPIRE', KEYS[3], ARGV[6])
 end
 local first, id
-for i = 6, #ARGV do
+for i = 7, #ARGV do
   id = redis.call('XADD', KEYS[1], epoch .. '-*', 'e', ARGV[i])
   first = first or id
 end
-redis.call('SPUBLISH', KEYS[1], first .. '\\n' .. table.concat(ARGV, '\\n', 6))
+redis.call('SPUBLISH', KEYS[1], first .. '\\n' .. table.concat(ARGV, '\\n', 7))
 return {'added', id}
 `);
 
 /** Takes over the log: writes the first entry of a new epoch and fences all earlier writers. */
 export const CLAIM = script(`
 -- KEYS log head base; ARGV epoch, timeline, writer, floor, line, '1' to only look, the position to follow ('' for
--- any). Returns {'added' | 'found', id}, {'outbid', epoch} or {'moved', the position that it would follow}.
+-- any), time to live. Returns {'added' | 'found', id}, {'outbid', epoch} or {'moved', the position that it would follow}.
 local function position(id)
   local epoch, seq = string.match(id, '^(%d+)-(%d+)$')
   return tonumber(epoch), tonumber(seq)
@@ -126,21 +130,22 @@ local function before(a, b)
   local be, bs = position(b)
   return ae < be or (ae == be and as < bs)
 end
--- The log ends before the archived position, so entries were lost. Start an empty log: otherwise the new entry would
--- seem to follow the entries before the gap.
-local starts = not last or before(last, ARGV[4])
+-- The log ends before the archived position, or starts after it: the log or the archive lost entries. Start an empty
+-- log, otherwise the new entry would seem to follow the entries before the gap.
+local starts = not last or before(last, ARGV[4]) or before(ARGV[4], base)
 if starts then last = ARGV[4] end
 if ARGV[7] ~= '' and ARGV[7] ~= last then return {'moved', last} end
+-- First of all writes, because a Redis without memory refuses it, and nothing has changed then.
+redis.call('SET', KEYS[2], mine, 'PX', ARGV[8])
 if starts then
   redis.call('DEL', KEYS[1])
-  redis.call('SET', KEYS[3], ARGV[4])
+  redis.call('SET', KEYS[3], ARGV[4], 'PX', ARGV[8])
 else
-  redis.call('PERSIST', KEYS[1])
-  redis.call('PERSIST', KEYS[3])
+  redis.call('PEXPIRE', KEYS[3], ARGV[8])
 end
-redis.call('SET', KEYS[2], mine)
 local _, seq = position(last)
 local id = redis.call('XADD', KEYS[1], ARGV[1] .. '-' .. string.format('%.0f', seq + 1), 'e', ARGV[5])
+redis.call('PEXPIRE', KEYS[1], ARGV[8])
 redis.call('SPUBLISH', KEYS[1], last .. ' ' .. id .. '\\n' .. ARGV[5])
 return {'added', id}
 `);
@@ -169,9 +174,31 @@ local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
 local last = newest and newest[1] or redis.call('GET', KEYS[3])
 local head = redis.call('GET', KEYS[2])
 if not head or last ~= ARGV[1] then return 0 end
-if not string.match(head, ' expiring$') then redis.call('SET', KEYS[2], head .. ' expiring') end
+-- Before the SET, which a Redis without memory refuses unless the script has written: expiry frees memory.
 for _, name in ipairs(KEYS) do redis.call('PEXPIRE', name, ARGV[2]) end
+if not string.match(head, ' expiring$') then redis.call('SET', KEYS[2], head .. ' expiring', 'KEEPTTL') end
 return 1
+`);
+
+/**
+ * The health check of one process for all: the others read its result from the channel with the name of the key. Sent
+ * as text, so that it needs no loading.
+ */
+export const PULSE = script(`
+-- KEYS sentinel; ARGV token. Publishes and returns '<replication id> <code of a refused write, or -> <token, or ->'.
+local info = redis.call('INFO', 'replication')
+local id = string.sub(string.match(info, 'master_replid:(%w+)') or '', 1, ${REPLICATION_ID_LENGTH})
+local role = string.match(info, 'role:(%w+)')
+if role ~= 'master' then id = id .. '-' .. role end
+local refusal = '-'
+local token = redis.pcall('SET', KEYS[1], ARGV[1], 'NX', 'GET')
+if type(token) == 'table' then
+  refusal = string.match(token.err or '', '%u+') or 'ERR'
+  token = redis.call('GET', KEYS[1]) or '-'
+end
+local message = id .. ' ' .. refusal .. ' ' .. (token or ARGV[1])
+redis.call('SPUBLISH', KEYS[1], message)
+return message
 `);
 
 export const REMOVE = script(`

@@ -24,7 +24,7 @@ export interface WriterOptions {
   readonly epoch: number;
   readonly blobs: BlobSink;
   readonly newBlobId: () => string;
-  /** How long deltas are collected before they are sent. @default 30 */
+  /** How long deltas are collected before they are sent. @default 50 */
   readonly batchDelayMs?: number;
   /** Size of the collected deltas, roughly in characters, at which they are sent immediately. @default 8_192 */
   readonly maxBatchSize?: number;
@@ -54,7 +54,7 @@ export class Writer {
 
   constructor(options: WriterOptions) {
     this.#options = {
-      batchDelayMs: 30,
+      batchDelayMs: 50,
       maxBatchSize: 8_192,
       highWaterMark: 262_144,
       retryTimeoutMs: 20_000,

@@ -6,7 +6,7 @@
  * events before `atLeast`, nothing is committed and `RestartAttempt` is thrown. The archived state is cached between
  * commits and read again after a failure.
  */
-import { comparePositions, type Position, type SessionState } from "@turnstream/protocol";
+import { comparePositions, type Cursor, type Position, type SessionState } from "@turnstream/protocol";
 import { archiveIncrementally } from "../../session/archive/archive.ts";
 import type { Backend } from "../../session/backend.ts";
 import type { NewJournalEntry } from "../../store/ports/running.ts";
@@ -24,7 +24,7 @@ interface CommitOptions {
 
 interface PendingCommit extends CommitOptions {
   readonly write: Write | undefined;
-  readonly resolve: () => void;
+  readonly resolve: (archived: Cursor) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -45,8 +45,9 @@ export class Archiver {
   /**
    * Archives the log and makes the given writes in the same commit. If the commit fails, all requests that share it fail.
    * @param write further writes. Without them, the archive and the entries are one statement
+   * @returns the archived position
    */
-  archive(write: Write | undefined, options: CommitOptions = {}): Promise<void> {
+  archive(write: Write | undefined, options: CommitOptions = {}): Promise<Cursor> {
     return new Promise((resolve, reject) => {
       this.#pending.push({ write, ...options, resolve, reject });
       if (!this.#isBusy) void this.#work();
@@ -59,8 +60,8 @@ export class Archiver {
       const commits = this.#pending;
       this.#pending = [];
       try {
-        await this.#commit(commits);
-        for (const { resolve } of commits) resolve();
+        const archived = await this.#commit(commits);
+        for (const { resolve } of commits) resolve(archived);
       } catch (error) {
         for (const { reject } of commits) reject(error);
       }
@@ -68,7 +69,7 @@ export class Archiver {
     this.#isBusy = false;
   }
 
-  async #commit(commits: readonly PendingCommit[]): Promise<void> {
+  async #commit(commits: readonly PendingCommit[]): Promise<Cursor> {
     const known = this.#known;
     // If the commit fails, the next one reads the state again.
     this.#known = null;
@@ -87,5 +88,6 @@ export class Archiver {
     if (!archived.isCommitted)
       throw new RestartAttempt(`the log has no events to archive after ${archived.cursor}`);
     this.#known = archived.state;
+    return archived.cursor;
   }
 }

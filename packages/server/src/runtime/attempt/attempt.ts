@@ -5,7 +5,7 @@
  * Invariant: a worker has at most one attempt per turn. Every journal entry carries the epoch, so the store refuses it
  * after a takeover. The next attempt supersedes everything that this one did not journal.
  */
-import type { Json, SessionState, Turn } from "@turnstream/protocol";
+import type { Cursor, Json, SessionState, Turn } from "@turnstream/protocol";
 import { EngineError } from "../../engine/errors.ts";
 import type { NewJournalEntry, RunningTurn } from "../../store/ports/running.ts";
 import type { SessionRef } from "../../util/refs.ts";
@@ -203,13 +203,14 @@ export class TurnAttempt {
   }
 
   /** If the commit fails, the next one writes the deferred entries. A repeat changes nothing. */
-  async #withDeferred(
+  async #withDeferred<T>(
     entry: NewJournalEntry | null,
-    commit: (entries: readonly NewJournalEntry[]) => Promise<unknown>,
-  ): Promise<void> {
+    commit: (entries: readonly NewJournalEntry[]) => Promise<T>,
+  ): Promise<T> {
     const deferred = [...this.#deferred];
-    await commit(entry === null ? deferred : [...deferred, entry]);
+    const result = await commit(entry === null ? deferred : [...deferred, entry]);
     for (const written of deferred) this.#deferred.delete(written);
+    return result;
   }
 
   /** Records usage that belongs to no journaled step, so that later attempts count it too. */
@@ -233,15 +234,15 @@ export class TurnAttempt {
     this.#journal.set(key, value as Json);
   }
 
-  /** Flushes the writer, archives the log and runs `write` in the same transaction. */
-  archive(write: (tx: Store) => Promise<void>): Promise<void> {
+  /** Flushes the writer, archives the log and runs `write` in the same transaction. @returns the archived position */
+  archive(write: (tx: Store) => Promise<void>): Promise<Cursor> {
     return this.#archive(null, write);
   }
 
-  async #archive(entry: NewJournalEntry | null, write: JournalOptions["alsoCommit"]): Promise<void> {
+  async #archive(entry: NewJournalEntry | null, write: JournalOptions["alsoCommit"]): Promise<Cursor> {
     // A log that can't be reached must not delay the hand-over of the turn.
     const atLeast = await abortable(this.writer.flush(), this.#handOver.signal);
-    await this.#withDeferred(entry, (entries) =>
+    return this.#withDeferred(entry, (entries) =>
       this.#write(() => this.#archiver.archive(write, { entries, atLeast })),
     );
   }

@@ -7,6 +7,7 @@
  */
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";
 import type { PaymentOptions } from "../../payments/provider.ts";
+import type { LogRetention } from "../../session/archive/log-retention.ts";
 import type { Backend } from "../../session/backend.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Env } from "../../util/env.ts";
@@ -82,6 +83,9 @@ export interface RuntimeContext extends Backend {
   readonly parkAfterMs: number;
   readonly maxAttemptsWithoutProgress: number;
   readonly showsProviderErrors: boolean;
+  readonly logRetention: LogRetention;
+  /** How long deltas are collected before they are written to the log. */
+  readonly deltaBatchMs: number;
   /** The memory for answers of models that are not journaled yet. */
   readonly modelCallMemory: ModelCallMemory;
   /** Aborted when the worker shuts down: running steps and tools end, and no new ones start. */

@@ -95,6 +95,7 @@ export async function beginAttempt(
     epoch: claimed.epoch,
     blobs: { put: async (of, blob) => void (await context.store.blobs.put(of, blob)) },
     newBlobId: () => context.env.id(),
+    batchDelayMs: context.deltaBatchMs,
   });
   const { requestedCalls: calls } = listJournaled(journal);
   const { onEvent } = context;

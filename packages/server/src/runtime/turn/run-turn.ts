@@ -330,7 +330,7 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
  * lets the next turn start. A later attempt can repeat all of it.
  */
 async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void> {
-  const { writer, row, ref, usage, ageMs: durationMs } = attempt;
+  const { context, writer, row, ref, usage, ageMs: durationMs } = attempt;
   const closing = {
     usage: usage.total,
     durationMs,
@@ -344,7 +344,7 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
   await attempt.commitDeferred();
   await writer.writeAll((turn) => nextClosingEvents(turn, end, closing));
   let isNextQueued = false;
-  await attempt.archive(async (tx) => {
+  const archived = await attempt.archive(async (tx) => {
     let turns = 1;
     // A turn that called no model still counts as one turn.
     const used = usage.byModel.size > 0 ? usage.byModel : new Map([[attempt.turn.agent, NO_USAGE]]);
@@ -361,5 +361,9 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
     if (row.deaths >= MAX_DEATHS) await tx.jobs.bury(ref, row.turn);
     isNextQueued = (await tx.running.end(ref, row.turn)) === "queued";
   });
-  if (isNextQueued) attempt.context.fetchNext();
+  if (isNextQueued) context.fetchNext();
+  // Not awaited: the next turn must not wait for a slow Redis.
+  context.logRetention
+    .settle(ref, archived)
+    .catch((error: unknown) => context.onError(error, { during: `turn ${row.turn}` }));
 }

@@ -4,6 +4,7 @@
  *
  * Invariant: invalid options throw BAD_OPTIONS before the worker uses the store.
  */
+import { UNARCHIVED_TTL_MS } from "../../log/engine.ts";
 import type { Log } from "../../log/log.ts";
 import { findPaymentOptionsProblem } from "../../payments/payment-options.ts";
 import type { PaymentOptions } from "../../payments/provider.ts";
@@ -109,6 +110,21 @@ export interface WorkerOptions {
   readonly pollIntervalMs?: number;
   /** How often the worker prunes old rows and finishes erasures. @default 15000 */
   readonly maintenanceIntervalMs?: number;
+  /**
+   * How long deltas of an answer are collected before they are written to the log. The first one after a pause is
+   * written immediately. 50 ms write at most 20 times per second and turn; less makes answers smoother, and costs more
+   * of Redis, workers and gateways.
+   * @default 50
+   */
+  readonly deltaBatchMs?: number;
+  /**
+   * How long the events of a turn stay in the log after it has ended, so that clients can resume there. Older cursors
+   * get a snapshot.
+   * @default 120000
+   */
+  readonly trimLogAfterMs?: number;
+  /** How long the log of a session without a running turn stays in Redis. The next message restores it. @default 900000 */
+  readonly expireLogAfterMs?: number;
   /** How long published outbox rows are stored. @default 3600000 */
   readonly outboxRetentionMs?: number;
   /**
@@ -156,6 +172,9 @@ const OPTIONS: OptionKeys<WorkerOptions> = {
   maxAttemptsWithoutProgress: false,
   pollIntervalMs: false,
   maintenanceIntervalMs: false,
+  deltaBatchMs: false,
+  trimLogAfterMs: false,
+  expireLogAfterMs: false,
   outboxRetentionMs: false,
   sessionRetentionMs: false,
   onError: false,
@@ -219,6 +238,9 @@ const NUMBERS = {
   maxAttemptsWithoutProgress: { default: 50, range: COUNT },
   pollIntervalMs: { default: 1_000, range: INTERVAL_MS },
   maintenanceIntervalMs: { default: 15_000, range: INTERVAL_MS },
+  deltaBatchMs: { default: 50, range: [0, 1_000] },
+  trimLogAfterMs: { default: 2 * 60 * 1_000, range: [0, UNARCHIVED_TTL_MS] },
+  expireLogAfterMs: { default: 15 * 60 * 1_000, range: [1, UNARCHIVED_TTL_MS] },
   outboxRetentionMs: { default: 60 * 60 * 1_000, range: RETENTION_MS },
   sessionRetentionMs: { default: null, range: RETENTION_MS },
 } as const satisfies Record<

@@ -12,9 +12,11 @@ import { LogError } from "../../log/errors.ts";
 import { loadNamedModel } from "../../models/named-model.ts";
 import { expireForms } from "../../session/interactions/expire-forms.ts";
 import { checkDuePayments } from "../../session/payments/check-payments.ts";
+import { archiveLeftovers, LogRetention } from "../../session/archive/log-retention.ts";
 import { relayOutbox } from "../../session/archive/relay-outbox.ts";
 import { claimIdleSession } from "../../session/lifecycle/claim.ts";
 import { eraseExpired, finishErasures } from "../../session/lifecycle/erase.ts";
+import { createLossReporter } from "../../session/lifecycle/report-loss.ts";
 import { DECISIONS_CHANNEL, decodeSessionRef, STOPS_CHANNEL } from "../../session/signal-channels.ts";
 import { WebhookSender } from "../../session/webhooks/webhook-sender.ts";
 import { RESPONSE_RETENTION_MS } from "../../store/ports/access.ts";
@@ -96,6 +98,11 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
   const decisionWaiters = new DecisionWaiters();
   const toolSources = new ToolSources(options.agents, { env, onError });
   let executor: Executor | null = null;
+  const reportSecurityEvent = createSecurityReporter([options.onSecurityEvent], onError);
+  const logRetention = new LogRetention(
+    { store, log },
+    { trimAfterMs: settings.trimLogAfterMs, expireAfterMs: settings.expireLogAfterMs },
+  );
   const holdsLease = (): boolean => executor?.isFresh() ?? true;
   const name = env.id();
   let draining = new AbortController();
@@ -132,13 +139,16 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     get draining() {
       return draining.signal;
     },
+    logRetention,
+    deltaBatchMs: settings.deltaBatchMs,
     holdsLease,
     hasLostLease: () => executor?.isLost() ?? false,
     awaitLease: async (signal) => (await executor?.untilFresh(signal)) ?? true,
     confirmLease: async (signal) => (await executor?.confirm(signal)) ?? true,
     fetchNext: () => loop.poll(),
     onError,
-    reportSecurityEvent: createSecurityReporter([options.onSecurityEvent], onError),
+    reportSecurityEvent,
+    onLoss: createLossReporter(reportSecurityEvent, onError),
     ...(options.onEvent !== undefined && { onEvent: guarded(options.onEvent, onError) }),
   };
   const loop = new JobLoop({
@@ -190,6 +200,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
       await loop.freeAllSlots();
       await store.jobs.maintain();
       await store.uploads.prune({ olderThanMs: UPLOAD_RETENTION_MS, limit: BATCH });
+      await archiveLeftovers(context, logRetention);
       await store.outbox.prune({ olderThanMs: outboxRetentionMs, limit: BATCH });
       await store.shares.prune({ olderThanMs: SHARE_RETENTION_MS, limit: BATCH });
       await store.webhooks.prune({ olderThanMs: settings.webhooks.retentionMs, limit: BATCH });
@@ -268,6 +279,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
       await executor?.leave(drainMs);
       // Users can stop a turn and decide until it is handed over.
       for (const stop of unsubscribe) stop();
+      logRetention.close();
       // Don't wait longer: with the database down, closing never finishes, and the turns are already handed over.
       await Promise.race([
         Promise.all([loop.handOver(), toolSources.close(), sender.close()]),

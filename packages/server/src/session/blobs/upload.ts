@@ -1,12 +1,16 @@
 /**
- * `uploadFile` and `readUpload` store and read the uploads of a session. They do not inspect the content.
+ * `uploadFile` and `readUpload` store and read the uploads of a session. `startUpload` and `completeUpload` store one
+ * that a client sends to the object storage itself. They do not inspect the content.
  *
  * Invariants: data is streamed in chunks, so a large upload is never in memory as a whole. An id stands for one content:
  * other bytes under the id of a complete upload are refused. The URL of an upload is only valid in its own session.
+ * Limits apply to the declared size before the client sends a byte, and the storage must have exactly that content.
  */
+import { createHash } from "node:crypto";
 import { isStoreError, StoreError } from "../../store/errors.ts";
 import { MAX_CHUNK_BYTES, type Upload } from "../../store/ports/files.ts";
 import type { SessionRef } from "../../util/refs.ts";
+import type { SignedUpload, UploadContent } from "../../store/ports/objects.ts";
 import { isId } from "../../util/names.ts";
 import type { Backend } from "../backend.ts";
 import { LimitExceededError, type OwnerLimits, requireByteLimits } from "../limit-exceeded.ts";
@@ -70,24 +74,89 @@ export async function uploadFile(
       throw new StoreError("CONFLICT", `upload ${id} has other content`);
     return uploadedOf(there);
   }
-  const { attempt } = started;
-  try {
-    let size = 0;
-    for await (const chunk of chunked(body)) {
-      size += chunk.byteLength;
-      if (size > bytes) throw new StoreError("TOO_LARGE", `upload ${id}`);
-      await store.transaction(async (tx) => {
-        await tx.uploads.add(ref, id, { attempt, bytes: chunk, maxSessionBytes: sessionBytes });
-        if (owner !== null) await requireByteLimits(tx, owner);
-      });
+  const { attempt, object } = started;
+  // The store replaces errors of a stream that it reads.
+  let failure: { readonly error: unknown } | null = null;
+  async function* added(): AsyncIterable<Uint8Array> {
+    try {
+      let size = 0;
+      for await (const chunk of chunked(body)) {
+        size += chunk.byteLength;
+        if (size > bytes) throw new StoreError("TOO_LARGE", `upload ${id}`);
+        await store.transaction(async (tx) => {
+          await tx.uploads.add(ref, id, { attempt, bytes: chunk, maxSessionBytes: sessionBytes });
+          if (owner !== null) await requireByteLimits(tx, owner);
+        });
+        yield chunk;
+      }
+    } catch (error) {
+      failure = { error };
+      throw error;
     }
+  }
+  try {
+    if (object === null) for await (const _ of added());
+    else await store.objects.write(object, added());
     return uploadedOf(await store.uploads.complete(ref, id, attempt));
-  } catch (error) {
+  } catch (thrown) {
+    const { error } = (failure as { readonly error: unknown } | null) ?? { error: thrown };
     // Remove the incomplete upload now. If that fails, maintenance prunes it later.
+    if (object !== null) await store.objects.release(object).catch(() => undefined);
     if (error instanceof LimitExceededError || isStoreError(error, "TOO_LARGE"))
       await store.uploads.remove(ref, id).catch(() => false);
     throw error;
   }
+}
+
+export interface StartOptions extends Omit<UploadOptions, "body">, UploadContent {}
+
+/** How long a client may send the content of an upload to the object storage. */
+const UPLOAD_URL_MS = 15 * 60 * 1_000;
+
+/**
+ * Starts an upload that a client sends to the object storage.
+ * @returns what the client must send, or the upload if it is complete, or null if the client must send the bytes to the
+ * gateway
+ * @throws as `uploadFile`
+ */
+export async function startUpload(
+  { store }: Pick<Backend, "store">,
+  ref: SessionRef,
+  { id, name, mediaType = "", userId, size, sha256 }: StartOptions,
+  limits: Partial<UploadLimits> = {},
+): Promise<SignedUpload | UploadResult | null> {
+  const { bytes, sessionBytes, owner } = { ...DEFAULT_UPLOAD_LIMITS, ...limits };
+  if (size > bytes) throw new StoreError("TOO_LARGE", `upload ${id}`);
+  const apiKey = owner?.owner.apiKey ?? null;
+  const declared = { size, sha256, lifeMs: UPLOAD_URL_MS, maxSessionBytes: sessionBytes };
+  const started = await store.transaction(async (tx) => {
+    const result = await tx.uploads.begin(ref, { id, name, mediaType, by: userId, apiKey, declared });
+    if (owner !== null) await requireByteLimits(tx, owner);
+    return result;
+  });
+  if (started === "already") {
+    const there = await store.uploads.get(ref, id);
+    if (there === null) throw new StoreError("NOT_FOUND", `upload ${id}`);
+    const isSame = there.name === name && there.mediaType === mediaType && there.size === size;
+    if (!isSame || (await hashUpload(store, ref, there)) !== sha256)
+      throw new StoreError("CONFLICT", `upload ${id} has other content`);
+    return uploadedOf(there);
+  }
+  return started.object === null
+    ? null
+    : store.objects.signUpload(started.object, { size, sha256 }, UPLOAD_URL_MS);
+}
+
+/**
+ * Completes an upload once the client has sent it to the object storage.
+ * @throws StoreError NOT_FOUND, or CONFLICT if the storage doesn't have the declared content
+ */
+export async function completeUpload(
+  { store }: Pick<Backend, "store">,
+  ref: SessionRef,
+  id: string,
+): Promise<UploadResult> {
+  return uploadedOf(await store.uploads.completeDeclared(ref, id));
 }
 
 /** Stops at the first chunk that differs. The body is cut into the same chunks as when it was stored. */
@@ -106,17 +175,23 @@ async function hasBytes(
   return read === size;
 }
 
+async function hashUpload(store: Backend["store"], ref: SessionRef, upload: Upload): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of chunksOf(store, ref, upload)) hash.update(chunk);
+  return hash.digest("base64");
+}
+
 /** Returns null if the session has no such upload or it is not complete. */
 export async function readUpload(
   { store }: Pick<Backend, "store">,
   ref: SessionRef,
   id: string,
-): Promise<(UploadResult & { readonly body: AsyncIterable<Uint8Array> }) | null> {
+): Promise<(UploadResult & Pick<Upload, "object"> & { readonly body: AsyncIterable<Uint8Array> }) | null> {
   // The id may come from a URL that a user or model wrote.
   if (!isId(id)) return null;
   const upload = await store.uploads.get(ref, id);
   if (upload === null || !upload.isComplete) return null;
-  return { ...uploadedOf(upload), body: chunksOf(store, ref, upload) };
+  return { ...uploadedOf(upload), object: upload.object, body: chunksOf(store, ref, upload) };
 }
 
 /** Returns the id in the URL of an upload, or null for any other URL. */

@@ -2,12 +2,13 @@
  * `claimSession` takes over a session: it gets a new epoch from the store and claims the log under it.
  *
  * Invariant: the store never returns an epoch twice, and the log accepts no lower epoch. The claim is safe even if one
- * of them lost its newest state.
+ * of them lost its newest state. If the archive is behind a trimmed log, the log restarts after the archive, and the
+ * loss is reported.
  */
-import type { Cursor } from "@turnstream/protocol";
+import { comparePositions, type Cursor, parseCursor } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import { isLogError, LogError } from "../../log/errors.ts";
-import type { Claim } from "../../log/log.ts";
+import type { Claim, LogHead } from "../../log/log.ts";
 import { StoreError } from "../../store/errors.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { retry } from "../../util/retry.ts";
@@ -56,9 +57,9 @@ export async function claimSession(
   const deadline = performance.now() + TIMEOUT_MS;
   let { ifEpoch } = request;
   while (true) {
-    const seen = (await log.head(ref))?.epoch ?? 0;
+    const head = await log.head(ref);
     const { epoch, archived } = await store.epochs.next(ref, {
-      seen,
+      seen: head?.epoch ?? 0,
       by,
       reason,
       ...(ifEpoch === undefined ? {} : { ifEpoch }),
@@ -67,9 +68,20 @@ export async function claimSession(
     const writer = `${by}.${epoch}`;
     const seq = await claimAfter(backend, ref, request, { epoch, writer, archivedUpTo: archived }, deadline);
     if (seq === null) continue;
+    if (head !== null && isArchiveBehind(head, archived))
+      backend.onLoss?.({ ...ref, archived, base: head.base, last: head.last });
     await confirm(backend, ref, epoch);
     return { epoch, writer, cursor: `${epoch}-${seq}` };
   }
+}
+
+/**
+ * Returns true if the log starts after the archived position. Only archived events are trimmed, so the archive lost
+ * commits. Pure.
+ */
+export function isArchiveBehind({ base }: Pick<LogHead, "base">, archived: Cursor): boolean {
+  const [first, end] = [parseCursor(base), parseCursor(archived)];
+  return first !== null && end !== null && comparePositions(end, first) < 0;
 }
 
 async function claimAfter(

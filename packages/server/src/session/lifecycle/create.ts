@@ -12,7 +12,7 @@ import { type Env, systemEnv } from "../../util/env.ts";
 import { isStoreError, StoreError } from "../../store/errors.ts";
 import type { Session } from "../../store/ports/sessions.ts";
 import type { Actor, SessionRef } from "../../util/refs.ts";
-import { claimSession, type FirstEvent } from "./claim.ts";
+import { claimSession, type FirstEvent, isArchiveBehind } from "./claim.ts";
 import type { Backend } from "../backend.ts";
 
 /** The name of the claimer, for operators. */
@@ -60,7 +60,9 @@ async function createRow(
 export async function ensureSessionLog(backend: Backend, ref: SessionRef): Promise<boolean> {
   const session = await backend.store.sessions.find(ref);
   if (session === null) throw new StoreError("NOT_FOUND", `session ${ref.session}`);
-  if (session.archived !== START_CURSOR || (await backend.log.head(ref)) !== null) return false;
+  const head = await backend.log.head(ref);
+  const hasLog = head !== null && !isArchiveBehind(head, session.archived);
+  if (session.archived !== START_CURSOR || hasLog) return false;
   const { id, number, title } = session;
   const event: EventDraft = {
     type: "session.start",
@@ -81,9 +83,21 @@ export async function reopenIdleLog(backend: Backend, ref: SessionRef): Promise<
   const session = await backend.store.sessions.find(ref);
   if (session === null || (await backend.store.running.get(ref)) !== null) return false;
   const head = await backend.log.head(ref);
-  if (head === null && session.archived === START_CURSOR) return ensureSessionLog(backend, ref);
-  const last = head === null ? session.archived : later(head.last, session.archived);
+  const isLost = head === null || isArchiveBehind(head, session.archived);
+  if (isLost && session.archived === START_CURSOR) return ensureSessionLog(backend, ref);
+  const last = isLost ? session.archived : later(head.last, session.archived);
   return claimAlone(backend, ref, session.epoch, { reason: "idle", event: IDLE, last });
+}
+
+/**
+ * Restarts the log of a session without a running turn if its archive is behind it. Otherwise no reader could join the
+ * two until the next message. A worker does the same for a running turn.
+ * @returns true if it did
+ */
+export async function restartOrphanedLog(backend: Backend, ref: SessionRef): Promise<boolean> {
+  const { archived } = await backend.store.archive.header(ref);
+  const head = await backend.log.head(ref);
+  return head !== null && isArchiveBehind(head, archived) && reopenIdleLog(backend, ref);
 }
 
 /**

@@ -1,5 +1,6 @@
 /**
- * `eraseSession`, `eraseUser` and `eraseExpired` delete sessions from the store, then from the log.
+ * `eraseSession`, `eraseUser` and `eraseExpired` delete sessions from the store, then from the log. `finishErasures`
+ * also deletes their files from the object storage.
  *
  * Invariant: the store keeps an erasure record after the delete, so that `finishErasures` deletes the log even if the
  * process dies. The record stays for a grace period, because a concurrent claim can create the log again. The audit
@@ -13,6 +14,8 @@ import type { Backend } from "../backend.ts";
 /** Longer than any claim that started before the session was erased. */
 const GRACE_MS = 60_000;
 const BATCH = 100;
+/** Objects that one request to the storage deletes. */
+const SWEPT = 1_000;
 
 /** @returns false if there was no such session */
 export async function eraseSession({ store, log }: Backend, ref: SessionRef): Promise<boolean> {
@@ -61,7 +64,8 @@ export interface FinishOptions {
 
 /**
  * Deletes the logs of erased sessions again, and the erasure records that are older than `graceMs` by the store's
- * clock. A log that can't be deleted now keeps its record and doesn't block the others.
+ * clock. A log that can't be deleted now keeps its record and doesn't block the others. Then deletes the objects that no
+ * file uses any more.
  * @returns how many logs were deleted
  */
 export async function finishErasures({ store, log }: Backend, options: FinishOptions = {}): Promise<number> {
@@ -82,6 +86,8 @@ export async function finishErasures({ store, log }: Backend, options: FinishOpt
       await store.sessions.erased(ref, { olderThanMs: graceMs });
     }
     last = erasures.at(-1);
-    if (last === undefined) return removed;
+    if (last === undefined) break;
   }
+  while ((await store.objects.sweep({ limit: SWEPT })) === SWEPT);
+  return removed;
 }

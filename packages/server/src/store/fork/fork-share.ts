@@ -1,7 +1,7 @@
 /**
  * `forkShare` creates a session from a share: the history up to the shared position, closed, with its blobs.
  *
- * Invariant: it works on any store, in one transaction. It never crosses tenants and never changes the source. It
+ * Invariant: it works on any store, and commits in one transaction. It never crosses tenants and never changes the source. It
  * copies nothing after the shared position, not even a later title.
  */
 import {
@@ -17,6 +17,7 @@ import { findBlobIds, turnSnapshot } from "@turnstream/protocol/writer";
 import { StoreError } from "../errors.ts";
 import { forkLog } from "./fork-log.ts";
 import type { Actor, SessionRef } from "../../util/refs.ts";
+import type { Share } from "../ports/access.ts";
 import { MAX_BATCH, type Session } from "../ports/sessions.ts";
 import type { Store } from "../store.ts";
 
@@ -25,16 +26,22 @@ import type { Store } from "../store.ts";
  * @throws StoreError with NOT_FOUND if the share is revoked, erased or of another tenant, with EXISTS if the id is
  *   taken.
  */
-export function forkShare(
+export async function forkShare(
   store: Store,
   actor: Actor,
   share: string,
   made: { readonly id: string; readonly firstEpoch?: number },
 ): Promise<Session> {
+  const source = await findShare(store, actor, share);
+  // What was shared doesn't change. The transaction must not wait for the object storage.
+  const shared = await history(store, source, source.upTo);
+  const staged = await store.blobs.stageCopies(
+    source,
+    { tenant: actor.tenant, session: made.id },
+    findBlobIds(shared),
+  );
   return store.transaction(async (tx) => {
-    const found = await tx.shares.find(share);
-    if (found === null || found.tenant !== actor.tenant) throw new StoreError("NOT_FOUND", `share ${share}`);
-    const shared = await history(tx, found, found.upTo);
+    const found = await findShare(tx, actor, share);
     // Use the title at the shared position: a later one may reveal later content.
     const { title, turns } = foldAll(shared);
     const session = await tx.sessions.create(actor, {
@@ -50,7 +57,7 @@ export function forkShare(
       at: session.createdAt,
     });
     await archiveAll(tx, ref, events);
-    await tx.blobs.copy(found, ref, findBlobIds(events));
+    await tx.blobs.copy(found, ref, findBlobIds(events), staged);
     const stored = (await tx.sessions.get(actor, session.id)) ?? session;
     const subject = { session: session.id, share };
     await tx.audit.add(actor.tenant, { actor: actor.user, action: "session.forked", subject });
@@ -58,13 +65,19 @@ export function forkShare(
   });
 }
 
+async function findShare(store: Store, { tenant }: Actor, id: string): Promise<Share> {
+  const found = await store.shares.find(id);
+  if (found === null || found.tenant !== tenant) throw new StoreError("NOT_FOUND", `share ${id}`);
+  return found;
+}
+
 /** Reads the archived events up to a position. A share's position was an archived one, so no merged event spans it. */
-async function history(tx: Store, ref: SessionRef, upTo: Cursor): Promise<SessionEvent[]> {
+async function history(store: Store, ref: SessionRef, upTo: Cursor): Promise<SessionEvent[]> {
   const end = parseCursor(upTo)?.seq ?? 0;
   const events: SessionEvent[] = [];
   let after = 0;
   while (after < end) {
-    const page = await tx.archive.events(ref, { after, limit: MAX_BATCH });
+    const page = await store.archive.events(ref, { after, limit: MAX_BATCH });
     if (page.length === 0) break;
     for (const event of page) {
       const seq = parseCursor(event.id)?.seq ?? end;

@@ -176,6 +176,21 @@ export function memoryOutbox(tables: MemoryTables, env: Env): Outbox {
         for (const row of due) changeOutboxRow(rows, row, { nextAttemptAt });
         return due.map(({ tenant, session }): SessionRef => ({ tenant, session }));
       }),
+    takeUnarchived: ({ limit, olderThanMs, leaseMs }) =>
+      tables.run((rows) => {
+        const now = env.now();
+        const deliveredBy = now - checkCount(olderThanMs, "olderThanMs");
+        const due = rows
+          .all(OUTBOX)
+          .filter((row) => row.archivedAt === null && (row.deliveredAt ?? Infinity) <= deliveredBy)
+          .filter((row) => row.nextAttemptAt <= now)
+          .toSorted((a, b) => (a.deliveredAt ?? 0) - (b.deliveredAt ?? 0))
+          .slice(0, checkLimit(limit, MAX_BATCH));
+        const nextAttemptAt = now + checkCount(leaseMs, "leaseMs");
+        for (const row of due) changeOutboxRow(rows, row, { nextAttemptAt });
+        const refs = due.map(({ tenant, session }): SessionRef => ({ tenant, session }));
+        return [...new Map(refs.map((ref) => [sessionKey(ref), ref])).values()];
+      }),
     delivered: async (ref, key, cursor) => {
       checkCursor(cursor, "cursor");
       return tables.run((rows) => {

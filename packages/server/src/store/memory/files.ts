@@ -1,5 +1,6 @@
 /**
- * `memoryUploads`, `memoryAttachments` and `memoryBlobs` implement the sub-ports for files in memory.
+ * `memoryUploads`, `memoryAttachments`, `memoryBlobs` and `memoryObjects` implement the sub-ports for files in memory.
+ * There is no object storage.
  *
  * Invariant: bytes are copied when they are stored, so a caller can't change them later. Only the newest attempt can
  * change an upload, until it is complete. A session of another tenant has no files.
@@ -27,6 +28,7 @@ import {
   type Upload,
   type Uploads,
 } from "../ports/files.ts";
+import type { StoredObjects } from "../ports/objects.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { checkCount, checkDuration, checkLimit } from "../rules/arguments.ts";
 import { requireSession, sessionRow } from "./session-rows.ts";
@@ -62,9 +64,9 @@ export function memoryUploads(tables: MemoryTables, env: Env): Uploads {
         if (there !== undefined) removeChunks(rows, ref, there.upload);
         const attempt = (there?.attempt ?? 0) + 1;
         const createdAt = env.now();
-        const upload = { ...wanted, size: 0, chunks: 0, isComplete: false, createdAt };
+        const upload = { ...wanted, size: 0, chunks: 0, isComplete: false, object: null, createdAt };
         put(rows, ref, { upload, apiKey, attempt });
-        return { attempt };
+        return { attempt, object: null };
       }),
     add: (ref, id, chunk) =>
       tables.run((rows) => {
@@ -81,6 +83,13 @@ export function memoryUploads(tables: MemoryTables, env: Env): Uploads {
         checkCount(attempt, "attempt");
         const { upload, ...row } = open(rows, ref, id, attempt);
         return put(rows, ref, { ...row, upload: { ...upload, isComplete: true } });
+      }),
+    completeDeclared: (ref, id) =>
+      tables.run((rows) => {
+        const row = find(rows, ref, id);
+        if (row === undefined) throw new StoreError("NOT_FOUND", `upload ${id}`);
+        if (!row.upload.isComplete) throw uploadSuperseded(id);
+        return row.upload;
       }),
     get: (ref, id) => tables.run((rows) => find(rows, ref, id)?.upload ?? null),
     chunk: (ref, id, n) =>
@@ -199,6 +208,11 @@ export function memoryAttachments(tables: MemoryTables, env: Env): Attachments {
 const BLOBS = sessionTable<StoredBlob>("blobs");
 
 export function memoryBlobs(tables: MemoryTables): Blobs {
+  const get: Blobs["get"] = (ref, id) =>
+    tables.run((rows) => {
+      const blob = sessionRow(rows, ref) === undefined ? undefined : rows.get(BLOBS, ref, id);
+      return blob ?? null;
+    });
   return {
     put: (ref, blob) =>
       tables.run((rows) => {
@@ -209,11 +223,12 @@ export function memoryBlobs(tables: MemoryTables): Blobs {
         rows.put(BLOBS, ref, id, { id, ...checked, body: new Uint8Array(body) });
         return "stored";
       }),
-    get: (ref, id) =>
-      tables.run((rows) => {
-        const blob = sessionRow(rows, ref) === undefined ? undefined : rows.get(BLOBS, ref, id);
-        return blob ?? null;
-      }),
+    get,
+    async find(ref, id) {
+      const blob = await get(ref, id);
+      return blob === null ? null : { ...blob, size: blob.body.byteLength, object: null };
+    },
+    stageCopies: async () => [],
     copy: (from, to, ids) =>
       tables.run((rows) => {
         if (from.tenant !== to.tenant) throw new StoreError("NOT_FOUND", `session ${from.session}`);
@@ -225,5 +240,19 @@ export function memoryBlobs(tables: MemoryTables): Blobs {
         for (const blob of missing) rows.put(BLOBS, to, blob.id, blob);
         return missing.length;
       }),
+  };
+}
+
+export function memoryObjects(): StoredObjects {
+  return {
+    write: async () => {
+      throw new StoreError("UNAVAILABLE", "object storage: the store has none");
+    },
+    release: async () => undefined,
+    signUpload: async () => null,
+    signDownload: async () => null,
+    sweep: async () => 0,
+    findUnknown: async () => ({ keys: [], next: null }),
+    deleteUnknown: async () => 0,
   };
 }

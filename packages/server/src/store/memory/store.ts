@@ -14,7 +14,7 @@ import { trackTransaction } from "../transaction-calls.ts";
 import { wrapPorts } from "../wrap-ports.ts";
 import { memoryAllowances, memoryFormDrafts, memoryInteractions } from "./interactions.ts";
 import { memoryArchive, memoryOutbox, memoryTurns } from "./archive.ts";
-import { memoryAttachments, memoryBlobs, memoryUploads } from "./files.ts";
+import { memoryAttachments, memoryBlobs, memoryObjects, memoryUploads } from "./files.ts";
 import { memoryAudit } from "./audit.ts";
 import { memoryIdempotency, memoryKeys, memoryShares, memoryTickets } from "./access.ts";
 import { memoryPayments } from "./payments.ts";
@@ -55,6 +55,7 @@ function portsOn(tables: MemoryTables, env: Env, audit: ResolvedAuditOptions): S
     blobs: memoryBlobs(tables),
     attachments: memoryAttachments(tables, env),
     uploads: memoryUploads(tables, env),
+    objects: memoryObjects(),
     leases: memoryLeases(tables, env),
     shares: memoryShares(tables, env),
     keys: memoryKeys(tables, env),

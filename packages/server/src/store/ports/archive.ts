@@ -174,6 +174,11 @@ export interface Outbox {
   isUndelivered(ref: SessionRef, key: string): Promise<boolean>;
   /** Leases sessions with due rows, each to one relay at a time. */
   take(query: TakeQuery): Promise<SessionRef[]>;
+  /**
+   * Leases sessions with rows that were delivered at least `olderThanMs` ago and are not archived. A session may be
+   * returned although another process just archived it.
+   */
+  takeUnarchived(query: TakeQuery): Promise<SessionRef[]>;
   /** Records that the row's event is in the log. Returns false if the row is already marked or missing. */
   delivered(ref: SessionRef, key: string, cursor: Cursor): Promise<boolean>;
   /** Delays the session's rows after a failed delivery, longer each time. */

@@ -4,11 +4,13 @@
  *
  * Invariant: chunks and pieces are bounded, so no process needs a whole upload or text in memory. Stored attachments,
  * blobs and complete uploads never change. Only the newest attempt at an upload can add chunks. The bytes of a session's
- * uploads are counted in the transaction that adds a chunk, so that concurrent uploads can't exceed a limit together.
+ * uploads are counted in the transaction that adds a chunk or declares a size, so that concurrent uploads can't exceed a
+ * limit together. With an object storage, only the bytes are there (`objects.ts`).
  */
 import { StoreError } from "../errors.ts";
 import type { SessionRef } from "../../util/refs.ts";
-import { checkCount, checkId, checkText } from "../rules/arguments.ts";
+import { checkCount, checkDuration, checkId, checkText } from "../rules/arguments.ts";
+import type { UploadContent } from "./objects.ts";
 
 /** Maximum size of one chunk. */
 export const MAX_CHUNK_BYTES = 1024 * 1024;
@@ -23,12 +25,29 @@ export interface Upload {
   readonly size: number;
   readonly chunks: number;
   readonly isComplete: boolean;
+  /** The key of the object with the bytes. Null if they are rows of the store. */
+  readonly object: string | null;
   readonly createdAt: number;
 }
 
 export interface NewUpload extends Pick<Upload, "id" | "name" | "mediaType" | "by"> {
   /** The id of the API key behind the request, for its limit of bytes. @default none */
   readonly apiKey?: string | null;
+  /** The content that a client will send to the object storage. @default none: chunks follow */
+  readonly declared?: DeclaredContent;
+}
+
+interface DeclaredContent extends UploadContent {
+  /** How long the client may send it. */
+  readonly lifeMs: number;
+  /** The most bytes that all uploads of the session may have with this one. */
+  readonly maxSessionBytes: number;
+}
+
+export interface StartedUpload {
+  readonly attempt: number;
+  /** The key of the object to write the bytes to. Null if chunks are rows of the store. */
+  readonly object: string | null;
 }
 
 export interface NewChunk {
@@ -44,18 +63,24 @@ export interface NewChunk {
  */
 export interface Uploads {
   /**
-   * Starts an upload, or restarts one that is not complete. Returns "already" if it is complete.
-   * @returns the number of this attempt
+   * Starts an upload, or restarts one that is not complete. Returns "already" if it is complete. The size of declared
+   * content counts from now on if there is an object storage.
+   * @throws StoreError with TOO_LARGE if the uploads of the session would have more than `maxSessionBytes`.
    */
-  begin(ref: SessionRef, upload: NewUpload): Promise<{ readonly attempt: number } | "already">;
+  begin(ref: SessionRef, upload: NewUpload): Promise<StartedUpload | "already">;
   /**
-   * Adds the next chunk.
+   * Adds the next chunk. With an object, it counts the bytes, and the caller writes them to the object.
    * @throws StoreError with CONFLICT if a newer attempt exists, or the upload is complete, and with TOO_LARGE if the
    * uploads of the session would have more than `maxSessionBytes`.
    */
   add(ref: SessionRef, id: string, chunk: NewChunk): Promise<void>;
   /** @throws StoreError with CONFLICT if a newer attempt exists. */
   complete(ref: SessionRef, id: string, attempt: number): Promise<Upload>;
+  /**
+   * Completes an upload with declared content, or returns it if it is complete.
+   * @throws StoreError with CONFLICT unless the object storage has exactly this content.
+   */
+  completeDeclared(ref: SessionRef, id: string): Promise<Upload>;
   get(ref: SessionRef, id: string): Promise<Upload | null>;
   /** Returns a chunk of a complete upload, or null after the last one. */
   chunk(ref: SessionRef, id: string, n: number): Promise<Uint8Array | null>;
@@ -71,7 +96,13 @@ export interface Uploads {
 export const MAX_PRUNED = 1_000;
 
 /** @returns the upload with texts that can be stored */
-export function checkUpload({ id, name, mediaType, by, apiKey = null }: NewUpload) {
+export function checkUpload({ id, name, mediaType, by, apiKey = null, declared }: NewUpload) {
+  if (declared !== undefined) {
+    checkCount(declared.size, "size");
+    checkDuration(declared.lifeMs, "lifeMs");
+    if (!SHA256.test(declared.sha256))
+      throw new StoreError("INVALID", "sha256 must be the base64 of a SHA-256 hash");
+  }
   return {
     id: checkId(id, "upload id"),
     name: checkText(name, "name"),
@@ -81,13 +112,20 @@ export function checkUpload({ id, name, mediaType, by, apiKey = null }: NewUploa
   };
 }
 
+/** 32 bytes in base64. */
+const SHA256 = /^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$/;
+
 export function checkChunk({ attempt, bytes }: NewChunk): void {
   checkCount(attempt, "attempt");
   if (bytes.byteLength === 0 || bytes.byteLength > MAX_CHUNK_BYTES)
     throw new StoreError("TOO_LARGE", `a chunk of ${bytes.byteLength} bytes`);
 }
 
-export function checkSessionBytes(id: string, bytes: number, { maxSessionBytes = Infinity }: NewChunk): void {
+export function checkSessionBytes(
+  id: string,
+  bytes: number,
+  { maxSessionBytes = Infinity }: Pick<NewChunk, "maxSessionBytes">,
+): void {
   if (bytes > maxSessionBytes)
     throw new StoreError("TOO_LARGE", `upload ${id} with the other uploads of its session`);
 }
@@ -222,6 +260,20 @@ export interface StoredBlob {
   readonly body: Uint8Array;
 }
 
+/** A blob whose bytes may still be in the object storage. */
+export interface FoundBlob extends Omit<StoredBlob, "body"> {
+  readonly size: number;
+  /** Null if the bytes are in `object`. */
+  readonly body: Uint8Array | null;
+  readonly object: { readonly key: string; /** SHA-256 in base64. */ readonly sha256: string } | null;
+}
+
+/** The copy of an object for another session. */
+export interface StagedCopy {
+  readonly blob: string;
+  readonly key: string;
+}
+
 /** The sub-port of blobs: the full content of which an event has only a preview. */
 export interface Blobs {
   /**
@@ -230,11 +282,24 @@ export interface Blobs {
    */
   put(ref: SessionRef, blob: StoredBlob): Promise<"stored" | "already">;
   get(ref: SessionRef, id: string): Promise<StoredBlob | null>;
+  /** Like `get`, without reading the object storage. */
+  find(ref: SessionRef, id: string): Promise<FoundBlob | null>;
+  /**
+   * Copies the objects of blobs, for `copy` in a transaction. The other session need not exist yet. Copies that are not
+   * used are deleted later.
+   */
+  stageCopies(from: SessionRef, to: SessionRef, ids: readonly string[]): Promise<StagedCopy[]>;
   /**
    * Copies blobs into another session of the same tenant, under the same ids.
+   * @param staged the result of `stageCopies` for the same ids, required in a transaction. @default copies the objects
    * @returns how many
    */
-  copy(from: SessionRef, to: SessionRef, ids: readonly string[]): Promise<number>;
+  copy(
+    from: SessionRef,
+    to: SessionRef,
+    ids: readonly string[],
+    staged?: readonly StagedCopy[],
+  ): Promise<number>;
 }
 
 /** @returns media type and name as they can be stored */

@@ -1,22 +1,21 @@
 /**
- * `postgresUploads`, `postgresAttachments` and `postgresBlobs` implement the sub-ports for files on PostgreSQL.
+ * `postgresUploads` and `postgresAttachments` implement the sub-ports for files on PostgreSQL.
  *
- * Invariant: upload chunks, text pieces and blobs are rows of their own, so reading a part never loads the rest. Only
- * the newest attempt changes an upload, until it is complete. The session is locked while the bytes of its uploads are
- * counted. Every statement names the tenant and the session.
+ * Invariant: upload chunks and text pieces are rows of their own, so reading a part never loads the rest. With an object
+ * storage, an upload has an object instead of chunks. Only the newest attempt changes an upload, until it is complete.
+ * The session is locked while the bytes of its uploads are counted. Every statement names the tenant and the session.
  */
 import { type Selectable, sql } from "kysely";
 import { StoreError } from "../errors.ts";
 import {
   type Attachment,
   type Attachments,
-  type Blobs,
   checkAttachment,
-  checkBlob,
   checkChunk,
   checkSessionBytes,
   checkTextPosition,
   checkUpload,
+  MAX_CHUNK_BYTES,
   MAX_LISTED,
   MAX_PRUNED,
   MAX_RANGE,
@@ -28,6 +27,16 @@ import {
 import type { SessionRef } from "../../util/refs.ts";
 import { checkCount, checkDuration, checkLimit } from "../rules/arguments.ts";
 import type { Db } from "./database.ts";
+import {
+  callStorage,
+  extendObject,
+  type ObjectContext,
+  readObject,
+  requireStorage,
+  reserveObject,
+  useObject,
+  WRITE_MS,
+} from "./objects.ts";
 import type { FileTables } from "./schema.ts";
 import {
   ago,
@@ -37,52 +46,53 @@ import {
   lockSessionRow,
   ofSession,
   ownerColumn,
-  requireSession,
   rowOf,
 } from "./session-row.ts";
 
-export function postgresUploads(db: Db): Uploads {
+export function postgresUploads(db: Db, objects: ObjectContext): Uploads {
   return {
     begin: (ref, given) =>
       inTransaction(db, async (tx) => {
         const { id, name, mediaType, by, apiKey } = checkUpload(given);
         await lockSessionRow(tx, ref);
+        const hasStorage = objects.storage !== null;
+        const declared = hasStorage ? given.declared : undefined;
+        const writableMs = (declared?.lifeMs ?? 0) + WRITE_MS;
+        const object = hasStorage ? await reserveObject(tx, ref, objects.env, writableMs) : null;
+        const size = declared?.size ?? 0;
+        const values = {
+          name,
+          media_type: mediaType,
+          by_user: by,
+          key_id: apiKey,
+          size,
+          chunks: Math.ceil(size / MAX_CHUNK_BYTES),
+          object_key: object,
+          digest: declared?.sha256 ?? null,
+        };
         const row = await tx
           .insertInto("uploads")
-          .values({
-            ...rowOf(ref),
-            id,
-            name,
-            media_type: mediaType,
-            by_user: by,
-            key_id: apiKey,
-            ...ownerColumn(ref),
-          })
+          .values({ ...rowOf(ref), id, ...values, ...ownerColumn(ref) })
           .onConflict((oc) =>
             oc
               .columns(["tenant_id", "session_id", "id"])
-              .doUpdateSet({
-                name,
-                media_type: mediaType,
-                by_user: by,
-                key_id: apiKey,
-                size: 0,
-                chunks: 0,
-                attempt: sql<number>`uploads.attempt + 1`,
-                created_at: clock,
-              })
+              .doUpdateSet({ ...values, attempt: sql<number>`uploads.attempt + 1`, created_at: clock })
               .where("uploads.complete", "=", false),
           )
           .returning("attempt")
           .executeTakeFirst();
-        if (row === undefined) return "already";
+        if (row === undefined) {
+          if (object !== null) await tx.deleteFrom("stored_objects").where("key", "=", object).execute();
+          return "already";
+        }
+        if (declared !== undefined) await checkTotal(tx, ref, id, declared);
         const of = { ...rowOf(ref), upload_id: id };
         if (row.attempt > 1)
           await tx
             .deleteFrom("upload_chunks")
             .where((eb) => eb.and(of))
             .execute();
-        return { attempt: row.attempt };
+        return { attempt: row.attempt, object };
       }),
     add: (ref, id, chunk) =>
       inTransaction(db, async (tx) => {
@@ -91,20 +101,16 @@ export function postgresUploads(db: Db): Uploads {
         const size = chunk.bytes.byteLength;
         const row = await change(tx, ref, id, chunk.attempt)
           .set({ size: sql<number>`size + ${size}`, chunks: sql<number>`chunks + 1` })
-          .returning("chunks")
+          .returning(["chunks", "object_key"])
           .executeTakeFirst();
         if (row === undefined) throw await whyNot(tx, ref, id);
-        const n = row.chunks - 1;
-        await tx
-          .insertInto("upload_chunks")
-          .values({ ...rowOf(ref), upload_id: id, n, bytes: chunk.bytes })
-          .execute();
-        // After the bytes are written, so that other changes of the session wait only for the count.
-        await lockSession(tx, ref);
-        const { total } = await ofSession(tx.selectFrom("uploads"), ref)
-          .select(sql<number>`sum(size)::bigint`.as("total"))
-          .executeTakeFirstOrThrow();
-        checkSessionBytes(id, total, chunk);
+        if (row.object_key === null)
+          await tx
+            .insertInto("upload_chunks")
+            .values({ ...rowOf(ref), upload_id: id, n: row.chunks - 1, bytes: chunk.bytes })
+            .execute();
+        else await extendObject(tx, row.object_key);
+        await checkTotal(tx, ref, id, chunk);
       }),
     complete: (ref, id, attempt) =>
       inTransaction(db, async (tx) => {
@@ -115,31 +121,50 @@ export function postgresUploads(db: Db): Uploads {
           .returningAll()
           .executeTakeFirst();
         if (row === undefined) throw await whyNot(tx, ref, id);
+        if (row.object_key !== null) await useObject(tx, row.object_key, true);
         return uploadOf(row);
       }),
+    async completeDeclared(ref, id) {
+      const row = await findUpload(db, ref, id);
+      if (row === undefined) throw new StoreError("NOT_FOUND", `upload ${id}`);
+      if (row.complete) return uploadOf(row);
+      const { object_key: key, digest, size, attempt } = row;
+      if (key === null || digest === null) throw uploadSuperseded(id);
+      const storage = requireStorage(objects);
+      const info = await callStorage(() => storage.head(key));
+      if (info === null || info.size !== size || info.sha256 !== digest)
+        throw new StoreError("CONFLICT", `upload ${id} is not in the object storage`);
+      return inTransaction(db, async (tx) => {
+        await lockSessionRow(tx, ref);
+        const changed = await ofSession(tx.updateTable("uploads"), ref)
+          .set({ complete: true })
+          .where("id", "=", id)
+          .where("attempt", "=", attempt)
+          .returningAll()
+          .executeTakeFirst();
+        if (changed === undefined) throw await whyNot(tx, ref, id);
+        // The client can repeat its request until the URL expires.
+        await useObject(tx, key, false);
+        return uploadOf(changed);
+      });
+    },
     async get(ref, id) {
-      const row = await ofSession(db.selectFrom("uploads"), ref)
-        .selectAll()
-        .where("id", "=", id)
-        .executeTakeFirst();
+      const row = await findUpload(db, ref, id);
       return row === undefined ? null : uploadOf(row);
     },
     async chunk(ref, id, n) {
       checkCount(n, "n");
-      const row = await db
-        .selectFrom("upload_chunks as c")
-        .innerJoin("uploads as u", (join) =>
-          join
-            .onRef("u.tenant_id", "=", "c.tenant_id")
-            .onRef("u.session_id", "=", "c.session_id")
-            .onRef("u.id", "=", "c.upload_id"),
-        )
-        .select("c.bytes")
-        .where("c.tenant_id", "=", ref.tenant)
-        .where("c.session_id", "=", ref.session)
-        .where("c.upload_id", "=", id)
-        .where("c.n", "=", sql<number>`${n}::bigint`)
-        .where("u.complete", "=", true)
+      const upload = await findUpload(db, ref, id);
+      if (upload?.complete !== true) return null;
+      if (upload.object_key !== null) {
+        const start = n * MAX_CHUNK_BYTES;
+        const range = { start, end: Math.min(upload.size, start + MAX_CHUNK_BYTES) };
+        return start >= upload.size ? null : readObject(objects, upload.object_key, range);
+      }
+      const row = await ofSession(db.selectFrom("upload_chunks"), ref)
+        .select("bytes")
+        .where("upload_id", "=", id)
+        .where("n", "=", sql<number>`${n}::bigint`)
         .executeTakeFirst();
       return row === undefined ? null : new Uint8Array(row.bytes);
     },
@@ -164,12 +189,31 @@ export function postgresUploads(db: Db): Uploads {
   };
 }
 
-/** Updates an incomplete upload of this attempt. */
+/** Updates an incomplete upload of this attempt. A client sends declared content, so nothing else changes it. */
 function change(tx: Db, ref: SessionRef, id: string, attempt: number) {
   return ofSession(tx.updateTable("uploads"), ref)
     .where("id", "=", id)
     .where("attempt", "=", sql<number>`${attempt}::bigint`)
+    .where("digest", "is", null)
     .where("complete", "=", false);
+}
+
+/** After the bytes are written, so that other changes of the session wait only for the count. */
+async function checkTotal(
+  tx: Db,
+  ref: SessionRef,
+  id: string,
+  limit: Parameters<typeof checkSessionBytes>[2],
+): Promise<void> {
+  await lockSession(tx, ref);
+  const { total } = await ofSession(tx.selectFrom("uploads"), ref)
+    .select(sql<number>`sum(size)::bigint`.as("total"))
+    .executeTakeFirstOrThrow();
+  checkSessionBytes(id, total, limit);
+}
+
+function findUpload(db: Db, ref: SessionRef, id: string) {
+  return ofSession(db.selectFrom("uploads"), ref).selectAll().where("id", "=", id).executeTakeFirst();
 }
 
 async function whyNot(tx: Db, ref: SessionRef, id: string): Promise<StoreError> {
@@ -190,6 +234,7 @@ function uploadOf(row: Selectable<FileTables["uploads"]>): Upload {
     size,
     chunks,
     isComplete: row.complete,
+    object: row.object_key,
     createdAt: row.created_at,
   };
 }
@@ -279,66 +324,4 @@ function attachmentOf(row: Selectable<FileTables["attachments"]>): Attachment {
   const { id, name, url, size, chars, pieces, turn } = row;
   const { media_type: mediaType, is_cut: isCut, added_at: addedAt } = row;
   return { id, name, url, mediaType, size, chars, pieces, isCut, turn, addedAt };
-}
-
-/** Blobs are stored as bytea, so they are erased with their session and are part of every backup. */
-export function postgresBlobs(db: Db): Blobs {
-  return {
-    async put(ref, blob) {
-      const { mediaType, name = null } = checkBlob(blob);
-      await requireSession(db, ref);
-      const { numInsertedOrUpdatedRows } = await db
-        .insertInto("blobs")
-        .values({
-          ...rowOf(ref),
-          id: blob.id,
-          media_type: mediaType,
-          name,
-          size: blob.body.byteLength,
-          body: blob.body,
-        })
-        .onConflict((oc) => oc.columns(["tenant_id", "session_id", "id"]).doNothing())
-        .executeTakeFirst();
-      return numInsertedOrUpdatedRows === 1n ? "stored" : "already";
-    },
-    async get(ref, id) {
-      const row = await ofSession(db.selectFrom("blobs"), ref)
-        .select(["media_type", "name", "body"])
-        .where("id", "=", id)
-        .executeTakeFirst();
-      if (row === undefined) return null;
-      const named = row.name === null ? {} : { name: row.name };
-      return { id, mediaType: row.media_type, ...named, body: bytesOf(row.body) };
-    },
-    copy: (from, to, ids) =>
-      inTransaction(db, async (tx) => {
-        if (from.tenant !== to.tenant) throw new StoreError("NOT_FOUND", `session ${from.session}`);
-        await requireSession(tx, from);
-        await requireSession(tx, to);
-        const { numInsertedOrUpdatedRows } = await tx
-          .insertInto("blobs")
-          .columns(["tenant_id", "session_id", "id", "media_type", "name", "size", "body"])
-          .expression((eb) =>
-            ofSession(eb.selectFrom("blobs"), from)
-              .select((of) => [
-                "tenant_id",
-                of.val(to.session).as("session_id"),
-                "id",
-                "media_type",
-                "name",
-                "size",
-                "body",
-              ])
-              .where("id", "=", sql<string>`any(${[...ids]}::text[])`),
-          )
-          .onConflict((oc) => oc.columns(["tenant_id", "session_id", "id"]).doNothing())
-          .executeTakeFirst();
-        return Number(numInsertedOrUpdatedRows ?? 0n);
-      }),
-  };
-}
-
-/** Returns the driver's buffer without a copy if it doesn't share its memory. Small buffers share it and are copied. */
-function bytesOf(body: Buffer): Uint8Array {
-  return body.byteLength === body.buffer.byteLength ? new Uint8Array(body.buffer) : new Uint8Array(body);
 }

@@ -37,6 +37,8 @@ import { keyLimits } from "./migrations/0025-key-limits.ts";
 import { jobs } from "./migrations/0026-jobs.ts";
 import { installJobQueue } from "./job-queue.ts";
 import { logReached } from "./migrations/0028-log-reached.ts";
+import { objects } from "./migrations/0030-objects.ts";
+import { unarchivedOutbox } from "./migrations/0031-unarchived-outbox.ts";
 
 const migrations: Readonly<Record<string, Migration>> = {
   "0001-core": core,
@@ -64,6 +66,8 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0025-key-limits": keyLimits,
   "0026-jobs": jobs,
   "0028-log-reached": logReached,
+  "0030-objects": objects,
+  "0031-unarchived-outbox": unarchivedOutbox,
 };
 
 /** Names of its own, because a database may have Kysely's tables of an app. */

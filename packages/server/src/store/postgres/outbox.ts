@@ -8,7 +8,7 @@ import { sql } from "kysely";
 import { formatCursor } from "@turnstream/protocol";
 import { backoffMs, type Outbox, type OutboxRow, type TakeQuery } from "../ports/archive.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
-import type { SessionRef } from "../../util/refs.ts";
+import { sessionKey, type SessionRef } from "../../util/refs.ts";
 import { checkOutboxRow } from "../rules/archive.ts";
 import { checkCount, checkCursor, checkDuration, checkLimit } from "../rules/arguments.ts";
 import type { Db } from "./database.ts";
@@ -61,6 +61,7 @@ export function postgresOutbox(db: Db): Outbox {
       return row !== undefined;
     },
     take: (query) => takeSessions(db, query),
+    takeUnarchived: (query) => takeUnarchived(db, query),
     async delivered(ref, key, cursor) {
       const { epoch, seq } = checkCursor(cursor, "cursor");
       const { numUpdatedRows } = await ofSession(db.updateTable("outbox"), ref)
@@ -195,4 +196,28 @@ async function takeSessions(db: Db, { limit, olderThanMs, leaseMs }: TakeQuery):
     .returning(["tenant_id", "session_id"])
     .execute();
   return rows.map((row) => ({ tenant: row.tenant_id, session: row.session_id }));
+}
+
+/** Leases by the time of the next attempt, which a delivered row doesn't use otherwise. */
+async function takeUnarchived(db: Db, { limit, olderThanMs, leaseMs }: TakeQuery): Promise<SessionRef[]> {
+  const due = db
+    .selectFrom("outbox")
+    .select("id")
+    .where("delivered_at", "<=", ago(checkCount(olderThanMs, "olderThanMs")))
+    // Literals instead of parameters, so that the planner can use the partial index.
+    .where(sql<boolean>`delivered_at is not null and archived_at is null`)
+    .where("next_attempt_at", "<=", ago(0))
+    .orderBy("delivered_at")
+    .limit(checkLimit(limit, MAX_BATCH))
+    .forUpdate()
+    .skipLocked();
+  const rows = await db
+    .with("due", () => due)
+    .updateTable("outbox")
+    .set({ next_attempt_at: clockPlus(checkCount(leaseMs, "leaseMs")) })
+    .where("id", "in", sql<number>`(select id from due)`)
+    .returning(["tenant_id", "session_id"])
+    .execute();
+  const refs = rows.map((row) => ({ tenant: row.tenant_id, session: row.session_id }));
+  return [...new Map(refs.map((ref) => [sessionKey(ref), ref])).values()];
 }

@@ -120,7 +120,10 @@ export interface CoreTables {
     media_type: string;
     name: string | null;
     size: number;
-    body: ColumnType<Buffer, Uint8Array, never>;
+    /** Null if the bytes are in the object storage. */
+    body: ColumnType<Buffer | null, Uint8Array | null, never>;
+    object_key: string | null;
+    digest: string | null;
     created_at: Time;
   };
   leases: {
@@ -226,6 +229,8 @@ export interface FileTables {
     created_at: Time;
     owner: string | null;
     key_id: string | null;
+    object_key: string | null;
+    digest: string | null;
   };
   upload_chunks: {
     tenant_id: string;
@@ -233,6 +238,16 @@ export interface FileTables {
     upload_id: string;
     n: number;
     bytes: ColumnType<Buffer, Uint8Array, never>;
+  };
+  /** Of migration 0030. */
+  stored_objects: {
+    key: string;
+    tenant_id: string;
+    session_id: string;
+    due_at: NullableTime;
+    used: Generated<boolean>;
+    deleting: Generated<boolean>;
+    writable_until: ColumnType<number, Date, Date>;
   };
 }
 

@@ -9,13 +9,15 @@ import { type AuditOptions, resolveAuditOptions, type ResolvedAuditOptions } fro
 import { createAuditedStore } from "../audited-store.ts";
 import { checkArguments } from "../rules/arguments.ts";
 import { type Env, systemEnv } from "../../util/env.ts";
+import type { ObjectStorage } from "../ports/objects.ts";
 import type { ClosableStore, Store, StorePorts } from "../store.ts";
 import { trackTransaction } from "../transaction-calls.ts";
 import { wrapPorts } from "../wrap-ports.ts";
 import { postgresAgents } from "./agents.ts";
 import { postgresAllowances, postgresFormDrafts } from "./allowances.ts";
 import { postgresArchive, postgresTurns } from "./archive.ts";
-import { postgresAttachments, postgresBlobs, postgresUploads } from "./files.ts";
+import { postgresBlobs } from "./blobs.ts";
+import { postgresAttachments, postgresUploads } from "./files.ts";
 import { postgresAudit } from "./audit.ts";
 import { postgresIdempotency, postgresKeys, postgresTickets } from "./access.ts";
 import { postgresInteractions } from "./interactions.ts";
@@ -29,6 +31,7 @@ import { postgresLeases } from "./leases.ts";
 import { postgresKnowledge } from "./knowledge.ts";
 import { postgresLimits } from "./limits.ts";
 import { postgresMemories } from "./memories.ts";
+import { type ObjectContext, postgresObjects } from "./objects.ts";
 import { postgresOutbox } from "./outbox.ts";
 import { JobQueue } from "./job-queue.ts";
 import { postgresJobs } from "./jobs.ts";
@@ -46,20 +49,27 @@ export interface PostgresStoreOptions extends AuditOptions {
    * @default the pool of the store
    */
   readonly leases?: Db;
+  /**
+   * Keeps the bytes of new blobs and uploads, such as `createS3Storage` of `@turnstream/server/s3`. All processes need
+   * the same one.
+   * @default none: PostgreSQL keeps them
+   */
+  readonly storage?: ObjectStorage;
 }
 
 /** Closing the store closes the given pools. */
 export function createPostgresStore(db: Db, options: PostgresStoreOptions = {}): ClosableStore {
-  const { env = systemEnv, leases = db } = options;
+  const { env = systemEnv, leases = db, storage = null } = options;
   const audit = resolveAuditOptions(options);
-  const shared = { queue: new JobQueue(db), lock: new LeaseLock(leases) };
-  const retried = (on: Db) =>
-    wrapPorts(portsOn(on, shared, env, audit), (_, __, call) => retryOnDeadlock(env, call));
+  const shared = { queue: new JobQueue(db), lock: new LeaseLock(leases), objects: { env, storage } };
+  const createPorts = (on: Db) => portsOn(on, shared, audit);
+  const retried = (on: Db) => wrapPorts(createPorts(on), (_, __, call) => retryOnDeadlock(env, call));
   const store = createAuditedStore({
     ...retried(db),
     leases: retried(leases).leases,
-    transaction: (work) =>
-      retryOnDeadlock(env, () => once(db, (tx) => portsOn(tx, shared, env, audit), work)),
+    // Not repeated, because a body can be read only once.
+    objects: createPorts(db).objects,
+    transaction: (work) => retryOnDeadlock(env, () => once(db, createPorts, work)),
   });
   const close = async (): Promise<void> => {
     shared.lock.release();
@@ -74,10 +84,12 @@ export function createPostgresStore(db: Db, options: PostgresStoreOptions = {}):
 interface Shared {
   readonly queue: JobQueue;
   readonly lock: LeaseLock;
+  readonly objects: ObjectContext;
 }
 
 /** Wraps the sub-ports so that every method throws only StoreErrors. */
-function portsOn(db: Db, { queue, lock }: Shared, env: Env, audit: ResolvedAuditOptions): StorePorts {
+function portsOn(db: Db, { queue, lock, objects }: Shared, audit: ResolvedAuditOptions): StorePorts {
+  const { env } = objects;
   const ports: StorePorts = {
     tenants: postgresTenants(db, queue),
     sessions: postgresSessions(db, env, queue),
@@ -89,9 +101,10 @@ function portsOn(db: Db, { queue, lock }: Shared, env: Env, audit: ResolvedAudit
     journal: postgresJournal(db),
     archive: postgresArchive(db),
     outbox: postgresOutbox(db),
-    blobs: postgresBlobs(db),
+    blobs: postgresBlobs(db, objects),
     attachments: postgresAttachments(db),
-    uploads: postgresUploads(db),
+    uploads: postgresUploads(db, objects),
+    objects: postgresObjects(db, objects),
     leases: postgresLeases(db, lock),
     shares: postgresShares(db, env),
     keys: postgresKeys(db, env),

@@ -102,6 +102,8 @@ export const ROUTE_ACCESS: Readonly<Record<string, Access>> = {
   "GET /payments/status/{token}": link,
   "POST /payments/notify/{provider}": link,
   "POST /sessions/{session}/files": write("session"),
+  "POST /sessions/{session}/uploads": write("session"),
+  "POST /sessions/{session}/uploads/{file}/complete": write("session"),
   "GET /sessions/{session}/files/{file}": read("session"),
   "GET /blobs/{token}": link,
   "GET /knowledge": knowledge,

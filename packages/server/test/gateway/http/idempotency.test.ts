@@ -17,6 +17,9 @@ const MAKE_NOTHING = [
   "POST /tokens",
   "POST /sign-in",
   "POST /tickets",
+  // A file exists once the upload is complete, and it can be completed again.
+  "POST /sessions/{session}/uploads",
+  "POST /sessions/{session}/uploads/{file}/complete",
   "POST /sessions/{session}/stop",
   "POST /sessions/{session}/turns/{turn}/stop",
   "POST /sessions/{session}/interactions/{interaction}/decide",

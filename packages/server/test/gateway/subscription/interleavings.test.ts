@@ -9,7 +9,7 @@ import {
   leastSeen,
   totalCases,
 } from "@turnstream/conformance/support/cases.ts";
-import { comparePositions, emptyState, formatCursor, START_CURSOR } from "@turnstream/protocol";
+import { comparePositions, parseCursor, emptyState, formatCursor, START_CURSOR } from "@turnstream/protocol";
 import fc, { type Scheduler } from "fast-check";
 import { expect, test } from "vitest";
 import type { StreamFormat, DialectName } from "../../../src/gateway/encoding/stream-format.ts";
@@ -33,7 +33,7 @@ const LONG_MS = Math.max(600_000, totalCases(CASES) * 18);
 
 type Command =
   | { readonly do: "write"; readonly which: readonly number[] }
-  | { readonly do: "claim" | "archive" | "reconnect" | "wipe" }
+  | { readonly do: "claim" | "archive" | "expire" | "reconnect" | "wipe" }
   | { readonly do: "clog" | "unclog" | "leave"; readonly who: number }
   | { readonly do: "fail over"; readonly lose: number }
   | {
@@ -66,7 +66,7 @@ const view = fc.record({
     isClogged: fc.integer({ min: 0, max: 3 }).map((n) => n === 3),
   }),
 });
-const plain = (...names: ("claim" | "archive" | "reconnect" | "wipe")[]) =>
+const plain = (...names: ("claim" | "archive" | "expire" | "reconnect" | "wipe")[]) =>
   names.map((name) => fc.constant<Command>({ do: name }));
 const ofOne = (...names: ("clog" | "unclog" | "leave")[]) =>
   names.map((name) => fc.record({ do: fc.constant(name), who: fc.nat(2) }));
@@ -82,7 +82,7 @@ const calm = [
 ];
 const rough = [
   ...calm,
-  ...plain("wipe", "reconnect"),
+  ...plain("expire", "wipe", "reconnect"),
   ...ofOne("leave"),
   fc.record({ do: fc.constant("fail over" as const), lose: fc.integer({ min: 0, max: 3 }) }),
 ];
@@ -184,6 +184,11 @@ class Scenario {
         return this.#try(async () => {
           await archiveSession(world.backend, world.ref);
           await trimLog(world.backend, world.ref);
+        });
+      case "expire":
+        return this.#try(async () => {
+          const { cursor } = await archiveSession(world.backend, world.ref);
+          engine.inner.expireNow(sessionKey(world.ref), parseCursor(cursor) ?? { epoch: 0, seq: 0 });
         });
       case "view": {
         const { choice: of, back, sink } = command;

@@ -62,8 +62,8 @@ export function attachContract(opened: () => Log): void {
 
     test("waits at the archived position until a log starts there", async () => {
       const session = sessionRef();
-      const reader = new Reader(log, session, { after: "7-20", floor: "7-20" }, way);
-      const other = new Reader(log, session, { after: "7-19", floor: "7-20" }, way);
+      const reader = new Reader(log, session, { after: "7-20", readFloor: async () => "7-20" }, way);
+      const other = new Reader(log, session, { after: "7-19", readFloor: async () => "7-20" }, way);
       await other.until(({ end }) => end === "missing");
       await new Promise((resolve) => setTimeout(resolve, 100));
       await log.claim(session, { epoch: 8, writer: "w1", event: takeover(), archivedUpTo: "7-20" });
@@ -74,7 +74,7 @@ export function attachContract(opened: () => Log): void {
 
     test("waits at the archived position while the log ends before it", async () => {
       const session = await startSession(log);
-      const reader = new Reader(log, session, { after: "7-20", floor: "7-20" }, way);
+      const reader = new Reader(log, session, { after: "7-20", readFloor: async () => "7-20" }, way);
       await new Promise((resolve) => setTimeout(resolve, 100));
       expect(reader.end).toBeNull();
       await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), archivedUpTo: "7-20" });

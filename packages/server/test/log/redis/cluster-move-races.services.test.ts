@@ -126,13 +126,13 @@ test("a slot moves and returns during a pending response: the health check detec
   let hasEnded = false;
   void connection.ended.then(() => (hasEnded = true));
   await Promise.all([`ts:{${tag}}`, `other:{${tag}}`].map((channel) => connection.subscribe(channel)));
-  await connection.healthCheck();
+  await connection.checkSubscriptions();
   await connection.unsubscribe(`other:{${tag}}`);
-  await connection.healthCheck();
+  await connection.checkSubscriptions();
   expect(hasEnded).toBe(false);
   await connection.send(["CLUSTER", "SETSLOT", slot, "NODE", await idOf(third)]);
   await connection.send(["CLUSTER", "SETSLOT", slot, "NODE", await idOf(second)]);
-  await connection.healthCheck();
+  await connection.checkSubscriptions();
   await expect.poll(() => hasEnded || moved.length > 0).toBe(true);
   connection.destroy();
 });

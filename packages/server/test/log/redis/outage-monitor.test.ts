@@ -30,6 +30,43 @@ test("reports an outage once, and again after the server was reachable in betwee
   expect(reported).toHaveLength(2);
 });
 
+test("reports refused writes once per outage, and a server that evicts", () => {
+  let now = 0;
+  const outages = new OutageMonitor(() => now);
+  const reported: LogError[] = [];
+  outages.listen((error) => reported.push(error));
+  const refuse = (ms: number) => {
+    now += ms;
+    outages.refused(AT, "OOM");
+  };
+  refuse(0);
+  refuse(1_000);
+  outages.accepted(AT);
+  expect(reported).toEqual([]);
+  for (let n = 0; n < 10; n++) refuse(1_000);
+  expect(reported).toHaveLength(1);
+  expect(reported[0]?.message).toContain(`Redis at ${AT} refuses writes (OOM)`);
+  expect(outages.isImpaired).toBe(true);
+  // A server whose memory is almost full accepts some writes.
+  for (let n = 0; n < 10; n++) {
+    now += 1_000;
+    outages.accepted(AT);
+    refuse(1_000);
+  }
+  expect(reported).toHaveLength(1);
+  now += 31_000;
+  outages.accepted(AT);
+  expect(outages.isImpaired).toBe(false);
+  for (let n = 0; n < 4; n++) refuse(1_000);
+  expect(reported).toHaveLength(2);
+  outages.evicts(AT, "noeviction");
+  expect(outages.eviction).toBeNull();
+  outages.evicts(AT, "volatile-lru");
+  outages.evicts(AT, "volatile-lru");
+  expect(reported).toHaveLength(3);
+  expect(outages.eviction?.code).toBe("EVICTS");
+});
+
 test("does not report an outage as short as a failover", () => {
   const { outages, reported, failAfter } = rehearse();
   for (let n = 0; n < 3; n++) {

@@ -130,6 +130,22 @@ test("sends the first delta immediately and merges later deltas per block for a 
   ]);
 });
 
+test("a steady stream of deltas is appended at most 20 times per second by default", async () => {
+  vi.useFakeTimers();
+  await vi.advanceTimersByTimeAsync(1_000);
+  const desk = new Desk();
+  const writer = await desk.writer();
+  const before = (await desk.events()).length;
+  for (let n = 0; n < 200; n++) {
+    await writer.write(delta("x"));
+    await vi.advanceTimersByTimeAsync(10);
+  }
+  await writer.flush();
+  const appended = (await desk.events()).length - before;
+  expect(appended).toBeLessThanOrEqual(42);
+  expect(appended).toBeGreaterThanOrEqual(35);
+});
+
 test("sends other events immediately after the buffered deltas, and keeps the order", async () => {
   const desk = new Desk(new MemoryEngine(), { batchDelayMs: 10_000 });
   const writer = await desk.writer();

@@ -31,7 +31,10 @@ async function serve(harness: TurnHarness, now: () => number): Promise<{ server:
       secrets: SECRETS,
       now: now(),
     }).then(
-      ({ body, headers }) => response.writeHead(200, headers).end(body),
+      async (served) => {
+        if ("redirect" in served) throw new Error("the store has no object storage");
+        return response.writeHead(200, served.headers).end(await served.read());
+      },
       (error: unknown) => response.writeHead(error instanceof BlobError ? 404 : 500).end(String(error)),
     );
   });

@@ -1,9 +1,8 @@
 /**
  * `blobRoutes` serve blobs: images, long results and artifacts.
  * Invariant: the signed token in the URL is the only authorization, so it is verified before anything else, also for a
- * 304. Every response has the headers of `openBlob`, because a blob is untrusted content.
+ * 304 and a redirect. Every response has the headers of `openBlob`, because a blob is untrusted content.
  */
-import { createHash } from "node:crypto";
 import { BlobError, openBlob } from "../../../session/blobs/open-blob.ts";
 import { type Route, defineRoute } from "../route.ts";
 
@@ -12,19 +11,20 @@ const get = defineRoute({
   path: "/blobs/{token}",
   summary: "Downloads the content of a URL from a frame, history or a snapshot.",
   scope: null,
-  async handle({ context, caller, params, headers }) {
+  async handle({ context, caller, params, headers, isHead }) {
     const { secrets, env } = context;
-    const opened = openBlob(context, params["token"] ?? "", { secrets, now: env.now() });
-    const { body, headers: downloadHeaders } = await opened.catch((error: unknown) => {
+    // The URL of the object storage is signed for GET.
+    const options = { secrets, now: env.now(), mayRedirect: !isHead };
+    const served = await openBlob(context, params["token"] ?? "", options).catch((error: unknown) => {
       if (error instanceof BlobError && error.code === "BAD_ADDRESS")
         context.reportSecurityEvent({ type: "signature_invalid", reason: "file_link" }, caller.from);
       throw error;
     });
-    // Each URL of a blob differs, but its content does not change.
-    const etag = `"${createHash("sha256").update(body).digest("base64url")}"`;
+    if ("redirect" in served) return { status: 302, headers: served.redirect };
+    const etag = `"${served.sha256}"`;
     if (!matchesEtag(headers.get("if-none-match"), etag))
-      return { status: 200, bytes: body, headers: { ...downloadHeaders, etag } };
-    const { "content-length": _, ...rest } = downloadHeaders;
+      return { status: 200, bytes: await served.read(), headers: { ...served.headers, etag } };
+    const { "content-length": _, ...rest } = served.headers;
     return { status: 304, headers: { ...rest, etag } };
   },
 });

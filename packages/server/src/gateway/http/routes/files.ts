@@ -1,17 +1,27 @@
 /**
- * `fileRoutes` upload and download files as streams.
+ * `fileRoutes` upload and download files as streams, or let the client exchange them with the object storage.
  * Invariant: a file is accessible in its own session only. Uploads are limited per file and per session, and one that
  * declares too many bytes is refused before they arrive. Downloads have `safeDownloadHeaders` and are not cached,
  * because files are untrusted content. The file's id is derived from the idempotency key, so that a repeated upload
  * creates no second file. A repeat with other bytes is a conflict.
  */
 import { createHash } from "node:crypto";
-import { restReplies } from "@turnstream/protocol/schema";
+import { restBodies, restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
 import { safeDownloadHeaders } from "../../../session/blobs/safe-headers.ts";
-import { readUpload, uploadFile } from "../../../session/blobs/upload.ts";
+import { redirectToObject } from "../../../session/blobs/redirect-to-object.ts";
+import {
+  completeUpload,
+  readUpload,
+  startUpload,
+  uploadFile,
+  type UploadLimits,
+  type UploadResult,
+} from "../../../session/blobs/upload.ts";
+import { isId } from "../../../util/names.ts";
+import type { Caller } from "../../caller.ts";
 import { RequestError } from "../../errors.ts";
-import type { RouteResult } from "../../context.ts";
+import type { GatewayContext, RouteResult } from "../../context.ts";
 import { parseIdempotencyKey, requestDigest, runIdempotent } from "../idempotency.ts";
 import { type Route, type RouteContext, defineRoute } from "../route.ts";
 
@@ -63,7 +73,6 @@ async function storeFile(
   { context, caller, ref, query, headers, bytes }: UploadContext,
   fileId: string,
 ): Promise<RouteResult> {
-  const { maxUploadBytes, maxSessionUploadBytes } = context.limits;
   const uploaded = await uploadFile(
     context,
     ref,
@@ -74,14 +83,19 @@ async function storeFile(
       body: bytes,
       userId: caller.user,
     },
-    {
-      bytes: maxUploadBytes,
-      sessionBytes: maxSessionUploadBytes,
-      owner: await context.limiter.ownerLimits(caller),
-    },
+    await uploadLimits(context, caller),
   );
-  const { id, url, name, mediaType, size } = uploaded;
-  return { status: 201, json: { id, url, name, media_type: mediaType, size } };
+  return { status: 201, json: toReply(uploaded) };
+}
+
+async function uploadLimits({ limits, limiter }: GatewayContext, caller: Caller): Promise<UploadLimits> {
+  const { maxUploadBytes, maxSessionUploadBytes } = limits;
+  const owner = await limiter.ownerLimits(caller);
+  return { bytes: maxUploadBytes, sessionBytes: maxSessionUploadBytes, owner };
+}
+
+function toReply({ id, url, name, mediaType, size }: UploadResult) {
+  return { id, url, name, media_type: mediaType, size };
 }
 
 function toFileId(key: string): string {
@@ -93,15 +107,56 @@ const get = defineRoute({
   path: "/sessions/{session}/files/{file}",
   summary: "Downloads an uploaded file.",
   scope: "read",
-  async handle({ context, ref, params }) {
+  async handle({ context, ref, params, isHead }) {
     const file = await readUpload(context, ref, params["file"] ?? "");
     if (file === null) throw new RequestError("NOT_FOUND", "This session has no such file.");
     const headers = {
       ...safeDownloadHeaders(file.mediaType, file.size, file.name),
       "cache-control": "no-store",
     };
+    // The URL of the object storage is signed for GET.
+    const redirect = await redirectToObject(context.store, isHead ? null : file.object, headers, null);
+    if (redirect !== null) return { status: 302, headers: redirect };
     return { status: 200, bytes: file.body, headers };
   },
 });
 
-export const fileRoutes: readonly Route[] = [upload, get];
+const start = defineRoute({
+  method: "POST",
+  path: "/sessions/{session}/uploads",
+  summary:
+    "Starts an upload to the object storage. A repeat with the same `idempotency-key` starts it again.",
+  scope: "write",
+  body: restBodies.upload,
+  responseSchema: restReplies.upload,
+  async handle({ context, caller, ref, body, headers }) {
+    const key = headers.get("idempotency-key");
+    const id = key === undefined ? context.env.id() : toFileId(parseIdempotencyKey(key));
+    const { name, media_type, size, sha256 } = body;
+    const started = await startUpload(
+      context,
+      ref,
+      { id, name, mediaType: media_type.slice(0, MAX_TYPE_LENGTH), size, sha256, userId: caller.user },
+      await uploadLimits(context, caller),
+    );
+    if (started !== null && "id" in started)
+      return { status: 200, json: { id, file: toReply(started), send: null } };
+    return { status: 201, json: { id, file: null, send: started } };
+  },
+});
+
+const complete = defineRoute({
+  method: "POST",
+  path: "/sessions/{session}/uploads/{file}/complete",
+  summary:
+    "Completes an upload that was sent to the object storage. Then messages and forms can refer to it.",
+  scope: "write",
+  responseSchema: restReplies.file,
+  async handle({ context, ref, params }) {
+    const id = params["file"] ?? "";
+    if (!isId(id)) throw new RequestError("NOT_FOUND", "This session has no such upload.");
+    return { status: 200, json: toReply(await completeUpload(context, ref, id)) };
+  },
+});
+
+export const fileRoutes: readonly Route[] = [upload, start, complete, get];

@@ -3,33 +3,40 @@
  *
  * Invariant: it never reconnects and never queues. A new connection may reach another server, so everything learned
  * over the old one must be read again (`reconnecting.ts` opens new connections). A command that can't be sent now fails
- * now. `replicationId` is read before the first command, and the health check ends the connection if it changes.
+ * now. `replicationId` is read before the first command, and the node ends the connection if it changes.
  */
 import { LogError } from "../../errors.ts";
 import { type RedisClient, createConnectionClient, type ConnectionOptions } from "./client.ts";
-import { SCRIPTS } from "../scripts.ts";
+import { REPLICATION_ID_LENGTH, SCRIPTS } from "../scripts.ts";
 import { type ShardedSubscriptionEvents, ShardedSubscriptions } from "./sharded-subscriptions.ts";
 import { withTimeout } from "./with-timeout.ts";
 
 export class RedisConnection {
   /** The server's replication id when the connection opened. */
   readonly replicationId: string;
+  /** What the server does when its memory is full, such as `noeviction`; null if it is unknown. */
+  readonly evictionPolicy: string | null;
   /** Resolves when the connection has ended. */
   readonly ended: Promise<void>;
   readonly #client: RedisClient;
   readonly #subscriptions: ShardedSubscriptions;
   readonly #timeout: { readonly ms: number; readonly message: string };
+  #sent = 0;
+  #answered = 0;
+  /** `#answered` at the last call of `isSilent`. */
+  #answeredBefore = 0;
 
   private constructor(
     client: RedisClient,
-    replicationId: string,
+    server: ServerInfo,
     ended: Promise<void>,
     responseTimeoutMs: number,
   ) {
     this.#client = client;
     this.#subscriptions = new ShardedSubscriptions(client);
     this.#timeout = { ms: responseTimeoutMs, message: "No answer" };
-    this.replicationId = replicationId;
+    this.replicationId = server.replicationId;
+    this.evictionPolicy = server.evictionPolicy;
     this.ended = ended;
   }
 
@@ -55,12 +62,12 @@ export class RedisConnection {
     signal?.addEventListener("abort", abort, { once: true });
     try {
       signal?.throwIfAborted();
-      const replicationId = await withTimeout(prepare(client), {
+      const server = await withTimeout(prepare(client), {
         ms: responseTimeoutMs,
         message: "No connection",
       });
       client.ref();
-      return new RedisConnection(client, replicationId, ended, responseTimeoutMs);
+      return new RedisConnection(client, server, ended, responseTimeoutMs);
     } catch (error) {
       abort();
       throw unavailable(error);
@@ -70,14 +77,30 @@ export class RedisConnection {
   }
 
   send(args: readonly string[]): Promise<unknown> {
-    return this.#client.sendCommand(args);
+    return this.#watch(this.#client.sendCommand(args));
   }
 
   /** Sends the commands as one transaction, so no other command runs between them. */
   async multi(commands: readonly (readonly string[])[]): Promise<unknown[]> {
     const multi = this.#client.multi();
     for (const command of commands) multi.addCommand([...command]);
-    return multi.exec();
+    return this.#watch(multi.exec());
+  }
+
+  /** Counts replies, so that `isSilent` needs no command. */
+  #watch<T>(reply: Promise<T>): Promise<T> {
+    this.#sent++;
+    reply.then(this.#onAnswer, this.#onAnswer);
+    return reply;
+  }
+
+  readonly #onAnswer = (): void => void this.#answered++;
+
+  /** Returns true if commands wait for a reply, and none has arrived since the last call. */
+  isSilent(): boolean {
+    const isSilent = this.#sent > this.#answered && this.#answered === this.#answeredBefore;
+    this.#answeredBefore = this.#answered;
+    return isSilent;
   }
 
   /** Sets the handlers for messages of the channels that are subscribed over this connection. */
@@ -99,17 +122,17 @@ export class RedisConnection {
     await this.#subscriptions.unsubscribe(channel);
   }
 
-  /**
-   * Checks that the server is alive, has the same replication id and still has our subscriptions. Ends the connection
-   * if not.
-   */
-  async healthCheck(): Promise<void> {
+  /** Sends a command of a health check, and fails with UNAVAILABLE if the answer takes too long. */
+  check(args: readonly string[]): Promise<unknown> {
+    return withTimeout(this.send(args), this.#timeout);
+  }
+
+  /** Ends the connection if the server lost a subscription. Asks the server only if subscriptions have changed. */
+  async checkSubscriptions(): Promise<void> {
     try {
-      const answers = Promise.all([this.send(["INFO", "replication"]), this.#subscriptions.isIntact()]);
-      const [info, isIntact] = await withTimeout(answers, this.#timeout);
-      if (isIntact && parseReplicationId(String(info)) === this.replicationId) return;
+      if (await withTimeout(this.#subscriptions.isIntact(this.#sent), this.#timeout)) return;
     } catch {
-      // Handled below, like another replication id.
+      // Handled below, like a lost subscription.
     }
     this.destroy();
   }
@@ -119,21 +142,27 @@ export class RedisConnection {
   }
 }
 
-/** Reads the replication id before any other command is sent, and loads the scripts. */
-async function prepare(client: RedisClient): Promise<string> {
-  await client.connect();
-  const [info] = await Promise.all([
-    client.sendCommand<string>(["INFO", "replication"]),
-    ...SCRIPTS.map(({ source }) => client.sendCommand<string>(["SCRIPT", "LOAD", source])),
-  ]);
-  return parseReplicationId(info);
+interface ServerInfo {
+  readonly replicationId: string;
+  readonly evictionPolicy: string | null;
 }
 
-/** How many characters of the id are used. They distinguish two ids, and every append carries them. */
-const REPLICATION_ID_LENGTH = 12;
+/** Reads the replication id before any other command is sent, and loads the scripts. */
+async function prepare(client: RedisClient): Promise<ServerInfo> {
+  await client.connect();
+  const [replication, memory] = await Promise.all([
+    client.sendCommand<string>(["INFO", "replication"]),
+    client.sendCommand<string>(["INFO", "memory"]),
+    ...SCRIPTS.map(({ source }) => client.sendCommand<string>(["SCRIPT", "LOAD", source])),
+  ]);
+  return {
+    replicationId: parseReplicationId(replication),
+    evictionPolicy: /^maxmemory_policy:(\S+)/m.exec(memory)?.[1] ?? null,
+  };
+}
 
 /** Adds the role for a replica: it answers too, but refuses appends, so a log can't be claimed on it. */
-function parseReplicationId(info: string): string {
+export function parseReplicationId(info: string): string {
   const id = /^master_replid:(\w+)/m.exec(info)?.[1]?.slice(0, REPLICATION_ID_LENGTH);
   const role = /^role:(\w+)/m.exec(info)?.[1];
   if (id === undefined)

@@ -1,8 +1,8 @@
 /**
- * `OutageMonitor` reports to its listeners that a server is unreachable.
+ * `OutageMonitor` reports to its listeners that a server is unreachable, refuses writes or deletes logs.
  *
- * Invariant: it reports an outage once, and again only after the server was connected or forgotten. It ignores
- * interruptions shorter than `REPORT_AFTER_MS`, such as a failover. The message contains host and port, never the URL,
+ * Invariant: it reports an outage once, and again only after the server was connected or forgotten, or accepted writes
+ * for `CALM_MS`. It ignores interruptions shorter than `REPORT_AFTER_MS`, such as a failover. The message contains host and port, never the URL,
  * which may contain a password.
  */
 import { LogError } from "../../errors.ts";
@@ -12,12 +12,28 @@ import { LogError } from "../../errors.ts";
  */
 const REPORT_AFTER_MS = 2_500;
 
+/** A server whose memory is almost full accepts some writes and refuses others. That is one outage. */
+const CALM_MS = 30_000;
+
+/** Longer than the time between two health checks of a server. */
+const IMPAIRED_MS = 3_000;
+
+interface Refusal {
+  readonly since: number;
+  lastAt: number;
+  /** Null while it is too short to be reported. */
+  error: LogError | null;
+}
+
 type OutageListener = (error: LogError) => void;
 
 export class OutageMonitor {
   readonly #now: () => number;
   readonly #since = new Map<string, number>();
   readonly #reported = new Map<string, LogError>();
+  /** By address, of servers that refuse writes or did so a moment ago. */
+  readonly #refusals = new Map<string, Refusal>();
+  readonly #evicting = new Map<string, LogError>();
   readonly #listeners = new Set<OutageListener>();
   #hasConnected = false;
 
@@ -34,6 +50,8 @@ export class OutageMonitor {
   listen(listener: OutageListener): () => void {
     this.#listeners.add(listener);
     for (const error of this.#reported.values()) listener(error);
+    for (const { error } of this.#refusals.values()) if (error !== null) listener(error);
+    for (const error of this.#evicting.values()) listener(error);
     return () => void this.#listeners.delete(listener);
   }
 
@@ -47,6 +65,51 @@ export class OutageMonitor {
     if (since === undefined || this.#reported.has(address) || this.#now() - since < REPORT_AFTER_MS) return;
     const error = new LogError("UNAVAILABLE", { detail: `Redis at ${address} can't be reached`, cause });
     this.#reported.set(address, error);
+    this.#report(error);
+  }
+
+  /** Records that the server refused a write, with the code of its error. */
+  refused(address: string, code: string): void {
+    const now = this.#now();
+    const refusal = this.#refusals.get(address) ?? { since: now, lastAt: now, error: null };
+    this.#refusals.set(address, refusal);
+    refusal.lastAt = now;
+    if (refusal.error !== null || now - refusal.since < REPORT_AFTER_MS) return;
+    refusal.error = new LogError("UNAVAILABLE", { detail: `Redis at ${address} refuses writes (${code})` });
+    this.#report(refusal.error);
+  }
+
+  /** Records that the server accepted a write. */
+  accepted(address: string): void {
+    const refusal = this.#refusals.get(address);
+    if (refusal === undefined) return;
+    if (refusal.error === null || this.#now() - refusal.lastAt >= CALM_MS) this.#refusals.delete(address);
+  }
+
+  /** Records what the server does when its memory is full. */
+  evicts(address: string, policy: string | null): void {
+    if (policy === null || policy === "noeviction") return void this.#evicting.delete(address);
+    if (this.#evicting.has(address)) return;
+    const detail = `Redis at ${address} has the \`maxmemory-policy\` ${policy}`;
+    const error = new LogError("EVICTS", { detail });
+    this.#evicting.set(address, error);
+    this.#report(error);
+  }
+
+  /** The error of a server that deletes logs when its memory is full, or null. */
+  get eviction(): LogError | null {
+    return this.#evicting.values().next().value ?? null;
+  }
+
+  /** Returns true if a server can't be reached, or refused the last write. */
+  get isImpaired(): boolean {
+    const now = this.#now();
+    return (
+      this.#reported.size > 0 || [...this.#refusals.values()].some(({ lastAt }) => now - lastAt < IMPAIRED_MS)
+    );
+  }
+
+  #report(error: LogError): void {
     for (const listener of this.#listeners) listener(error);
   }
 
@@ -60,9 +123,16 @@ export class OutageMonitor {
     this.#hasConnected = true;
   }
 
-  /** Stops tracking a server. */
+  /** Records that the server is reachable. */
   forget(address: string): void {
     this.#since.delete(address);
     this.#reported.delete(address);
+  }
+
+  /** Stops tracking a server that is no longer used. */
+  drop(address: string): void {
+    this.forget(address);
+    this.#refusals.delete(address);
+    this.#evicting.delete(address);
   }
 }

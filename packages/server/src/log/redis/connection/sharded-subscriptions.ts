@@ -21,6 +21,9 @@ export class ShardedSubscriptions {
   readonly #expected = new Set<string>();
   /** Counts failed and moved subscriptions, so that `isIntact` ignores a count that was read meanwhile. */
   #mismatches = 0;
+  /** Counts changes of the subscriptions, and those that a reply of the server has confirmed. */
+  #changes = 0;
+  #confirmedChanges = 0;
   #pendingPing: Promise<unknown> | null = null;
   #events: ShardedSubscriptionEvents = { onMessage: () => undefined, onMoved: () => undefined };
 
@@ -28,6 +31,7 @@ export class ShardedSubscriptions {
     this.#client = client;
     client.on("sharded-channel-moved", (channel: string) => {
       this.#mismatches++;
+      this.#changes++;
       this.#expected.delete(channel);
       this.#events.onMoved(channel);
     });
@@ -41,6 +45,7 @@ export class ShardedSubscriptions {
   subscribe(channel: string): Promise<void> {
     return this.#serialize(channel, async () => {
       this.#expected.add(channel);
+      this.#changes++;
       try {
         await Promise.all([this.#client.sSubscribe(channel, this.#onMessage), this.#ping()]);
       } catch (error) {
@@ -54,21 +59,26 @@ export class ShardedSubscriptions {
   unsubscribe(channel: string): Promise<void> {
     return this.#serialize(channel, async () => {
       this.#expected.delete(channel);
+      this.#changes++;
       await this.#client.sUnsubscribe(channel, this.#onMessage);
     });
   }
 
   /**
    * Returns false if the server has another number of subscriptions than expected. Returns true if the server reports
-   * none.
+   * none. A lost subscription stays unnoticed only while a reply is pending, so it asks the server only after that.
+   * @param sent how many other commands were sent over the connection
    */
-  async isIntact(): Promise<boolean> {
+  async isIntact(sent: number): Promise<boolean> {
     const { size } = this.#expected;
-    if (size === 0) return true;
+    const changes = this.#changes + sent;
+    if (size === 0 || changes === this.#confirmedChanges) return true;
     const mismatches = this.#mismatches;
     const info = await this.#client.sendCommand<string>(["CLIENT", "INFO"]).catch(() => "");
     const count = /\bssub=(\d+)/.exec(info)?.[1];
-    return count === undefined || mismatches !== this.#mismatches || Number(count) === size;
+    if (count === undefined || mismatches !== this.#mismatches) return true;
+    if (Number(count) === size) this.#confirmedChanges = changes;
+    return Number(count) === size;
   }
 
   readonly #onMessage = (message: string, channel: string): void => this.#events.onMessage(channel, message);

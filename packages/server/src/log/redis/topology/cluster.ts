@@ -76,6 +76,10 @@ export class ClusterTopology implements RedisTopology {
     return this.#nextRefresh;
   }
 
+  async connected(): Promise<void> {
+    await Promise.allSettled([...this.#nodes.values()].map((node) => node.waitForConnection()));
+  }
+
   async close(): Promise<void> {
     this.#closing.abort();
     if (this.#timer !== null) clearTimeout(this.#timer);

@@ -12,6 +12,8 @@ import type { RedisTopology, TopologySettings } from "./topology.ts";
 
 export type { RedisTopology, TopologySettings } from "./topology.ts";
 
+const ignore = (): void => undefined;
+
 export function singleServer(url: string, settings: TopologySettings): RedisTopology {
   const subscriptions = new SubscriptionManager({
     nodeFor: () => node,
@@ -25,6 +27,7 @@ export function singleServer(url: string, settings: TopologySettings): RedisTopo
     nodeAt: () => node,
     subscribe: (channel, listener) => subscriptions.subscribe(channel, listener),
     refresh: async () => undefined,
+    connected: () => node.waitForConnection().then(ignore, ignore),
     async close() {
       subscriptions.close();
       node.close();

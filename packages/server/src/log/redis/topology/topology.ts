@@ -19,6 +19,8 @@ export interface RedisTopology {
   refresh(redirectedBy?: RedisConnection | null): Promise<void>;
   /** Returns the server at `host:port`, for a slot that is migrating to it. */
   nodeAt(address: string): RedisNode;
+  /** Waits until all servers are connected, or for `connectionWaitMs`. */
+  connected(): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -1,0 +1,154 @@
+/**
+ * `postgresBlobs` implements the sub-port of blobs on PostgreSQL. Their bytes are rows, or objects of the object storage.
+ *
+ * Invariant: a blob without an object storage, or one that is put inside a transaction, is a row, so it is erased with
+ * its session and part of every backup. Otherwise its object is written before its row exists. Every statement names the
+ * tenant and the session.
+ */
+import { createHash } from "node:crypto";
+import { sql } from "kysely";
+import { StoreError } from "../errors.ts";
+import { type Blobs, checkBlob, type FoundBlob, type StagedCopy } from "../ports/files.ts";
+import type { SessionRef } from "../../util/refs.ts";
+import type { Db } from "./database.ts";
+import {
+  callStorage,
+  type ObjectContext,
+  readObject,
+  releaseObject,
+  requireStorage,
+  reserveObject,
+  useObject,
+} from "./objects.ts";
+import { inTransaction, lockSessionRow, ofSession, requireSession, rowOf } from "./session-row.ts";
+
+/** Objects that one call copies at the same time. */
+const PARALLEL_COPIES = 8;
+
+export function postgresBlobs(db: Db, objects: ObjectContext): Blobs {
+  const blobs: Blobs = {
+    async put(ref, blob) {
+      const { mediaType, name = null } = checkBlob(blob);
+      const { id, body } = blob;
+      await requireSession(db, ref);
+      const row = { ...rowOf(ref), id, media_type: mediaType, name, size: body.byteLength };
+      const { storage } = objects;
+      // A transaction that is undone would leave an object without a row.
+      if (storage === null || db.isTransaction) return insertBlob(db, { ...row, body });
+      if ((await findRow(db, ref, id)) !== undefined) return "already";
+      const key = await reserveObject(db, ref, objects.env);
+      try {
+        await callStorage(() => storage.put(key, body));
+        const digest = createHash("sha256").update(body).digest("base64");
+        return await inTransaction(db, async (tx) => {
+          await lockSessionRow(tx, ref);
+          const result = await insertBlob(tx, { ...row, body: null, object_key: key, digest });
+          if (result === "stored") await useObject(tx, key, true);
+          return result;
+        });
+      } finally {
+        // Unless the blob uses it. If this fails, the object is deleted later.
+        await releaseObject(db, key).catch(() => undefined);
+      }
+    },
+    async get(ref, id) {
+      const found = await blobs.find(ref, id);
+      if (found === null) return null;
+      const { mediaType, name, object } = found;
+      const body = object === null ? found.body : await readObject(objects, object.key);
+      return body === null ? null : { id, mediaType, ...(name === undefined ? {} : { name }), body };
+    },
+    async find(ref, id) {
+      const row = await findRow(db, ref, id);
+      if (row === undefined) return null;
+      const found: FoundBlob = {
+        id,
+        mediaType: row.media_type,
+        ...(row.name === null ? {} : { name: row.name }),
+        size: row.size,
+        body: row.body === null ? null : bytesOf(row.body),
+        object: row.object_key === null ? null : { key: row.object_key, sha256: row.digest ?? "" },
+      };
+      return found;
+    },
+    async stageCopies(from, to, ids) {
+      if (from.tenant !== to.tenant) throw new StoreError("NOT_FOUND", `session ${from.session}`);
+      const rows = await ofSession(db.selectFrom("blobs"), from)
+        .select(["id", "object_key"])
+        .where("id", "=", sql<string>`any(${[...ids]}::text[])`)
+        .where("object_key", "is not", null)
+        .execute();
+      if (rows.length === 0) return [];
+      const storage = requireStorage(objects);
+      const waiting = rows.values();
+      const staged: StagedCopy[] = [];
+      const copyNext = async (): Promise<void> => {
+        for (const { id, object_key } of waiting) {
+          const key = await reserveObject(db, to, objects.env);
+          // The source may be erased meanwhile.
+          if (await callStorage(() => storage.copy(object_key ?? "", key))) staged.push({ blob: id, key });
+        }
+      };
+      await Promise.all(Array.from({ length: PARALLEL_COPIES }, copyNext));
+      return staged;
+    },
+    async copy(from, to, ids, given) {
+      if (from.tenant !== to.tenant) throw new StoreError("NOT_FOUND", `session ${from.session}`);
+      const staged = given ?? (db.isTransaction ? [] : await blobs.stageCopies(from, to, ids));
+      return inTransaction(db, async (tx) => {
+        await requireSession(tx, from);
+        await requireSession(tx, to);
+        const rows = await copyRows(tx, from, to, { ids, staged });
+        for (const { object_key: key } of rows) if (key !== null) await useObject(tx, key, true);
+        return rows.length;
+      });
+    },
+  };
+  return blobs;
+}
+
+function findRow(db: Db, ref: SessionRef, id: string) {
+  return ofSession(db.selectFrom("blobs"), ref)
+    .select(["media_type", "name", "size", "body", "object_key", "digest"])
+    .where("id", "=", id)
+    .executeTakeFirst();
+}
+
+type NewRow = Parameters<ReturnType<typeof insertInto>["values"]>[0];
+
+function insertInto(db: Db) {
+  return db.insertInto("blobs");
+}
+
+async function insertBlob(db: Db, row: NewRow): Promise<"stored" | "already"> {
+  const { numInsertedOrUpdatedRows } = await insertInto(db)
+    .values(row)
+    .onConflict((oc) => oc.columns(["tenant_id", "session_id", "id"]).doNothing())
+    .executeTakeFirst();
+  return numInsertedOrUpdatedRows === 1n ? "stored" : "already";
+}
+
+/** Copies rows with bytes, and rows with objects whose copy is staged. */
+async function copyRows(
+  tx: Db,
+  from: SessionRef,
+  to: SessionRef,
+  { ids, staged }: { readonly ids: readonly string[]; readonly staged: readonly StagedCopy[] },
+) {
+  const { rows } = await sql<{ readonly object_key: string | null }>`
+    insert into blobs (tenant_id, session_id, id, media_type, name, size, body, digest, object_key)
+    select b.tenant_id, ${to.session}, b.id, b.media_type, b.name, b.size, b.body, b.digest, s.key
+    from blobs b left join unnest(
+      ${staged.map(({ blob }) => blob)}::text[], ${staged.map(({ key }) => key)}::text[]) s (id, key)
+      on s.id = b.id and b.object_key is not null
+    where b.tenant_id = ${from.tenant} and b.session_id = ${from.session} and b.id = any(${[...ids]}::text[])
+      and (b.object_key is null or s.key is not null)
+    on conflict (tenant_id, session_id, id) do nothing
+    returning object_key`.execute(tx);
+  return rows;
+}
+
+/** Returns the driver's buffer without a copy if it doesn't share its memory. Small buffers share it and are copied. */
+function bytesOf(body: Buffer): Uint8Array {
+  return body.byteLength === body.buffer.byteLength ? new Uint8Array(body.buffer) : new Uint8Array(body);
+}
