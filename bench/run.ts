@@ -16,6 +16,7 @@ import { isOk, type Measurement } from "./measure.ts";
 import { benchQueue } from "./queue/queue.ts";
 import { benchReact } from "./react.ts";
 import { benchRedisGrowth } from "./redis-growth.ts";
+import { benchTlsTurns } from "./tls-turns.ts";
 import { benchTurnCost } from "./turn-cost.ts";
 import { benchTurns } from "./turns.ts";
 
@@ -25,6 +26,7 @@ const BENCHES: Readonly<Record<string, () => Measurement[] | Promise<Measurement
   log: benchLog,
   gateway: benchGateway,
   turns: benchTurns,
+  "tls-turns": benchTlsTurns,
   "turn-cost": benchTurnCost,
   engine: benchEngine,
   queue: benchQueue,
