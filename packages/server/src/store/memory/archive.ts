@@ -11,6 +11,7 @@ import {
   type Position,
   type Snapshot,
   type TurnSnapshot,
+  upgradeEvent,
 } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import type { Env } from "../../util/env.ts";
@@ -37,6 +38,8 @@ import {
   settleOutbox,
   type StoredOutboxRow,
 } from "./outbox-rows.ts";
+import { nextFoldVersion } from "../rules/fold-version.ts";
+import { upgradeTurns, upgradeWindow } from "../upgrade-turns.ts";
 import { addEntries } from "./journal.ts";
 import { changeSession, requireSession, sessionRow, type SessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, sessionTable } from "./tables.ts";
@@ -56,8 +59,11 @@ export function memoryArchive(tables: MemoryTables, env: Env): Archive {
         const header = headerOf(requireSession(rows, ref));
         const all = turnsOf(rows, ref);
         const shown = all.filter((row, n) => row.open || n >= all.length - limit);
-        const snapshots = shown.map((row) => recordOf(row).snapshot);
-        return { ...header, turns: snapshots, earlier: all.length - shown.length };
+        return {
+          ...header,
+          ...upgradeWindow(header.v, shown.map(recordOf)),
+          earlier: all.length - shown.length,
+        };
       }),
     checkpoint: (ref) =>
       tables.run((rows) => {
@@ -74,7 +80,7 @@ export function memoryArchive(tables: MemoryTables, env: Env): Archive {
         const most = checkLimit(limit, MAX_BATCH);
         if (sessionRow(rows, ref) === undefined) return [];
         const found = eventsOf(rows, ref).filter((row) => row.seq > from);
-        return found.slice(0, most).map((row) => JSON.parse(row.event) as SessionEvent);
+        return found.slice(0, most).map((row) => upgradeEvent(JSON.parse(row.event) as SessionEvent));
       }),
   };
 }
@@ -97,7 +103,7 @@ function write(
 ): ArchiveResult {
   const session = requireSession(rows, ref);
   const { journal = [] } = batch;
-  const { to, spans, turning } = checked;
+  const { to, spans, turning, hasNewerEvents } = checked;
   if (session.archived !== formatCursor(checked.from)) {
     if (!passed(rows, ref, session.archived, to)) return { conflict: session.archived };
     addEntries(rows, ref, journal);
@@ -112,12 +118,13 @@ function write(
   });
   for (const { snapshot, open } of batch.turns) {
     const { id, start, end, status } = snapshot;
-    rows.put(TURNS, ref, id, { id, start, end, status, open, snapshot: JSON.stringify(snapshot) });
+    const v = nextFoldVersion(rows.get(TURNS, ref, id)?.v ?? null, batch.v, hasNewerEvents);
+    rows.put(TURNS, ref, id, { id, start, end, status, open, snapshot: JSON.stringify(snapshot), v });
   }
   changeSession(rows, session, {
     archived: formatCursor(to),
     header: JSON.stringify(batch.header),
-    v: batch.v,
+    v: nextFoldVersion(session.v, batch.v, hasNewerEvents),
     epoch: Math.max(session.epoch, batch.epoch),
     ...(turning ? { updatedAt: env.now() } : {}),
     ...(batch.checkpoint === undefined ? {} : { checkpoint: JSON.stringify(batch.checkpoint) }),
@@ -261,29 +268,20 @@ interface TurnRow extends Omit<TurnRecord, "snapshot"> {
 
 const TURNS = sessionTable<TurnRow>("turns");
 
-export function memoryTurns(tables: MemoryTables): Turns {
+export function memoryTurns(tables: MemoryTables, archive: Archive): Turns {
+  const read = async (ref: SessionRef, choose: (turns: TurnRow[]) => TurnRow[]): Promise<TurnRecord[]> => {
+    const chosen = await tables.run((rows) => choose(turnsOf(rows, ref)));
+    return upgradeTurns(archive, ref, chosen.map(recordOf));
+  };
   return {
-    get: (ref, id) =>
-      tables.run((rows) => {
-        const row = turnsOf(rows, ref).find((candidate) => candidate.id === id);
-        return row === undefined ? null : recordOf(row);
-      }),
+    get: async (ref, id) => (await read(ref, (turns) => turns.filter((row) => row.id === id)))[0] ?? null,
     list: (ref, { limit, before }) =>
-      tables.run((rows) => {
+      read(ref, (turns) => {
         const end = before === undefined ? Infinity : checkCount(before, "before");
-        return turnsOf(rows, ref)
-          .filter((row) => row.start < end)
-          .toReversed()
-          .slice(0, checkLimit(limit, MAX_PAGE))
-          .map(recordOf);
+        const older = turns.filter((row) => row.start < end).toReversed();
+        return older.slice(0, checkLimit(limit, MAX_PAGE));
       }),
-    open: (ref) =>
-      tables.run((rows) =>
-        turnsOf(rows, ref)
-          .filter((row) => row.open)
-          .slice(0, MAX_BATCH)
-          .map(recordOf),
-      ),
+    open: (ref) => read(ref, (turns) => turns.filter((row) => row.open).slice(0, MAX_BATCH)),
   };
 }
 

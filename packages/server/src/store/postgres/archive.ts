@@ -4,12 +4,13 @@
  * Invariant: `window` is one statement, so header and turns are from the same moment. `write-archive.ts` writes.
  */
 import { sql } from "kysely";
-import { formatCursor, type TurnSnapshot, type TurnStatus } from "@turnstream/protocol";
+import { formatCursor, type TurnStatus, upgradeEvent } from "@turnstream/protocol";
 import type { Archive, TurnRecord, Turns } from "../ports/archive.ts";
 import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { checkBatch } from "../rules/archive.ts";
 import { checkCount, checkLimit } from "../rules/arguments.ts";
+import { upgradeTurns, upgradeWindow, type VersionedTurn } from "../upgrade-turns.ts";
 import type { Db } from "./database.ts";
 import { ofSession, sessionNotFound } from "./session-row.ts";
 import { writeArchive } from "./write-archive.ts";
@@ -25,7 +26,12 @@ export function postgresArchive(db: Db): Archive {
       const row = await windowQuery(db, ref, turns).executeTakeFirst();
       if (row === undefined) throw sessionNotFound(ref);
       const { header, v, turn_count, turns: shown } = row;
-      return { archived: cursorOf(row), header, v, turns: shown, earlier: turn_count - shown.length };
+      return {
+        archived: cursorOf(row),
+        header,
+        ...upgradeWindow(v, shown),
+        earlier: turn_count - shown.length,
+      };
     },
     async checkpoint(ref) {
       const row = await db
@@ -45,7 +51,7 @@ export function postgresArchive(db: Db): Archive {
         .orderBy("last_seq")
         .limit(checkLimit(limit, MAX_BATCH))
         .execute();
-      return rows.map((row) => row.event);
+      return rows.map((row) => upgradeEvent(row.event));
     },
   };
 }
@@ -69,15 +75,15 @@ function headerOf(db: Db, ref: SessionRef) {
 function windowQuery(db: Db, ref: SessionRef, turns: number) {
   const limit = turns === 0 ? 0 : checkLimit(turns, MAX_PAGE);
   return headerOf(db, ref).select(
-    sql<TurnSnapshot[]>`coalesce((
+    sql<VersionedTurn[]>`coalesce((
       with newest as (
-        select start_seq, snapshot from turns
+        select start_seq, v, snapshot from turns
         where tenant_id = ${ref.tenant} and session_id = ${ref.session} order by start_seq desc limit ${limit}
       )
-      select json_agg(snapshot order by start_seq) from (
-        select start_seq, snapshot from newest
+      select json_agg(json_build_object('v', v, 'snapshot', snapshot) order by start_seq) from (
+        select start_seq, v, snapshot from newest
         union all
-        select start_seq, snapshot from turns
+        select start_seq, v, snapshot from turns
         where tenant_id = ${ref.tenant} and session_id = ${ref.session} and open
           and start_seq < coalesce((select min(start_seq) from newest), 1e15::bigint)
       ) shown
@@ -86,19 +92,21 @@ function windowQuery(db: Db, ref: SessionRef, turns: number) {
 }
 
 export function postgresTurns(db: Db): Turns {
+  const upgrade = (ref: SessionRef, rows: readonly Row[]) =>
+    upgradeTurns(postgresArchive(db), ref, rows.map(recordOf));
   return {
     async get(ref, id) {
-      const row = await turnsOf(db, ref).where("id", "=", id).executeTakeFirst();
-      return row === undefined ? null : recordOf(row);
+      const rows = await turnsOf(db, ref).where("id", "=", id).execute();
+      return (await upgrade(ref, rows))[0] ?? null;
     },
     async list(ref, { limit, before }) {
       let query = turnsOf(db, ref).orderBy("start_seq", "desc").limit(checkLimit(limit, MAX_PAGE));
       if (before !== undefined) query = query.where("start_seq", "<", checkCount(before, "before"));
-      return (await query.execute()).map(recordOf);
+      return upgrade(ref, await query.execute());
     },
     async open(ref) {
       const open = turnsOf(db, ref).where("open", "=", true).orderBy("start_seq").limit(MAX_BATCH);
-      return (await open.execute()).map(recordOf);
+      return upgrade(ref, await open.execute());
     },
   };
 }
@@ -111,6 +119,7 @@ function turnsOf(db: Db, ref: SessionRef) {
     "status",
     "open",
     "snapshot",
+    "v",
   ]);
 }
 
@@ -124,5 +133,6 @@ function recordOf(row: Row): TurnRecord {
     status: row.status as TurnStatus,
     open: row.open,
     snapshot: row.snapshot,
+    v: row.v,
   };
 }

@@ -39,6 +39,7 @@ import { installJobQueue } from "./job-queue.ts";
 import { logReached } from "./migrations/0028-log-reached.ts";
 import { objects } from "./migrations/0030-objects.ts";
 import { unarchivedOutbox } from "./migrations/0031-unarchived-outbox.ts";
+import { foldVersions } from "./migrations/0047-fold-versions.ts";
 
 const migrations: Readonly<Record<string, Migration>> = {
   "0001-core": core,
@@ -68,6 +69,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0028-log-reached": logReached,
   "0030-objects": objects,
   "0031-unarchived-outbox": unarchivedOutbox,
+  "0047-fold-versions": foldVersions,
 };
 
 /** Names of its own, because a database may have Kysely's tables of an app. */

@@ -63,6 +63,8 @@ export interface CoreTables {
     status: string;
     open: boolean;
     snapshot: JsonColumn<TurnSnapshot>;
+    /** Added by migration 0047. */
+    v: number;
   };
   waiting_messages: {
     tenant_id: string;
