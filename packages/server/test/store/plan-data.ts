@@ -56,8 +56,9 @@ function statements(from: number, to: number): string[] {
        executor, rank)
      select 't1', 's' || n, 't', 'm', '{}', 'u' || (n % 1000 + 2), now(), now() - n * interval '1 second', 1,
        case when n % 200 = 0 then 'dead' else 'e' || n end, n from ${tenth} where n % 100 = 0`,
-    `insert into waiting_messages (tenant_id, session_id, id, body, added_at)
-     select 't1', 's' || n, 'w' || n, '{}', now() - n * interval '1 second' from ${tenth}
+    `insert into waiting_messages (tenant_id, session_id, id, body, added_at, job)
+     select 't1', 's' || n, 'w' || n, '{}', now() - n * interval '1 second',
+       case when n % 100 = 1 then gen_random_uuid() end from ${tenth}
      where n % 100 = 1 or n % 1000 = 0`,
     `insert into turn_journal (tenant_id, session_id, turn, key, value, kept)
      select 't1', ${session(100)}, 'turn' || (n / 1000), 'k' || n, '{}', n % 10 = 0 and n % 100 = 0 from ${all}`,

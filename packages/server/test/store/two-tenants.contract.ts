@@ -362,6 +362,7 @@ const FOR_ONE: readonly string[] = [
   "sessions.remove",
   "sessions.removeUser",
   "sessions.pendingErasures",
+  "sessions.takeErasures",
   "sessions.erased",
   "running.end",
   "running.start",

@@ -152,7 +152,14 @@ export interface CoreTables {
   /** The last session number of each tenant. */
   session_counters: { tenant_id: string; last: number };
   /** Erased sessions whose log may still exist. Without a foreign key, because the session's row is deleted. */
-  erasures: { tenant_id: string; session_id: string; requested_at: Time };
+  erasures: {
+    tenant_id: string;
+    session_id: string;
+    requested_at: Time;
+    /** Until when one worker finishes it. */
+    claimed_until: NullableTime;
+    is_log_removed: Generated<boolean>;
+  };
 }
 
 /** Tables of migration 0007. */
@@ -349,8 +356,8 @@ export interface LimitTables {
     changed_at: Time;
   };
   /** Triggers on `uploads` write it. An empty user stands for the whole tenant. */
-  stored_bytes: { tenant_id: string; user_id: string; bytes: number };
-  stored_key_bytes: { tenant_id: string; key_id: string; bytes: number };
+  stored_bytes: { tenant_id: string; user_id: string; shard: number; bytes: number };
+  stored_key_bytes: { tenant_id: string; key_id: string; shard: number; bytes: number };
 }
 
 /** Table of migration 0016. */
