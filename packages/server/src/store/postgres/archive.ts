@@ -10,6 +10,7 @@ import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { checkBatch } from "../rules/archive.ts";
 import { checkCount, checkLimit } from "../rules/arguments.ts";
+import { maintainPeriods, periodOf } from "./archive-periods.ts";
 import type { Db } from "./database.ts";
 import { ofSession, sessionNotFound } from "./session-row.ts";
 import { writeArchive } from "./write-archive.ts";
@@ -21,6 +22,7 @@ export function postgresArchive(db: Db): Archive {
       if (row === undefined) throw sessionNotFound(ref);
       return { archived: cursorOf(row), header: row.header, v: row.v };
     },
+    maintain: (query) => maintainPeriods(db, query),
     async window(ref, turns) {
       const row = await windowQuery(db, ref, turns).executeTakeFirst();
       if (row === undefined) throw sessionNotFound(ref);
@@ -39,8 +41,11 @@ export function postgresArchive(db: Db): Archive {
     },
     write: async (ref, batch) => writeArchive(db, ref, batch, checkBatch(batch)),
     async events(ref, { after, limit }) {
+      const period = await periodOf(db, ref);
+      if (period === null) return [];
       const rows = await ofSession(db.selectFrom("archived_events"), ref)
         .select("event")
+        .where("period", "=", period)
         .where("last_seq", ">", checkCount(after, "after"))
         .orderBy("last_seq")
         .limit(checkLimit(limit, MAX_BATCH))

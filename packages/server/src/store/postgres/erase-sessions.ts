@@ -2,6 +2,9 @@
  * `eraseSessions`, `eraseUser` and `eraseExpired` erase sessions on PostgreSQL. Foreign keys with ON DELETE CASCADE
  * erase all rows of a session. They do not delete logs. `takeErasures` claims erasures whose logs must be deleted.
  *
+ * An expired session leaves its archived events, which are dropped with their period. No session can read them: a new
+ * one with the same id has a later period. All other erasures delete them.
+ *
  * Invariant: every erased session leaves a row in `erasures`, in the same commit, until its log is deleted too.
  * Sessions are locked before they are deleted. Every column with a user id in the tables of a session must be in
  * `USER_COLUMNS`.
@@ -10,6 +13,7 @@ import { sql } from "kysely";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
 import { type Erasure, MAX_BATCH, type TakeErasuresQuery } from "../ports/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
+import { currentPeriod } from "./archive-periods.ts";
 import type { Db } from "./database.ts";
 import type { JobQueue } from "./job-queue.ts";
 import { deleteRequestsOfUser } from "./access.ts";
@@ -111,6 +115,7 @@ export async function eraseExpired(
     const rows = await tx
       .selectFrom("sessions")
       .select(["tenant_id", "id"])
+      .select(sql<boolean>`period < ${currentPeriod}`.as("isInOldPeriod"))
       .where("updated_at", "<", ago(olderThanMs))
       .orderBy("updated_at")
       .orderBy(bytewiseOrder("id"))
@@ -134,7 +139,7 @@ async function deleteAndNote(
   tx: Db,
   queue: JobQueue,
   tenant: string,
-  sessions: readonly { readonly id: string }[],
+  sessions: readonly { readonly id: string; readonly isInOldPeriod?: boolean }[],
 ): Promise<string[]> {
   if (sessions.length === 0) return [];
   // Deleting a long history takes long. With a timeout, each attempt would be cut off and the erasure would never
@@ -142,6 +147,14 @@ async function deleteAndNote(
   await sql`select set_config('statement_timeout', '0', true)`.execute(tx);
   const ids = sessions.map(({ id }) => id);
   await dropJobsOf(tx, queue, tenant, ids);
+  const withEvents = sessions.filter(({ isInOldPeriod }) => isInOldPeriod !== true).map(({ id }) => id);
+  // Of all periods: a session that was moved has rows in two of them.
+  if (withEvents.length > 0)
+    await tx
+      .deleteFrom("archived_events")
+      .where("tenant_id", "=", tenant)
+      .where("session_id", "=", sql<string>`any(${withEvents}::text[])`)
+      .execute();
   const rows = await tx
     .with("gone", (qb) =>
       qb

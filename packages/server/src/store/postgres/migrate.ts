@@ -50,6 +50,7 @@ import { objects } from "./migrations/0030-objects.ts";
 import { unarchivedOutbox } from "./migrations/0031-unarchived-outbox.ts";
 import { sharedRows } from "./migrations/0033-shared-rows.ts";
 import { erasureClaims } from "./migrations/0034-erasure-claims.ts";
+import { archivePeriods } from "./migrations/0035-archive-periods.ts";
 
 const migrations: Readonly<Record<string, StoreMigration>> = {
   "0001-core": core,
@@ -81,6 +82,7 @@ const migrations: Readonly<Record<string, StoreMigration>> = {
   "0031-unarchived-outbox": unarchivedOutbox,
   "0033-shared-rows": sharedRows,
   "0034-erasure-claims": erasureClaims,
+  "0035-archive-periods": archivePeriods,
 };
 
 /** A name of its own, because a database may have Kysely's tables of an app. */

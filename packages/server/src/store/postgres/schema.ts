@@ -45,7 +45,10 @@ export interface CoreTables {
     forked_turns: Generated<number>;
     created_at: Time;
     updated_at: Time;
+    /** The partition of its archived events. */
+    period: Generated<number>;
   };
+  archive_periods: { period: number; emptied_at: NullableTime };
   session_epochs: {
     tenant_id: string;
     session_id: string;
@@ -89,6 +92,7 @@ export interface CoreTables {
   archived_events: {
     tenant_id: string;
     session_id: string;
+    period: number;
     first_seq: number;
     last_seq: number;
     epoch: number;

@@ -38,7 +38,10 @@ export const SESSION_COLUMNS = [
   "sessions.updated_at",
 ] as const;
 
-type SessionRow = Omit<Selectable<CoreTables["sessions"]>, "header" | "v" | "checkpoint" | "turn_count">;
+type SessionRow = Omit<
+  Selectable<CoreTables["sessions"]>,
+  "header" | "v" | "checkpoint" | "turn_count" | "period"
+>;
 
 export function sessionOf(row: SessionRow): Session {
   return {

@@ -207,6 +207,18 @@ export function postgresEpochs(db: Db): Epochs {
             .returning(["tenant_id", "id", "epoch", "archived_epoch", "archived_seq"]);
           return ifEpoch === null ? claimed : claimed.where("epoch", "=", ifEpoch);
         })
+        // Those that `list` can't return any more.
+        .with("pruned", (qb) =>
+          ofSession(qb.deleteFrom("session_epochs"), ref).where(
+            "epoch",
+            "<=",
+            ofSession(qb.selectFrom("session_epochs as newer"), ref)
+              .select("newer.epoch")
+              .orderBy("newer.epoch", "desc")
+              .offset(MAX_PAGE - 1)
+              .limit(1),
+          ),
+        )
         .insertInto("session_epochs")
         .columns(["tenant_id", "session_id", "epoch", "by", "reason"])
         .expression((eb) =>

@@ -87,6 +87,8 @@ export function postgresUsage(db: Db): UsageLedger {
               .where("marked_at", "<=", ago(checkDuration(olderThanMs, "olderThanMs")))
               .orderBy("marked_at")
               .limit(checkPage(limit))
+              .forUpdate()
+              .skipLocked()
               .$asTuple("tenant_id", "key"),
           ),
         )

@@ -14,6 +14,7 @@ import type { SessionRef } from "../../util/refs.ts";
 import type { CheckedBatch } from "../rules/archive.ts";
 import { MAX_USAGE } from "../ports/usage.ts";
 import { checkJournalEntries, type CheckedEntries } from "../rules/running.ts";
+import { periodOf } from "./archive-periods.ts";
 import type { Db } from "./database.ts";
 import { ofSession, sessionNotFound } from "./session-row.ts";
 
@@ -52,8 +53,11 @@ export async function writeArchive(
 async function passed(db: Db, ref: SessionRef, archived: Position, to: Position): Promise<boolean> {
   if (to.seq > archived.seq) return false;
   if (to.seq === 0) return to.epoch === 0;
+  const period = await periodOf(db, ref);
+  if (period === null) return false;
   const row = await ofSession(db.selectFrom("archived_events"), ref)
     .select("epoch")
+    .where("period", "=", period)
     .where("last_seq", ">=", to.seq)
     .orderBy("last_seq")
     .limit(1)
@@ -79,16 +83,16 @@ async function writeBatch(
   const checkpoint = batch.checkpoint === undefined ? null : JSON.stringify(batch.checkpoint);
   const { rows } = await sql<Locked>`
     with held as materialized (
-      select tenant_id, id, epoch, archived_epoch, archived_seq from sessions
+      select tenant_id, id, period, epoch, archived_epoch, archived_seq from sessions
       where tenant_id = ${ref.tenant} and id = ${ref.session} for no key update
     ), allowed as materialized (
-      select tenant_id, id from held
+      select tenant_id, id, period from held
       where archived_epoch = ${from.epoch}::bigint and archived_seq = ${from.seq}::bigint
         and ${events.length > 0}::boolean and epoch <= ${batch.epoch}::bigint
         and epoch <= ${entries?.epoch ?? batch.epoch}::bigint
     ), added_events as (
-      insert into archived_events (tenant_id, session_id, first_seq, last_seq, epoch, turn_id, type, at, event)
-      select tenant_id, id, e.* from allowed, unnest(
+      insert into archived_events (tenant_id, session_id, period, first_seq, last_seq, epoch, turn_id, type, at, event)
+      select tenant_id, id, period, e.* from allowed, unnest(
         ${spans.map((span) => span.first)}::bigint[],
         ${spans.map((span) => span.seq)}::bigint[],
         ${spans.map((span) => span.epoch)}::bigint[],

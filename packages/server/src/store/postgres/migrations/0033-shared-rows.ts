@@ -107,9 +107,6 @@ const statements = [
       end if;
       return null;
     end $$`,
-
-  // It has all queued messages, also those behind a turn that waits for a user.
-  `drop index waiting_by_age`,
 ];
 
 export const sharedRows: StoreMigration = {
