@@ -3,6 +3,7 @@
  * the exit code is 0 only if every measurement is within its bound.
  */
 import { benchApprovals } from "./approvals.ts";
+import { benchArchive } from "./archive/archive.ts";
 import { benchDialects } from "./dialects.ts";
 import { benchEngine } from "./engine/engine.ts";
 import { benchFairness } from "./fairness.ts";
@@ -29,6 +30,7 @@ const BENCHES: Readonly<Record<string, () => Measurement[] | Promise<Measurement
   engine: benchEngine,
   queue: benchQueue,
   approvals: benchApprovals,
+  archive: benchArchive,
   fairness: benchFairness,
   "redis-growth": () => benchRedisGrowth(),
   tables: () => benchTables(),

@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Agent, defineAgent, tool } from "@turnstream/server";
 import { type ScriptedReply, script, scriptedModel } from "@turnstream/server/testing";
+import { archiveAgents } from "./archive/archive-agents.ts";
 
 type Model = ReturnType<typeof scriptedModel>;
 type Request = Parameters<Model["doStream"]>[0];
@@ -174,5 +175,6 @@ export function benchAgents(): Agent[] {
     slow(),
     asking(),
     tree(),
+    ...archiveAgents(),
   ];
 }

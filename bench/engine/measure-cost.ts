@@ -34,7 +34,7 @@ export async function measureCost(environment: TurnsEnvironment): Promise<Measur
       "sent by gateway and worker, with begin and commit",
       45,
     ),
-    figure("typical turn: WAL", walBytes / 1024, "KB, without full-page images"),
+    figure("typical turn: WAL", walBytes / 1024, "KB, without full-page images", 25),
   ];
 }
 
@@ -61,7 +61,8 @@ export async function measureFurtherWorkers(environment: TurnsEnvironment): Prom
   ];
 }
 
-async function costOf(
+/** Runs turns and returns what one of them costs. */
+export async function costOf(
   environment: TurnsEnvironment,
   workerCount: number,
   agent: string,

@@ -23,6 +23,7 @@ export {
   type RelayResult,
 } from "./session/archive/relay-outbox.ts";
 export { blobUrlExpiry } from "./session/blobs/blob-url.ts";
+export { readPriorTurns } from "./runtime/prompt/prior-turns.ts";
 export { readTurnResult } from "./session/history/turn-result.ts";
 export {
   type Claimed,

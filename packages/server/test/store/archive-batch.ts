@@ -1,19 +1,17 @@
 /** Creates archive batches from logs like the archiver: merged events, folded turns and the header. */
 import {
-  listBlocks,
   type Cursor,
   type SessionEvent,
   foldAll,
-  isPending,
   parseCursor,
   SCHEMA_VERSION,
   START_CURSOR,
-  type Turn,
 } from "@turnstream/protocol";
-import { coalesce, outlivesTurn, turnSnapshot } from "@turnstream/protocol/writer";
+import { coalesce } from "@turnstream/protocol/writer";
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 
 import type { ArchiveBatch } from "../../src/store/ports/archive.ts";
+import { changedTurns } from "../../src/store/rules/archived-turn.ts";
 
 /** A log of `turns` turns with one text each, in epoch 1. */
 export function chat(turns: number, text = "hello"): SessionEvent[] {
@@ -30,24 +28,16 @@ export function batchOf(
 ) {
   const begin = parseCursor(from)?.seq ?? 0;
   const end = parseCursor(to)?.seq ?? 0;
-  const { turns, ...header } = foldAll(log.slice(0, end));
-  const before = foldAll(log.slice(0, begin)).turns.toArray();
-  const changed = turns.toArray().filter((turn, n) => !isSame(turn, before[n]));
+  const before = foldAll(log.slice(0, begin));
+  const after = foldAll(log.slice(begin, end), before);
+  const { turns: _, ...header } = after;
   return {
     from,
     to,
     epoch: header.epoch,
     events: coalesce(log.slice(begin, end)),
-    turns: changed.map((turn) => ({ snapshot: turnSnapshot(turn), open: hasOpenEnds(turn) })),
+    turns: changedTurns(before, after),
     header,
     v: SCHEMA_VERSION,
   } satisfies ArchiveBatch;
-}
-
-function isSame(a: Turn, b: Turn | undefined): boolean {
-  return b !== undefined && JSON.stringify(turnSnapshot(a)) === JSON.stringify(turnSnapshot(b));
-}
-
-function hasOpenEnds(turn: Turn): boolean {
-  return listBlocks(turn).some((block) => "version" in block && outlivesTurn(block) && isPending(block));
 }

@@ -39,9 +39,9 @@ function statements(from: number, to: number): string[] {
     `insert into sessions (id, tenant_id, user_id, number, epoch, turn_count, created_at, updated_at, title)
      select 's' || n, 't1', case when n % 10 = 1 then 'u1' else 'u' || (n % 1000 + 2) end, n, n, 20,
        now() - n * interval '1 minute', now() - n * interval '1 minute', ${padding} from ${tenth}`,
-    `insert into archived_events (tenant_id, session_id, period, first_seq, last_seq, epoch, type, at, event)
-     select 't1', ${session(100)}, (select current_archive_period()), n, n, 1, 'text.delta', n, json_build_object('text', ${padding}) from ${all}`,
-    `insert into turns (tenant_id, session_id, id, start_seq, end_seq, status, open, snapshot)
+    `insert into archived_events (tenant_id, session_id, period, last_seq, events)
+     select 't1', ${session(100)}, (select current_archive_period()), n, json_build_array(json_build_object('id', '1-' || n, 'text', ${padding})) from ${all}`,
+    `insert into turns (tenant_id, session_id, id, start_seq, end_seq, status, open, message)
      select 't1', ${session(20)}, 'turn' || n, n, n, 'end_turn', n in (100, 500),
        json_build_object('id', n, 'text', ${padding}) from ${tenth}`,
     `insert into session_epochs (tenant_id, session_id, epoch, by, reason) select 't1', ${session(5)}, n, 'w', 'r' from ${tenth}`,

@@ -1,4 +1,6 @@
 /** The store contract of queued messages, blobs, leases and shares. */
+import { foldAll } from "@turnstream/protocol";
+import { turnSnapshot } from "@turnstream/protocol/writer";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { MAX_BLOB_BYTES } from "../../src/store/ports/files.ts";
@@ -65,14 +67,19 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       const { ref } = await newSession(store);
       const batch = batchOf(chat(1));
       const [turn] = batch.turns;
-      if (turn === undefined) throw new Error("there is no turn");
+      const [whole] = foldAll(chat(1)).turns.toArray();
+      if (turn === undefined || whole === undefined) throw new Error("there is no turn");
+      const snapshot = turnSnapshot(whole);
       const turns = Array.from({ length: 1001 }, (_, n) => ({
+        ...turn,
         open: true,
-        snapshot: { ...turn.snapshot, id: `t${n}`, start: n + 1 },
+        id: `t${n}`,
+        start: n + 1,
+        snapshot,
       }));
       await store.archive.write(ref, { ...batch, turns });
       const open = await store.turns.open(ref);
-      expect(open.map(({ id }) => id)).toEqual(turns.slice(0, 1000).map(({ snapshot }) => snapshot.id));
+      expect(open.map(({ id }) => id)).toEqual(turns.slice(0, 1000).map(({ id }) => id));
     });
 
     test("a take that is rolled back returns the message", async () => {

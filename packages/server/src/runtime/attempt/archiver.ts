@@ -3,15 +3,23 @@
  * the next one.
  *
  * Invariant: callers flush the writer first, because the archiver only sees events that are in the log. If the log lost
- * events before `atLeast`, nothing is committed and `RestartAttempt` is thrown. The archived state is cached between
+ * events before `atLeast`, nothing is committed and `RestartAttempt` is thrown. A result whose event is archived in the
+ * same commit is journaled as a reference to it. The archived state is cached between
  * commits and read again after a failure.
  */
-import { comparePositions, type Cursor, type Position, type SessionState } from "@turnstream/protocol";
+import {
+  comparePositions,
+  type Cursor,
+  findTurn,
+  type Position,
+  type SessionState,
+} from "@turnstream/protocol";
 import { archiveIncrementally } from "../../session/archive/archive.ts";
 import type { Backend } from "../../session/backend.ts";
 import type { NewJournalEntry } from "../../store/ports/running.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
+import { referToResult } from "./journaled-result.ts";
 import { RestartAttempt } from "./outcomes.ts";
 
 type Write = (tx: Store) => Promise<void>;
@@ -76,9 +84,10 @@ export class Archiver {
     const positions = commits.flatMap(({ atLeast }) => atLeast ?? []);
     const atLeast = positions.toSorted(comparePositions).at(-1);
     const writes = commits.flatMap(({ write }) => write ?? []);
+    const entries = [...new Set(commits.flatMap((commit) => commit.entries ?? []))];
     const archived = await archiveIncrementally(this.#backend, this.#ref, known, {
       ...(atLeast === undefined ? {} : { atLeast }),
-      journal: [...new Set(commits.flatMap(({ entries = [] }) => entries))],
+      journal: (state) => entries.map((entry) => referToResult(entry, findTurn(state, entry.turn))),
       ...(writes.length > 0 && {
         commit: async (tx: Store) => {
           for (const write of writes) await write(tx);

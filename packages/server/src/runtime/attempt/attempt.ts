@@ -14,6 +14,7 @@ import { Archiver } from "./archiver.ts";
 import { Branches } from "./branches.ts";
 import { DrainGate } from "./drain-gate.ts";
 import { type JournalKey, type UsageRecord, usageKey } from "./journal-entries.ts";
+import { lacksResult, listWholeResults, referToResult } from "./journaled-result.ts";
 import type { RuntimeContext } from "./context.ts";
 import type { ModelCalls } from "./model-calls.ts";
 import { abortable } from "../../util/concurrency.ts";
@@ -56,6 +57,8 @@ export interface TurnAttemptOptions {
   /** The archived state that the attempt has read. */
   readonly archived: SessionState;
   readonly journal: Map<string, Json>;
+  /** The keys of `listWholeResults` in the stored journal. */
+  readonly wholeResults: Set<string>;
   readonly memory: TurnMemory;
 }
 
@@ -76,6 +79,7 @@ export class TurnAttempt {
   readonly strings: RuntimeStrings;
   readonly branches = new Branches();
   readonly #journal: Map<string, Json>;
+  readonly #wholeResults: Set<string>;
   readonly #work = new AbortController();
   readonly #tools = new AbortController();
   readonly #handOver = new AbortController();
@@ -98,6 +102,7 @@ export class TurnAttempt {
     this.locale = options.writer.turn.locale ?? catalogs.defaultLocale;
     this.strings = selectStrings(this.locale, catalogs);
     this.#journal = options.journal;
+    this.#wholeResults = options.wholeResults;
     this.#archiver = new Archiver(options.context, this.ref, options.archived);
   }
 
@@ -175,9 +180,9 @@ export class TurnAttempt {
     const entry = this.#entry(key, value as Json, isRetained);
     await this.#withDeferred(entry, (entries) =>
       this.#write(async () => {
-        if (alsoCommit === undefined) return store.journal.write(this.ref, ...entries);
+        if (alsoCommit === undefined) return this.#writeWhole(store, entries);
         return store.transaction(async (tx) => {
-          await tx.journal.write(this.ref, ...entries);
+          await this.#writeWhole(tx, entries);
           await alsoCommit(tx);
         });
       }),
@@ -186,8 +191,9 @@ export class TurnAttempt {
   }
 
   /**
-   * Journals an entry with the next commit of this attempt, whatever that commits. Use it only for what a later attempt
-   * can make again at no cost: if this attempt ends before that commit, the entry is lost.
+   * Journals an entry with the next commit of this attempt, whatever that commits; the outcome of a call with the next
+   * one after its result is written. Use it only for what a later attempt can make again at no cost: if this attempt ends
+   * before that commit, the entry is lost.
    */
   journalLater<T>(key: JournalKey<T>, value: T, { isRetained = false }: JournalOptions = {}): void {
     this.#deferred.add(this.#entry(key, value as Json, isRetained));
@@ -198,16 +204,34 @@ export class TurnAttempt {
   async commitDeferred(): Promise<void> {
     if (this.#deferred.size === 0) return;
     await this.#withDeferred(null, (entries) =>
-      this.#write(() => this.context.store.journal.write(this.ref, ...entries)),
+      this.#write(() => this.#writeWhole(this.context.store, entries)),
     );
+  }
+
+  /** Their events are not archived yet, so that the entries can't refer to them. */
+  async #writeWhole(to: Store, entries: readonly NewJournalEntry[]): Promise<void> {
+    await to.journal.write(this.ref, ...entries);
+    for (const key of listWholeResults(entries)) this.#wholeResults.add(key);
+  }
+
+  /** Deletes what no later turn reads. The archive has the whole turn, so that all results can refer to it. */
+  async closeJournal(tx: Store): Promise<void> {
+    const { ref, turn } = this;
+    const whole = [...this.#wholeResults].flatMap((key) => {
+      const value = this.#journal.get(key);
+      return value === undefined ? [] : [{ key, value }];
+    });
+    const entries = whole.map((entry) => referToResult(entry, turn)).filter((entry, n) => entry !== whole[n]);
+    await tx.journal.close(ref, turn.id, entries);
   }
 
   /** If the commit fails, the next one writes the deferred entries. A repeat changes nothing. */
   async #withDeferred<T>(
     entry: NewJournalEntry | null,
     commit: (entries: readonly NewJournalEntry[]) => Promise<T>,
+    isIncluded: (entry: NewJournalEntry) => boolean = () => true,
   ): Promise<T> {
-    const deferred = [...this.#deferred];
+    const deferred = [...this.#deferred].filter(isIncluded);
     const result = await commit(entry === null ? deferred : [...deferred, entry]);
     for (const written of deferred) this.#deferred.delete(written);
     return result;
@@ -240,10 +264,14 @@ export class TurnAttempt {
   }
 
   async #archive(entry: NewJournalEntry | null, write: JournalOptions["alsoCommit"]): Promise<Cursor> {
+    const { turn } = this;
     // A log that can't be reached must not delay the hand-over of the turn.
     const atLeast = await abortable(this.writer.flush(), this.#handOver.signal);
-    return this.#withDeferred(entry, (entries) =>
-      this.#write(() => this.#archiver.archive(write, { entries, atLeast })),
+    return this.#withDeferred(
+      entry,
+      (entries) => this.#write(() => this.#archiver.archive(write, { entries, atLeast })),
+      // The next commit can refer to a result that is not written yet.
+      ({ key }) => !lacksResult(key, turn),
     );
   }
 

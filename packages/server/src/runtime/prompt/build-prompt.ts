@@ -14,13 +14,21 @@ import { readPaymentNote } from "./payment-note.ts";
 import { type PriorTurns, readPriorTurns, readContinuation, loadWhole, dropLast } from "./prior-turns.ts";
 import { isEmptyMessage, userMessage } from "./turn-messages.ts";
 
+/**
+ * How many times the budget of a prompt is read. Turns since the last compaction fill it at most once, and the newest
+ * turn adds to it. So a compaction reads all turns that it sums up.
+ */
+const READ_BUDGETS = 2;
+
 export async function buildPrompt(scope: RunContext): Promise<Prompt> {
-  const { attempt, pinned } = scope;
+  const { attempt, agent, pinned } = scope;
   const { turn, context, ref, row } = attempt;
   const withImages = (pinned.images ?? null) !== null;
-  const read = await readPriorTurns(context.store, ref, turn, withImages, (n) =>
-    attempt.fromJournal(fileKey(n)),
-  );
+  const read = await readPriorTurns(context.store, ref, turn, {
+    withImages,
+    maxTokens: READ_BUDGETS * agent.compaction.afterTokens,
+    readNow: (n) => attempt.fromJournal(fileKey(n)),
+  });
   for (const { cited } of read.turns) {
     if (cited === null) continue;
     // References of the retried turn can still be cited, so their ids must not be allocated again.

@@ -2,12 +2,15 @@
  * `readPriorTurns` reads the conversation before a turn from the archive: the turns since the last compaction, and the
  * summary of older ones.
  *
- * Invariant: it reads page by page, up to the last compaction or about 500 turns. Results are cut to 20,000 characters
- * in the newest two turns and to 1,000 in older ones, except in retried turns. Forms and payments have their current
- * state, because they can change after their turn.
+ * Invariant: it reads page by page, newest first, up to the last compaction. What it reads is bounded, whatever the
+ * length of the session: it stops after the turn that fills `maxTokens` tokens of the prompt or `MAX_READ_CHARS` of
+ * stored text, and after 500 turns. The current page is then the last one. Results are cut to 20,000 characters in the newest two turns and to
+ * 1,000 in older ones, except in retried turns. Forms and payments have their current state, because they can change
+ * after their turn.
  */
 import {
   type Block,
+  findToolResult,
   listBlocks,
   isPending,
   mainRun,
@@ -17,6 +20,8 @@ import {
 } from "@turnstream/protocol";
 import { interactionId, truncateText } from "@turnstream/protocol/writer";
 import type { ContentPart } from "../../session/history/model-content.ts";
+import { resolveResult } from "../../session/history/result-reference.ts";
+import { textLength } from "../../session/history/turn-window.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import {
@@ -33,6 +38,7 @@ import type { Prompt } from "../../models/model.ts";
 import { lastId } from "../attempt/reference-pool.ts";
 import { type FormOutcome, type InteractionOutcome, toPaymentOutcome } from "./interaction-result.ts";
 import { continuationText, type TurnWithMessages } from "./continuations.ts";
+import { estimatePrompt } from "./trim-to-budget.ts";
 import { turnMessages } from "./turn-messages.ts";
 
 interface EarlierTurn extends TurnWithMessages {
@@ -52,8 +58,11 @@ export interface PriorTurns {
   readonly turns: readonly EarlierTurn[];
 }
 
-const PAGE = 50;
+/** Small pages, because a page is read as a whole. */
+const PAGE = 20;
 const MAX_TURNS = 500;
+/** Most of a stored turn may be results that are cut here, or blocks of sub-agents. */
+const MAX_READ_CHARS = 4_000_000;
 /** Results of the newest turns keep up to `RECENT_CHARS`; older ones keep up to `OLDER_CHARS`. */
 const NEWEST = 2;
 const RECENT_CHARS = 20_000;
@@ -63,17 +72,21 @@ const MESSAGE_CHARS = 100_000;
 
 type FileOf = (n: number) => FileRecord | undefined;
 
-/**
- * @param before the current turn
- * @param withImages true if the model sees images
- * @param readNow records of files of the retried turn that the current turn has read
- */
+export interface PriorTurnsOptions {
+  /** True if the model sees images. */
+  readonly withImages: boolean;
+  /** Reads no older turn once the read ones fill this part of a prompt. */
+  readonly maxTokens: number;
+  /** Returns records of files of the retried turn that the current turn has read. */
+  readonly readNow?: FileOf;
+}
+
+/** @param before the current turn */
 export async function readPriorTurns(
   store: Store,
   ref: SessionRef,
   before: Pick<Turn, "id" | "number" | "retries">,
-  withImages: boolean,
-  readNow: FileOf = () => undefined,
+  { withImages, maxTokens, readNow = () => undefined }: PriorTurnsOptions,
 ): Promise<PriorTurns> {
   if (before.number === 1) return { summary: null, turns: [] };
   const turns: EarlierTurn[] = [];
@@ -81,7 +94,10 @@ export async function readPriorTurns(
   const readLater = new Map<string | null, FileOf>([[before.retries, readNow]]);
   let retried = before.retries;
   let start: number | undefined;
-  while (turns.length < MAX_TURNS) {
+  let [tokens, chars] = [0, 0];
+  const isFull = (): boolean =>
+    turns.length >= NEWEST && retried === null && (tokens > maxTokens || chars > MAX_READ_CHARS);
+  while (turns.length < MAX_TURNS && !isFull()) {
     const page = await store.turns.list(ref, {
       limit: PAGE,
       ...(start === undefined ? {} : { before: start }),
@@ -92,13 +108,17 @@ export async function readPriorTurns(
     );
     const records = new Map(entries.map(({ turn, key, value }) => [`${turn} ${key}`, value]));
     for (const archived of page) {
+      if (archived.id === before.id || archived.snapshot.number >= before.number) continue;
+      if (isFull()) break;
       const turn = await attachOutcomes(store, ref, restoreTurn(archived.snapshot));
-      if (turn.id === before.id || turn.number >= before.number) continue;
       const isCitable = turn.id === retried;
       if (isCitable) retried = turn.retries;
       const resultChars = isCitable ? Infinity : turns.length < NEWEST ? RECENT_CHARS : OLDER_CHARS;
-      const resultOf = (call: string) =>
-        records.get(`${turn.id} ${CALL_PREFIX}${call}`) as ToolCallRecord | undefined;
+      const resultOf = (call: string) => {
+        const stored = records.get(`${turn.id} ${CALL_PREFIX}${call}`);
+        const record = stored === undefined ? undefined : resolveResult(stored, findToolResult(turn, call));
+        return record as ToolCallRecord | undefined;
+      };
       const fileOf: FileOf = (n) =>
         (records.get(`${turn.id} ${fileKey(n)}`) as FileRecord | undefined) ?? readLater.get(turn.id)?.(n);
       readLater.set(turn.retries, fileOf);
@@ -108,6 +128,8 @@ export async function readPriorTurns(
       const messages = turnMessages({ ...turn, message }, options);
       const continuation = await readContinuation(store, ref, message);
       turns.push({ turn, messages, continuation, cited: isCitable ? citedOf(turn, entries) : null });
+      tokens += estimatePrompt(messages);
+      chars += textLength(turn);
       const compact = records.get(`${turn.id} ${COMPACTION_KEY}`) as unknown as CompactionRecord | undefined;
       if (compact !== undefined) {
         return {

@@ -7,6 +7,7 @@
  */
 import {
   type Cursor,
+  findTurn,
   fold,
   formatCursor,
   type SessionEvent,
@@ -27,6 +28,7 @@ import type { RunningTurn } from "../../store/ports/running.ts";
 import type { Session } from "../../store/ports/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { TurnAttempt, type TurnMemory } from "../attempt/attempt.ts";
+import { listWholeResults, resolveJournal } from "../attempt/journaled-result.ts";
 import {
   CALL_PREFIX,
   type CompactionRecord,
@@ -46,6 +48,7 @@ interface Prepared {
   readonly state: SessionState;
   readonly archived: SessionState;
   readonly journal: Map<string, Json>;
+  readonly wholeResults: Set<string>;
   readonly event: EventDraft;
 }
 
@@ -60,10 +63,10 @@ export async function beginAttempt(
   let prepared: Prepared | null = null;
   const prepare = async (session: Session): Promise<FirstEvent> => {
     const entries = await context.store.journal.read(ref, row.turn);
-    const journal = new Map(entries.map(({ key, value }) => [key, value]));
     const { state, cursor, archived } = await readHistory(context, ref, { turns: 1 });
+    const journal = resolveJournal(entries, findTurn(state, row.turn));
     const event = firstEvent(context, { row, session }, state, journal);
-    prepared = { state, archived, journal, event };
+    prepared = { state, archived, journal, event, wholeResults: listWholeResults(entries) };
     return { event, last: cursor };
   };
   const reason = `attempt ${row.attempts} at turn ${row.turn}`;
@@ -86,7 +89,7 @@ export async function beginAttempt(
     await restoreMessage(context, ref);
     return claim();
   });
-  const { state, archived, journal, event } = prepared as unknown as Prepared;
+  const { state, archived, journal, wholeResults, event } = prepared as unknown as Prepared;
   const after = foldDraft(state, event, claimed.cursor, context.env.now());
   const logWriter = new Writer({
     log: context.log,
@@ -109,7 +112,16 @@ export async function beginAttempt(
       onEvent: (written, turn) => onEvent({ ...ref, event: written, turn }),
     }),
   });
-  const attempt = new TurnAttempt({ context, row, epoch: claimed.epoch, writer, archived, journal, memory });
+  const attempt = new TurnAttempt({
+    context,
+    row,
+    epoch: claimed.epoch,
+    writer,
+    archived,
+    journal,
+    wholeResults,
+    memory,
+  });
   if (!context.holdsLease()) throw new EngineError("LEFT", `turn ${row.turn}`);
   return attempt;
 }

@@ -357,7 +357,7 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
       turns = 0;
     }
     await enqueueTurnEvent(tx, ref, row.turn, end);
-    await tx.journal.close(ref, row.turn);
+    await attempt.closeJournal(tx);
     if (row.deaths >= MAX_DEATHS) await tx.jobs.bury(ref, row.turn);
     isNextQueued = (await tx.running.end(ref, row.turn)) === "queued";
   });

@@ -17,20 +17,20 @@ import {
   START_CURSOR,
   type SessionState,
   snapshot,
-  type Turn,
 } from "@turnstream/protocol";
-import { coalesce, turnSnapshot } from "@turnstream/protocol/writer";
+import { coalesce } from "@turnstream/protocol/writer";
 import type { LogEntry } from "../../log/entry.ts";
 import { LogError } from "../../log/errors.ts";
 import type { LogPage } from "../../log/log.ts";
-import type { ArchiveBatch, ArchivedTurn, ArchiveResult } from "../../store/ports/archive.ts";
+import type { ArchiveBatch, ArchiveResult } from "../../store/ports/archive.ts";
 import type { NewJournalEntry } from "../../store/ports/running.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
+import { changedTurns } from "../../store/rules/archived-turn.ts";
 import { readArchivedState } from "../history/archived-state.ts";
 import { outboxKeyOf } from "./relay-outbox.ts";
 import type { Backend } from "../backend.ts";
-import { hasPendingInteractions, trimState } from "../history/trim-state.ts";
+import { trimState } from "../history/trim-state.ts";
 
 export interface ArchiveOptions {
   /** Archive up to this cursor. Default: the end of the log. */
@@ -43,8 +43,11 @@ export interface ArchiveOptions {
    * taken over. If it throws, the last write is rolled back.
    */
   readonly commit?: (tx: Store) => Promise<void>;
-  /** Journal entries to write like `commit`. Without `commit`, they need no transaction: the write has them too. */
-  readonly journal?: readonly NewJournalEntry[];
+  /**
+   * Returns journal entries to write like `commit`. Without `commit`, they need no transaction: the write has them too.
+   * @param archived the state that is archived in the same commit
+   */
+  readonly journal?: (archived: SessionState) => readonly NewJournalEntry[];
   /**
    * The position that `commit` and `journal` depend on. They are skipped if the log ends before it, because entries were
    * lost.
@@ -113,7 +116,7 @@ export async function archiveIncrementally(
       const entries = page.entries.filter((entry) => comparePositions(entry, end) <= 0);
       if (entries.length === 0) {
         isCommitted = isThere(state);
-        if (isCommitted) await commitAlone(backend.store, ref, options);
+        if (isCommitted) await commitAlone(backend.store, ref, state, options);
         return { cursor, state, events, isBlocked: false, isCommitted };
       }
       const { state: next, checkpoint } = foldEntries(state, entries);
@@ -123,7 +126,7 @@ export async function archiveIncrementally(
         backend.store,
         ref,
         batchOf(state, next, { ...page, entries }, checkpoint),
-        isCommitted ? options : {},
+        isCommitted ? { commit: options.commit, entries: options.journal?.(next) } : {},
       );
       if (typeof result === "object") {
         isCommitted = false;
@@ -140,15 +143,15 @@ export async function archiveIncrementally(
   return { cursor: archived, state: null, events, isBlocked: false, isCommitted: false };
 }
 
-type Committed = Pick<ArchiveOptions, "commit" | "journal">;
-
 async function commitAlone(
   store: Store,
   ref: SessionRef,
-  { commit, journal = [] }: Committed,
+  archived: SessionState,
+  { commit, journal }: Pick<ArchiveOptions, "commit" | "journal">,
 ): Promise<void> {
+  const entries = journal?.(archived) ?? [];
   const write = async (to: Store): Promise<void> => {
-    if (journal.length > 0) await to.journal.write(ref, ...journal);
+    if (entries.length > 0) await to.journal.write(ref, ...entries);
     await commit?.(to);
   };
   await (commit === undefined ? write(store) : store.transaction(write));
@@ -158,9 +161,12 @@ async function writeWith(
   store: Store,
   ref: SessionRef,
   events: ArchiveBatch,
-  { commit, journal }: Committed,
+  {
+    commit,
+    entries,
+  }: { commit?: ArchiveOptions["commit"]; entries?: readonly NewJournalEntry[] | undefined },
 ): Promise<ArchiveResult> {
-  const batch = journal === undefined ? events : { ...events, journal };
+  const batch = entries === undefined ? events : { ...events, journal: entries };
   if (commit === undefined) return store.archive.write(ref, batch);
   return store.transaction(async (tx) => {
     const result = await tx.archive.write(ref, batch);
@@ -204,25 +210,17 @@ function batchOf(
   { epoch, entries }: Pick<LogPage, "epoch" | "entries">,
   checkpoint: SessionState | null,
 ) {
-  const { turns, ...header } = after;
-  const known = new Set(before.turns);
+  const { turns: _, ...header } = after;
   const events: SessionEvent[] = coalesce(entries.map((entry) => entry.event));
   return {
     from: formatCursor(before),
     to: formatCursor(after),
     epoch,
     events,
-    turns: turns
-      .toArray()
-      .filter((turn) => !known.has(turn))
-      .map(archivedTurn),
+    turns: changedTurns(before, after),
     header,
     v: SCHEMA_VERSION,
     ...(checkpoint === null ? {} : { checkpoint: snapshot(trimState(checkpoint)) }),
     delivered: [...new Set(entries.flatMap((entry) => outboxKeyOf(entry.key) ?? []))],
   };
-}
-
-function archivedTurn(turn: Turn): ArchivedTurn {
-  return { snapshot: turnSnapshot(turn), open: hasPendingInteractions(turn) };
 }

@@ -4,13 +4,8 @@
  * Invariant: it keeps the running turn, turns with an open form or payment, and the newest turn without its blocks.
  * `earlier` counts the dropped turns. Don't display the result.
  */
-import { listBlocks, isPending, Sequence, type SessionState, type Turn } from "@turnstream/protocol";
-import { outlivesTurn } from "@turnstream/protocol/writer";
-
-/** Returns true if the turn has a form or payment that is still open. */
-export function hasPendingInteractions(turn: Turn): boolean {
-  return listBlocks(turn).some((block) => "version" in block && outlivesTurn(block) && isPending(block));
-}
+import { Sequence, type SessionState } from "@turnstream/protocol";
+import { hasPendingInteractions } from "../../store/rules/archived-turn.ts";
 
 export function trimState(state: SessionState): SessionState {
   const all = state.turns.toArray();

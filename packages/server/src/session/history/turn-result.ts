@@ -4,10 +4,11 @@
  * Invariant: the caller must check that the request comes from the owner of the session. `CALL_PREFIX` must equal the
  * one in the runtime's `journal-entries.ts`.
  */
-import { mainRun } from "@turnstream/protocol";
+import { findToolResult, mainRun } from "@turnstream/protocol";
 import { type TaskEndState, taskEndState } from "@turnstream/protocol/tasks";
 import type { SessionRef } from "../../util/refs.ts";
 import { modelContentParts, type ModelContent } from "./model-content.ts";
+import { resolveResult } from "./result-reference.ts";
 import type { Backend } from "../backend.ts";
 import { readTurn } from "./turn-pages.ts";
 
@@ -27,9 +28,10 @@ export async function readTurnResult(
   const run = task === undefined ? turn && mainRun(turn) : turn?.runs.findLast(({ call }) => call === task);
   if (turn === null || run === undefined || run === null) return null;
   const entries = await backend.store.journal.retained(ref, [id]);
-  const records = new Map(entries.map(({ key, value }) => [key, value as unknown as ModelContent]));
+  const records = new Map(entries.map(({ key, value }) => [key, value]));
   return taskEndState(turn, run, (call) => {
-    const record = records.get(`${CALL_PREFIX}${call}`);
-    return record === undefined ? null : modelContentParts(record);
+    const stored = records.get(`${CALL_PREFIX}${call}`);
+    const record = stored === undefined ? undefined : resolveResult(stored, findToolResult(turn, call));
+    return record === undefined ? null : modelContentParts(record as unknown as ModelContent);
   });
 }

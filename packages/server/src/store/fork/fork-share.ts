@@ -13,9 +13,10 @@ import {
   SCHEMA_VERSION,
   START_CURSOR,
 } from "@turnstream/protocol";
-import { findBlobIds, turnSnapshot } from "@turnstream/protocol/writer";
+import { findBlobIds } from "@turnstream/protocol/writer";
 import { StoreError } from "../errors.ts";
 import { forkLog } from "./fork-log.ts";
+import { archivedTurn } from "../rules/archived-turn.ts";
 import type { Actor, SessionRef } from "../../util/refs.ts";
 import type { Share } from "../ports/access.ts";
 import { MAX_BATCH, type Session } from "../ports/sessions.ts";
@@ -95,8 +96,7 @@ async function archiveAll(tx: Store, ref: SessionRef, events: readonly SessionEv
     to: formatCursor(header),
     epoch: header.epoch,
     events,
-    // Everything is closed, including forms and payments.
-    turns: turns.toArray().map((turn) => ({ snapshot: turnSnapshot(turn), open: false })),
+    turns: turns.toArray().map(archivedTurn),
     header,
     v: SCHEMA_VERSION,
   });

@@ -10,13 +10,13 @@ import {
   parseCursor,
   type Position,
   type Snapshot,
-  type TurnSnapshot,
 } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import type { Env } from "../../util/env.ts";
 import {
   type Archive,
   type ArchiveBatch,
+  type ArchivedTurn,
   type ArchiveResult,
   backoffMs,
   type Outbox,
@@ -28,6 +28,7 @@ import {
 import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
 import { type SessionRef, sessionKey } from "../../util/refs.ts";
 import { checkBatch, type CheckedBatch, checkOutboxRow, sinceOf, type EventSpan } from "../rules/archive.ts";
+import { foldStoredTurn } from "../rules/archived-turn.ts";
 import { checkCount, checkCursor, checkDuration, checkLimit } from "../rules/arguments.ts";
 import {
   changeOutboxRow,
@@ -58,7 +59,7 @@ export function memoryArchive(tables: MemoryTables, env: Env): Archive {
         const header = headerOf(requireSession(rows, ref));
         const all = turnsOf(rows, ref);
         const shown = all.filter((row, n) => row.open || n >= all.length - limit);
-        const snapshots = shown.map((row) => recordOf(row).snapshot);
+        const snapshots = recordsOf(rows, ref, shown).map(({ snapshot }) => snapshot);
         return { ...header, turns: snapshots, earlier: all.length - shown.length };
       }),
     checkpoint: (ref) =>
@@ -76,13 +77,17 @@ export function memoryArchive(tables: MemoryTables, env: Env): Archive {
         const most = checkLimit(limit, MAX_BATCH);
         if (sessionRow(rows, ref) === undefined) return [];
         const found = eventsOf(rows, ref).filter((row) => row.seq > from);
-        return found.slice(0, most).map((row) => JSON.parse(row.event) as SessionEvent);
+        return found.slice(0, most).map(eventOf);
       }),
   };
 }
 
 function eventsOf(rows: Rows, ref: SessionRef): EventRow[] {
   return rows.of(EVENTS, ref).toSorted((a, b) => a.seq - b.seq);
+}
+
+function eventOf(row: EventRow): SessionEvent {
+  return JSON.parse(row.event) as SessionEvent;
 }
 
 function headerOf(row: SessionRow) {
@@ -112,10 +117,8 @@ function write(
     const span = spans[n] as EventSpan;
     rows.put(EVENTS, ref, String(span.seq), { ...span, event: JSON.stringify(event) });
   });
-  for (const { snapshot, open } of batch.turns) {
-    const { id, start, end, status } = snapshot;
-    rows.put(TURNS, ref, id, { id, start, end, status, open, snapshot: JSON.stringify(snapshot) });
-  }
+  for (const { message, snapshot, ...turn } of batch.turns)
+    rows.put(TURNS, ref, turn.id, { ...turn, content: JSON.stringify({ message, snapshot }) });
   changeSession(rows, session, {
     archived: formatCursor(to),
     header: JSON.stringify(batch.header),
@@ -258,7 +261,8 @@ function outboxRowOf(stored: StoredOutboxRow): OutboxRow {
 }
 
 interface TurnRow extends Omit<TurnRecord, "snapshot"> {
-  readonly snapshot: string;
+  /** `message` and `snapshot` as JSON. */
+  readonly content: string;
 }
 
 const TURNS = sessionTable<TurnRow>("turns");
@@ -267,25 +271,20 @@ export function memoryTurns(tables: MemoryTables): Turns {
   return {
     get: (ref, id) =>
       tables.run((rows) => {
-        const row = turnsOf(rows, ref).find((candidate) => candidate.id === id);
-        return row === undefined ? null : recordOf(row);
+        const found = turnsOf(rows, ref).filter((candidate) => candidate.id === id);
+        return recordsOf(rows, ref, found)[0] ?? null;
       }),
     list: (ref, { limit, before }) =>
       tables.run((rows) => {
         const end = before === undefined ? Infinity : checkCount(before, "before");
-        return turnsOf(rows, ref)
-          .filter((row) => row.start < end)
-          .toReversed()
-          .slice(0, checkLimit(limit, MAX_PAGE))
-          .map(recordOf);
+        const older = turnsOf(rows, ref).filter((row) => row.start < end);
+        return recordsOf(rows, ref, older.toReversed().slice(0, checkLimit(limit, MAX_PAGE)));
       }),
     open: (ref) =>
-      tables.run((rows) =>
-        turnsOf(rows, ref)
-          .filter((row) => row.open)
-          .slice(0, MAX_BATCH)
-          .map(recordOf),
-      ),
+      tables.run((rows) => {
+        const found = turnsOf(rows, ref).filter((row) => row.open);
+        return recordsOf(rows, ref, found.slice(0, MAX_BATCH));
+      }),
   };
 }
 
@@ -295,6 +294,12 @@ function turnsOf(rows: Rows, ref: SessionRef): TurnRow[] {
   return rows.of(TURNS, ref).toSorted((a, b) => a.start - b.start);
 }
 
-function recordOf(row: TurnRow): TurnRecord {
-  return { ...row, snapshot: JSON.parse(row.snapshot) as TurnSnapshot };
+function recordsOf(rows: Rows, ref: SessionRef, turns: readonly TurnRow[]): TurnRecord[] {
+  const all = turns.length === 0 ? [] : eventsOf(rows, ref);
+  return turns.flatMap(({ content, ...row }) => {
+    const stored = JSON.parse(content) as Pick<ArchivedTurn, "message" | "snapshot">;
+    const events = all.filter(({ seq }) => seq >= row.start && seq <= (row.end ?? Infinity));
+    const snapshot = foldStoredTurn({ ...row, ...stored }, events.map(eventOf));
+    return snapshot === null ? [] : [{ ...row, snapshot }];
+  });
 }

@@ -10,7 +10,7 @@ import { StoreError } from "../errors.ts";
 import type { Journal, Leases, NewJournalEntry } from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
-import { checkJournalEntries, checkRetainedTurns } from "../rules/running.ts";
+import { checkJournalEntries, checkRetainedTurns, checkShortened } from "../rules/running.ts";
 import { putRunning, type RunningRow, runningOf } from "./running-rows.ts";
 import { compareText, requireSession, sessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, sessionTable, table } from "./tables.ts";
@@ -43,8 +43,12 @@ export function memoryJournal(tables: MemoryTables): Journal {
           .filter(({ turn, isRetained }) => isRetained && wanted.has(turn))
           .map(({ turn, key, value }) => ({ turn, key, value: JSON.parse(value) as Json }));
       }),
-    close: (ref, turn) =>
+    close: (ref, turn, shortened = []) =>
       tables.run((rows) => {
+        for (const { key, value } of checkShortened(shortened)) {
+          const row = rows.get(JOURNAL, ref, rowKey({ turn, key }));
+          if (row?.isRetained === true) rows.put(JOURNAL, ref, rowKey(row), { ...row, value });
+        }
         const dropped = journalOf(rows, ref).filter((row) => row.turn === turn && !row.isRetained);
         for (const row of dropped) rows.remove(JOURNAL, ref, rowKey(row));
         return dropped.length;

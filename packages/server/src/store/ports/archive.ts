@@ -13,6 +13,7 @@ import type {
   Snapshot,
   TurnSnapshot,
   TurnStatus,
+  UserMessage,
 } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import type { SessionRef } from "../../util/refs.ts";
@@ -25,7 +26,7 @@ export interface ArchivedHeader {
   readonly archived: Cursor;
   /** The header at `archived`, or null if nothing is archived yet. */
   readonly header: SessionHeader | null;
-  /** The schema version with which the header and the turns were folded. */
+  /** The schema version with which the header was folded. */
   readonly v: number | null;
 }
 
@@ -36,10 +37,20 @@ export interface ArchivedWindow extends ArchivedHeader {
   readonly earlier: number;
 }
 
+/** The row of a turn. Its other content is in the archived events from `start` to `end`. */
 export interface ArchivedTurn {
-  readonly snapshot: TurnSnapshot;
+  readonly id: string;
+  /** The seq of its start. */
+  readonly start: number;
+  /** The seq of its end, or null if it runs. */
+  readonly end: number | null;
+  readonly status: TurnStatus;
   /** True if the turn has an open form or payment. */
   readonly open: boolean;
+  /** The message that it answers. Its event is before those of the turn. */
+  readonly message: UserMessage | null;
+  /** The whole turn, if it has ended and a form or payment is open or changed later. Otherwise null. */
+  readonly snapshot: TurnSnapshot | null;
 }
 
 export interface ArchiveBatch {
@@ -51,7 +62,7 @@ export interface ArchiveBatch {
   readonly epoch: number;
   /** Coalesced and ascending. They cover exactly the range from `from` to `to`, without gaps. */
   readonly events: readonly SessionEvent[];
-  /** The turns that changed. */
+  /** The turns that started, ended, or changed after their end. */
   readonly turns: readonly ArchivedTurn[];
   /** The header at `to`. */
   readonly header: SessionHeader;
@@ -82,8 +93,9 @@ export type ArchiveResult =
   | { readonly behind: number };
 
 /**
- * The sub-port of the archive: the folded session and the coalesced events it came from. The archiver supplies both,
- * and each write keeps them in step. Does not read the log and does not fold.
+ * The sub-port of the archive: the header of the folded session and the coalesced events it came from. The archiver
+ * supplies both, and each write keeps them in step. Turns are folded from their events when they are read. Does not read
+ * the log.
  */
 export interface Archive {
   /** @throws StoreError with NOT_FOUND if the session does not exist. */
@@ -219,16 +231,8 @@ export function backoffMs(attempts: number): number {
   return Math.min(60_000, 250 * 2 ** Math.min(attempts - 1, 20));
 }
 
-/** An archived turn. Only `archive.write` writes it. */
-export interface TurnRecord {
-  readonly id: string;
-  /** The seq of its start. */
-  readonly start: number;
-  /** The seq of its end, or null if it was running at the archived position. */
-  readonly end: number | null;
-  readonly status: TurnStatus;
-  /** True if the turn has an open form or payment. */
-  readonly open: boolean;
+/** An archived turn, as it was at the archived position. Only `archive.write` writes it. */
+export interface TurnRecord extends Omit<ArchivedTurn, "message" | "snapshot"> {
   readonly snapshot: TurnSnapshot;
 }
 

@@ -163,9 +163,10 @@ export interface Journal {
   retained(ref: SessionRef, turns: readonly string[]): Promise<(JournalEntry & { readonly turn: string })[]>;
   /**
    * Deletes the entries of an ended turn, except the retained ones.
-   * @returns how many
+   * @param shortened new values of retained entries, for example references to what the archive has
+   * @returns how many it deleted
    */
-  close(ref: SessionRef, turn: string): Promise<number>;
+  close(ref: SessionRef, turn: string, shortened?: readonly JournalEntry[]): Promise<number>;
 }
 
 /**

@@ -4,6 +4,7 @@
  * Invariant: a statement that reads archived events has the period as a parameter, so that the planner reads one
  * partition. A session that is used longer than its period is copied to the current one. Its rows in the old partition
  * stay until that is dropped, at least `MIN_AGE_MS` later, so a concurrent reader with the old period finds all of them.
+ * No turn of it runs meanwhile, so nothing is added that this reader would miss.
  */
 import { sql } from "kysely";
 import type { ArchiveMaintenance } from "../ports/archive.ts";
@@ -17,17 +18,19 @@ import { ago } from "./session-row.ts";
 const MIN_AGE_MS = 10 * 60 * 1_000;
 const WEEK_SECONDS = 7 * 24 * 60 * 60;
 
+const NO_PERIOD = -1;
+
 export const currentPeriod = sql<number>`current_archive_period()`;
 
-/** @returns null if there is no such session */
-export async function periodOf(db: Db, { tenant, session }: SessionRef): Promise<number | null> {
+/** Returns a period that never exists if there is no such session. */
+export async function periodOf(db: Db, { tenant, session }: SessionRef): Promise<number> {
   const row = await db
     .selectFrom("sessions")
     .select("period")
     .where("tenant_id", "=", tenant)
     .where("id", "=", session)
     .executeTakeFirst();
-  return row?.period ?? null;
+  return row?.period ?? NO_PERIOD;
 }
 
 export async function maintainPeriods(
@@ -54,17 +57,17 @@ export async function maintainPeriods(
   return { moved, dropped: 0 };
 }
 
-/** One statement copies the events of one session, under its lock. @returns false if none is left, but expired and locked ones */
+/** One statement copies the events of one session, under its lock. @returns false if none is left, but expired ones and those in use */
 async function moveSession(db: Db, period: number, retentionMs: number): Promise<boolean> {
   const { rows } = await sql`
     with held as materialized (
       select tenant_id, id, current_archive_period() as new_period from sessions
-      where period = ${period} and updated_at >= ${ago(retentionMs)}
+      where period = ${period} and updated_at >= ${ago(retentionMs)} and not exists (select from running_turns r
+        where r.tenant_id = sessions.tenant_id and r.session_id = sessions.id)
       limit 1 for no key update skip locked
     ), copied as (
-      insert into archived_events (tenant_id, session_id, period, first_seq, last_seq, epoch, turn_id, type, at, event)
-      select e.tenant_id, e.session_id, held.new_period, e.first_seq, e.last_seq, e.epoch, e.turn_id, e.type, e.at,
-        e.event from held
+      insert into archived_events (tenant_id, session_id, period, last_seq, events)
+      select e.tenant_id, e.session_id, held.new_period, e.last_seq, e.events from held
       join archived_events e on e.tenant_id = held.tenant_id and e.session_id = held.id and e.period = ${period}
     ), moved as (
       update sessions set period = held.new_period from held

@@ -1,14 +1,16 @@
 /**
  * `postgresArchive` and `postgresTurns` implement the archive and archived turns on PostgreSQL.
  *
- * Invariant: `window` is one statement, so header and turns are from the same moment. `write-archive.ts` writes.
+ * Invariant: `window` is one statement, so header and turns are from the same moment, and so is each read of turns with
+ * their events. A read of turns reads no events of others. `write-archive.ts` writes.
  */
 import { sql } from "kysely";
-import { formatCursor, type TurnSnapshot, type TurnStatus } from "@turnstream/protocol";
-import type { Archive, TurnRecord, Turns } from "../ports/archive.ts";
+import { formatCursor, parseCursor, type SessionEvent, type TurnStatus } from "@turnstream/protocol";
+import type { Archive, ArchivedTurn, TurnRecord, Turns } from "../ports/archive.ts";
 import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { checkBatch } from "../rules/archive.ts";
+import { foldStoredTurn } from "../rules/archived-turn.ts";
 import { checkCount, checkLimit } from "../rules/arguments.ts";
 import { maintainPeriods, periodOf } from "./archive-periods.ts";
 import type { Db } from "./database.ts";
@@ -24,10 +26,11 @@ export function postgresArchive(db: Db): Archive {
     },
     maintain: (query) => maintainPeriods(db, query),
     async window(ref, turns) {
-      const row = await windowQuery(db, ref, turns).executeTakeFirst();
+      const row = await windowQuery(db, ref, turns, await periodOf(db, ref)).executeTakeFirst();
       if (row === undefined) throw sessionNotFound(ref);
       const { header, v, turn_count, turns: shown } = row;
-      return { archived: cursorOf(row), header, v, turns: shown, earlier: turn_count - shown.length };
+      const folded = shown.flatMap((stored) => foldRow(stored) ?? []);
+      return { archived: cursorOf(row), header, v, turns: folded, earlier: turn_count - shown.length };
     },
     async checkpoint(ref) {
       const row = await db
@@ -41,19 +44,32 @@ export function postgresArchive(db: Db): Archive {
     },
     write: async (ref, batch) => writeArchive(db, ref, batch, checkBatch(batch)),
     async events(ref, { after, limit }) {
+      const most = checkLimit(limit, MAX_BATCH);
+      const found: SessionEvent[] = [];
+      let last = checkCount(after, "after");
       const period = await periodOf(db, ref);
-      if (period === null) return [];
-      const rows = await ofSession(db.selectFrom("archived_events"), ref)
-        .select("event")
-        .where("period", "=", period)
-        .where("last_seq", ">", checkCount(after, "after"))
-        .orderBy("last_seq")
-        .limit(checkLimit(limit, MAX_BATCH))
-        .execute();
-      return rows.map((row) => row.event);
+      while (found.length < most) {
+        const page = Math.ceil((most - found.length) / EVENTS_PER_ROW);
+        const rows = await ofSession(db.selectFrom("archived_events"), ref)
+          .select(["last_seq", "events"])
+          .where("period", "=", period)
+          .where("last_seq", ">", last)
+          .orderBy("last_seq")
+          .limit(page)
+          .execute();
+        found.push(
+          ...rows.flatMap(({ events }) => events.filter(({ id }) => (parseCursor(id)?.seq ?? 0) > after)),
+        );
+        last = rows.at(-1)?.last_seq ?? last;
+        if (rows.length < page) break;
+      }
+      return found.slice(0, most);
     },
   };
 }
+
+/** About how many events a row has. Only the number of statements depends on it. */
+const EVENTS_PER_ROW = 4;
 
 function cursorOf(row: { archived_epoch: number; archived_seq: number }): string {
   return formatCursor({ epoch: row.archived_epoch, seq: row.archived_seq });
@@ -67,22 +83,45 @@ function headerOf(db: Db, ref: SessionRef) {
     .where("tenant_id", "=", ref.tenant);
 }
 
+/** The events of the turn in `turns`, by row; null if its snapshot has all of it. */
+function turnEvents(period: number) {
+  return sql<SessionEvent[][] | null>`case when turns.snapshot is null then (
+    select json_agg(e.events order by e.last_seq) from archived_events e
+    where e.tenant_id = turns.tenant_id and e.session_id = turns.session_id and e.period = ${period}::integer
+      and e.last_seq between turns.start_seq and coalesce((
+        select min(last_seq) from archived_events f
+        where f.tenant_id = turns.tenant_id and f.session_id = turns.session_id and f.period = ${period}::integer
+          and f.last_seq >= turns.end_seq
+      ), 1e15::bigint)
+  ) end`;
+}
+
+interface StoredTurn extends Pick<ArchivedTurn, "start" | "end" | "message" | "snapshot"> {
+  readonly events: SessionEvent[][] | null;
+}
+
+function foldRow(row: StoredTurn) {
+  return foldStoredTurn(row, (row.events ?? []).flat());
+}
+
 /**
  * One statement, so that header and turns are from the same moment. It passes the session id again instead of taking it
  * from the row: otherwise the planner can't estimate the number of turns.
  */
-function windowQuery(db: Db, ref: SessionRef, turns: number) {
+function windowQuery(db: Db, ref: SessionRef, turns: number, period: number) {
   const limit = turns === 0 ? 0 : checkLimit(turns, MAX_PAGE);
+  const row = sql`start_seq, json_build_object('start', start_seq, 'end', end_seq, 'message', message,
+    'snapshot', snapshot, 'events', ${turnEvents(period)}) as turn`;
   return headerOf(db, ref).select(
-    sql<TurnSnapshot[]>`coalesce((
+    sql<StoredTurn[]>`coalesce((
       with newest as (
-        select start_seq, snapshot from turns
+        select ${row} from turns
         where tenant_id = ${ref.tenant} and session_id = ${ref.session} order by start_seq desc limit ${limit}
       )
-      select json_agg(snapshot order by start_seq) from (
-        select start_seq, snapshot from newest
+      select json_agg(turn order by start_seq) from (
+        select start_seq, turn from newest
         union all
-        select start_seq, snapshot from turns
+        select ${row} from turns
         where tenant_id = ${ref.tenant} and session_id = ${ref.session} and open
           and start_seq < coalesce((select min(start_seq) from newest), 1e15::bigint)
       ) shown
@@ -93,41 +132,41 @@ function windowQuery(db: Db, ref: SessionRef, turns: number) {
 export function postgresTurns(db: Db): Turns {
   return {
     async get(ref, id) {
-      const row = await turnsOf(db, ref).where("id", "=", id).executeTakeFirst();
-      return row === undefined ? null : recordOf(row);
+      const rows = await turnsOf(db, ref, await periodOf(db, ref))
+        .where("id", "=", id)
+        .execute();
+      return rows.flatMap(recordOf)[0] ?? null;
     },
     async list(ref, { limit, before }) {
-      let query = turnsOf(db, ref).orderBy("start_seq", "desc").limit(checkLimit(limit, MAX_PAGE));
+      const all = turnsOf(db, ref, await periodOf(db, ref));
+      let query = all.orderBy("start_seq", "desc").limit(checkLimit(limit, MAX_PAGE));
       if (before !== undefined) query = query.where("start_seq", "<", checkCount(before, "before"));
-      return (await query.execute()).map(recordOf);
+      return (await query.execute()).flatMap(recordOf);
     },
     async open(ref) {
-      const open = turnsOf(db, ref).where("open", "=", true).orderBy("start_seq").limit(MAX_BATCH);
-      return (await open.execute()).map(recordOf);
+      const open = turnsOf(db, ref, await periodOf(db, ref)).where("open", "=", true);
+      return (await open.orderBy("start_seq").limit(MAX_BATCH).execute()).flatMap(recordOf);
     },
   };
 }
 
-function turnsOf(db: Db, ref: SessionRef) {
+function turnsOf(db: Db, ref: SessionRef, period: number) {
   return ofSession(db.selectFrom("turns"), ref).select([
     "id",
-    "start_seq",
-    "end_seq",
+    "start_seq as start",
+    "end_seq as end",
     "status",
     "open",
+    "message",
     "snapshot",
+    turnEvents(period).as("events"),
   ]);
 }
 
 type Row = Awaited<ReturnType<ReturnType<typeof turnsOf>["execute"]>>[number];
 
-function recordOf(row: Row): TurnRecord {
-  return {
-    id: row.id,
-    start: row.start_seq,
-    end: row.end_seq,
-    status: row.status as TurnStatus,
-    open: row.open,
-    snapshot: row.snapshot,
-  };
+function recordOf(row: Row): TurnRecord[] {
+  const { id, start, end, status, open } = row;
+  const snapshot = foldRow(row);
+  return snapshot === null ? [] : [{ id, start, end, status: status as TurnStatus, open, snapshot }];
 }

@@ -7,7 +7,7 @@
 import { sql } from "kysely";
 import type { Journal } from "../ports/running.ts";
 import type { SessionRef } from "../../util/refs.ts";
-import { checkRetainedTurns } from "../rules/running.ts";
+import { checkRetainedTurns, checkShortened } from "../rules/running.ts";
 import type { Db } from "./database.ts";
 import { withSessionLock, ofSession } from "./session-row.ts";
 import { writeJournal } from "./write-archive.ts";
@@ -23,8 +23,25 @@ export function postgresJournal(db: Db): Journal {
         .where("turn", "=", sql<string>`any(${[...checkRetainedTurns(turns)]}::text[])`)
         .where("kept", "=", true)
         .execute(),
-    async close(ref, turn) {
+    async close(ref, turn, shortened = []) {
+      const entries = checkShortened(shortened);
       const { numDeletedRows } = await withSessionLock(db, ref)
+        .with("shortened", (qb) =>
+          qb
+            .updateTable("turn_journal")
+            .from(
+              sql<{ key: string; value: string }>`unnest(
+                ${entries.map(({ key }) => key)}::text[], ${entries.map(({ value }) => value)}::json[]
+              )`.as<"short">(sql`short(key, value)`),
+            )
+            .from("held")
+            .set((eb) => ({ value: eb.ref("short.value") }))
+            .whereRef("turn_journal.tenant_id", "=", "held.tenant_id")
+            .whereRef("turn_journal.session_id", "=", "held.id")
+            .where("turn", "=", turn)
+            .where("kept", "=", true)
+            .whereRef("turn_journal.key", "=", "short.key"),
+        )
         .deleteFrom("turn_journal")
         .using("held")
         .whereRef("turn_journal.tenant_id", "=", "held.tenant_id")

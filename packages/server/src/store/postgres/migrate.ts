@@ -48,6 +48,7 @@ import {
 import { logReached } from "./migrations/0028-log-reached.ts";
 import { objects } from "./migrations/0030-objects.ts";
 import { unarchivedOutbox } from "./migrations/0031-unarchived-outbox.ts";
+import { eventBatches } from "./migrations/0032-event-batches.ts";
 import { sharedRows } from "./migrations/0033-shared-rows.ts";
 import { erasureClaims } from "./migrations/0034-erasure-claims.ts";
 import { archivePeriods } from "./migrations/0035-archive-periods.ts";
@@ -80,6 +81,7 @@ const migrations: Readonly<Record<string, StoreMigration>> = {
   "0028-log-reached": logReached,
   "0030-objects": objects,
   "0031-unarchived-outbox": unarchivedOutbox,
+  "0032-event-batches": eventBatches,
   "0033-shared-rows": sharedRows,
   "0034-erasure-claims": erasureClaims,
   "0035-archive-periods": archivePeriods,

@@ -5,7 +5,7 @@
  * (`JSON.stringify`) and read parsed. Times are read as milliseconds; see `open-database.ts`.
  */
 import type { ColumnType, Generated, GeneratedAlways, RawBuilder } from "kysely";
-import type { SessionEvent, Json, Snapshot, TurnSnapshot } from "@turnstream/protocol";
+import type { SessionEvent, Json, Snapshot, TurnSnapshot, UserMessage } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import type { AgentInput } from "../ports/agents.ts";
 import type { SessionHeader } from "../ports/archive.ts";
@@ -65,7 +65,9 @@ export interface CoreTables {
     end_seq: number | null;
     status: string;
     open: boolean;
-    snapshot: JsonColumn<TurnSnapshot>;
+    message: JsonColumn<UserMessage | null>;
+    /** Null if the events of the turn have all of it. */
+    snapshot: JsonColumn<TurnSnapshot | null>;
   };
   waiting_messages: {
     tenant_id: string;
@@ -93,13 +95,10 @@ export interface CoreTables {
     tenant_id: string;
     session_id: string;
     period: number;
-    first_seq: number;
+    /** The seq of the last of the events. */
     last_seq: number;
-    epoch: number;
-    turn_id: string | null;
-    type: string;
-    at: number;
-    event: JsonColumn<SessionEvent>;
+    /** Ascending. */
+    events: JsonColumn<readonly SessionEvent[]>;
   };
   outbox: {
     id: GeneratedAlways<number>;

@@ -6,12 +6,12 @@
  * written or nothing.
  */
 import { sql } from "kysely";
-import { formatCursor, type Position } from "@turnstream/protocol";
+import { formatCursor, parseCursor, type Position } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
 import type { ArchiveBatch, ArchiveResult } from "../ports/archive.ts";
 import type { NewJournalEntry } from "../ports/running.ts";
 import type { SessionRef } from "../../util/refs.ts";
-import type { CheckedBatch } from "../rules/archive.ts";
+import { type CheckedBatch, toEventRows } from "../rules/archive.ts";
 import { MAX_USAGE } from "../ports/usage.ts";
 import { checkJournalEntries, type CheckedEntries } from "../rules/running.ts";
 import { periodOf } from "./archive-periods.ts";
@@ -54,15 +54,15 @@ async function passed(db: Db, ref: SessionRef, archived: Position, to: Position)
   if (to.seq > archived.seq) return false;
   if (to.seq === 0) return to.epoch === 0;
   const period = await periodOf(db, ref);
-  if (period === null) return false;
   const row = await ofSession(db.selectFrom("archived_events"), ref)
-    .select("epoch")
+    .select("events")
     .where("period", "=", period)
     .where("last_seq", ">=", to.seq)
     .orderBy("last_seq")
     .limit(1)
     .executeTakeFirst();
-  return row?.epoch === to.epoch;
+  const positions = row?.events.map(({ id }) => parseCursor(id)) ?? [];
+  return positions.find((position) => (position?.seq ?? 0) >= to.seq)?.epoch === to.epoch;
 }
 
 /**
@@ -77,11 +77,11 @@ async function writeBatch(
   { from, to, spans, turning }: CheckedBatch,
   entries: CheckedEntries | null,
 ): Promise<Locked | undefined> {
-  const { events } = batch;
-  const snapshots = batch.turns.map((turn) => turn.snapshot);
+  const { events, turns } = batch;
+  const rows = toEventRows(events, spans);
   const keys = [...(batch.delivered ?? [])];
   const checkpoint = batch.checkpoint === undefined ? null : JSON.stringify(batch.checkpoint);
-  const { rows } = await sql<Locked>`
+  const result = await sql<Locked>`
     with held as materialized (
       select tenant_id, id, period, epoch, archived_epoch, archived_seq from sessions
       where tenant_id = ${ref.tenant} and id = ${ref.session} for no key update
@@ -91,28 +91,25 @@ async function writeBatch(
         and ${events.length > 0}::boolean and epoch <= ${batch.epoch}::bigint
         and epoch <= ${entries?.epoch ?? batch.epoch}::bigint
     ), added_events as (
-      insert into archived_events (tenant_id, session_id, period, first_seq, last_seq, epoch, turn_id, type, at, event)
+      insert into archived_events (tenant_id, session_id, period, last_seq, events)
       select tenant_id, id, period, e.* from allowed, unnest(
-        ${spans.map((span) => span.first)}::bigint[],
-        ${spans.map((span) => span.seq)}::bigint[],
-        ${spans.map((span) => span.epoch)}::bigint[],
-        ${events.map((event) => ("turn" in event ? event.turn : null))}::text[],
-        ${events.map((event) => event.type)}::text[],
-        ${events.map((event) => event.at)}::bigint[],
-        ${events.map((event) => JSON.stringify(event))}::json[]
+        ${rows.map(({ last }) => last)}::bigint[],
+        ${rows.map(({ json }) => json)}::json[]
       ) e
     ), put_turns as (
-      insert into turns (tenant_id, session_id, id, start_seq, end_seq, status, open, snapshot)
+      insert into turns (tenant_id, session_id, id, start_seq, end_seq, status, open, message, snapshot)
       select allowed.tenant_id, allowed.id, t.* from allowed, unnest(
-        ${snapshots.map((turn) => turn.id)}::text[],
-        ${snapshots.map((turn) => turn.start)}::bigint[],
-        ${snapshots.map((turn) => turn.end)}::bigint[],
-        ${snapshots.map((turn) => turn.status)}::text[],
-        ${batch.turns.map((turn) => turn.open)}::boolean[],
-        ${snapshots.map((turn) => JSON.stringify(turn))}::json[]
+        ${turns.map((turn) => turn.id)}::text[],
+        ${turns.map((turn) => turn.start)}::bigint[],
+        ${turns.map((turn) => turn.end)}::bigint[],
+        ${turns.map((turn) => turn.status)}::text[],
+        ${turns.map((turn) => turn.open)}::boolean[],
+        ${turns.map(({ message }) => message && JSON.stringify(message))}::json[],
+        ${turns.map(({ snapshot }) => snapshot && JSON.stringify(snapshot))}::json[]
       ) t
       on conflict (tenant_id, session_id, id) do update set
-        end_seq = excluded.end_seq, status = excluded.status, open = excluded.open, snapshot = excluded.snapshot
+        end_seq = excluded.end_seq, status = excluded.status, open = excluded.open, message = excluded.message,
+        snapshot = excluded.snapshot
       returning (xmax = 0) as is_new
     ), settled as (
       update outbox set archived_at = clock_timestamp(), delivered_at = coalesce(delivered_at, clock_timestamp())
@@ -137,7 +134,7 @@ async function writeBatch(
     select epoch, archived_epoch, archived_seq, exists (select from allowed) as is_written from held`.execute(
     db,
   );
-  return rows[0];
+  return result.rows[0];
 }
 
 /** Adds the entries of a turn under the lock of the session, in one statement. @returns how many are new */

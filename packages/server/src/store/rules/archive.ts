@@ -1,12 +1,18 @@
 /**
- * `checkBatch` verifies that an archive batch is complete, and `checkOutboxRow` that the log will accept a row. Pure;
- * both ignore stored data.
+ * `checkBatch` verifies that an archive batch is complete, `toEventRows` splits its events into rows, and
+ * `checkOutboxRow` verifies that the log will accept a row. Pure; none of them reads stored data.
  *
  * Invariant: the events of a batch cover exactly the range from `from` to `to`, in order and without gaps. A row that
  * the log would refuse must be refused here, or it would stay in the outbox forever. The size limit is that of
  * `log/writer/oversize.ts`.
  */
-import { comparePositions, type Cursor, parseCursor, type Position } from "@turnstream/protocol";
+import {
+  comparePositions,
+  type Cursor,
+  parseCursor,
+  type Position,
+  type SessionEvent,
+} from "@turnstream/protocol";
 import { WRITER_ID_PATTERN, WRITER_ID_RULE } from "../../util/names.ts";
 import { StoreError } from "../errors.ts";
 import type { ArchiveBatch, NewOutboxRow } from "../ports/archive.ts";
@@ -57,6 +63,34 @@ export function checkBatch(batch: ArchiveBatch): CheckedBatch {
       throw invalid(`the event at ${event.id} doesn't follow ${before.epoch}-${before.seq}`);
     return { ...position, first };
   }
+}
+
+/** Some events of a batch, stored together: a row for each would cost more than their content. */
+export interface EventRow {
+  /** The seq of its last event. */
+  readonly last: number;
+  /** An array of events. */
+  readonly json: string;
+}
+
+/** Rows of about this length are read and compressed as a whole. */
+const MAX_ROW_CHARS = 32_768;
+
+/** A row has no events of two turns, so that a turn is read without its neighbours. */
+export function toEventRows(events: readonly SessionEvent[], spans: readonly EventSpan[]): EventRow[] {
+  const rows: EventRow[] = [];
+  let texts: string[] = [];
+  let chars = 0;
+  events.forEach((event, n) => {
+    const text = JSON.stringify(event);
+    texts.push(text);
+    chars += text.length;
+    const next = events[n + 1];
+    if (next !== undefined && next.type !== "turn.start" && chars < MAX_ROW_CHARS) return;
+    rows.push({ last: spans[n]?.seq ?? 0, json: `[${texts.join(",")}]` });
+    [texts, chars] = [[], 0];
+  });
+  return rows;
 }
 
 /** Maximum length of an outbox key. */

@@ -7,7 +7,7 @@
  */
 import type { Json } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
-import type { NewJournalEntry, NewTurn, TurnCaller } from "../ports/running.ts";
+import type { JournalEntry, NewJournalEntry, NewTurn, TurnCaller } from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { checkCount, checkId } from "./arguments.ts";
@@ -81,6 +81,16 @@ export function checkJournalEntries(entries: readonly NewJournalEntry[]): Checke
       "journal entries that are written together must have one turn and one epoch",
     );
   return { turn, epoch, entries: entries.map(checkJournalEntry) };
+}
+
+/** @returns the keys and the new values as JSON */
+export function checkShortened(
+  entries: readonly JournalEntry[],
+): readonly Pick<CheckedEntry, "key" | "value">[] {
+  return entries.map(({ key, value }) => ({
+    key: checkId(key, "journal key"),
+    value: checkJson(value, "journal value", MAX_JOURNAL_BYTES),
+  }));
 }
 
 function checkJournalEntry({ key, value, isRetained = false, used }: NewJournalEntry): CheckedEntry {

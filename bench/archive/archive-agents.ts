@@ -1,0 +1,86 @@
+/**
+ * `archiveAgents` defines the agents of the bench `archive`: turns of 10 to 80 steps with long results, and a short turn
+ * for long sessions. Definitions only.
+ */
+import { type Agent, defineAgent, tool } from "@turnstream/server";
+import { type ScriptedReply, script, scriptedModel } from "@turnstream/server/testing";
+
+export const STEP_COUNTS = [10, 20, 40, 80];
+const RESULT_CHARS = 4_000;
+const ANSWER_CHARS = 1_000;
+/** Text and result of one step. */
+export const STEP_CHARS = RESULT_CHARS + ANSWER_CHARS;
+/** Text and result of a turn of `one_lookup`. */
+const SHORT_CHARS = 1_500;
+
+const anything = {
+  "~standard": {
+    version: 1 as const,
+    vendor: "bench",
+    validate: (value: unknown) => ({ value }),
+    jsonSchema: { input: () => ({ type: "object" }), output: () => ({ type: "object" }) },
+  },
+};
+
+/** Text that PostgreSQL can't compress, because no part of it repeats. The same for the same seed. */
+export function randomText(seed: number, chars: number): string {
+  let state = seed * 2_654_435_761 + 1;
+  let text = "";
+  while (text.length < chars) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    text += (state >>> 8).toString(36).padStart(5, "0");
+  }
+  return text.slice(0, chars);
+}
+
+const read = tool({
+  input: anything,
+  label: "Read",
+  idempotent: true,
+  run: (input) => randomText((input as { n: number }).n, RESULT_CHARS),
+});
+
+/** The last of the steps only answers. */
+function longTurn(steps: number): Agent {
+  const answers: ScriptedReply[] = Array.from({ length: steps }, (_, n) => [
+    script.text(randomText(1_000 + n, ANSWER_CHARS), { chunk: 200 }),
+    ...(n === steps - 1 ? [] : [script.toolCall("read", { n })]),
+  ]);
+  const limits = { maxSteps: 100 };
+  return defineAgent({
+    name: longTurnName(steps),
+    model: scriptedModel(answers),
+    tools: { read },
+    limits,
+    title: false,
+  });
+}
+
+export function longTurnName(steps: number): string {
+  return `steps_${steps}`;
+}
+
+/** One call and an answer. Its context is never compacted, so that only the budget bounds what is read. */
+function oneLookup(): Agent {
+  const model = scriptedModel([
+    [script.toolCall("look", {})],
+    [script.text(randomText(7, SHORT_CHARS), { chunk: 500 })],
+  ]);
+  const look = tool({
+    input: anything,
+    label: "Look",
+    idempotent: true,
+    run: () => randomText(8, SHORT_CHARS),
+  });
+  return defineAgent({
+    name: "one_lookup",
+    model,
+    tools: { look },
+    compaction: { afterTokens: 1_000_000_000 },
+    title: false,
+  });
+}
+
+export function archiveAgents(): Agent[] {
+  return [...STEP_COUNTS.map(longTurn), oneLookup()];
+}

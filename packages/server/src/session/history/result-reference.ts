@@ -1,0 +1,70 @@
+/**
+ * `toResultReference` replaces what the journal and the event of a tool result have in common by a reference to the
+ * event, and `resolveResult` returns the whole record again. Pure.
+ *
+ * Invariant: resolving the reference of a record with the same block returns an equal record. A reference is written only in the commit that archives the event,
+ * so that the block is always there. Fields that differ from the event stay in the reference. `pool` always does,
+ * because no event has it.
+ */
+import { isDeepStrictEqual } from "node:util";
+import type { Json, ToolResultBlock } from "@turnstream/protocol";
+
+type JsonRecord = Readonly<Record<string, Json>>;
+
+/** What the event does not have, and how its preview is read as the content for the model. */
+interface ResultReference extends JsonRecord {
+  readonly event: "text" | "json";
+}
+
+/** Fields that are nearly always the same in a result, and that no event has. */
+const DEFAULTS: JsonRecord = { pool: [], parts: 0, thought: null, ending: null };
+
+/**
+ * @param record the outcome of a call, as the runtime journals it
+ * @param block the result, as it is archived with the record
+ */
+export function toResultReference(record: Json, block: ToolResultBlock): Json {
+  const whole = record as JsonRecord;
+  const event = typeof whole["content"] === "string" ? "text" : "json";
+  const { parts = 0 } = whole;
+  const shared = sharedFields(block, event, Number(parts));
+  // An old journal lacks some fields. A reference would add them.
+  if (Object.keys(shared).some((name) => whole[name] === undefined)) return record;
+  const own = Object.entries(whole).filter(([name, value]) => !isDeepStrictEqual(shared[name], value));
+  return { event, ...Object.fromEntries(own) };
+}
+
+export function isResultReference(stored: Json): stored is ResultReference {
+  return typeof stored === "object" && stored !== null && !Array.isArray(stored) && "event" in stored;
+}
+
+/**
+ * @param block the result of the same call; undefined if the turn has none
+ * @returns undefined for a reference to a result that was superseded with its call
+ */
+export function resolveResult(stored: Json, block: ToolResultBlock | undefined): Json | undefined {
+  if (!isResultReference(stored)) return stored;
+  if (block === undefined) return undefined;
+  const { event, ...own } = stored;
+  return { ...sharedFields(block, event, Number(own["parts"] ?? 0)), ...own };
+}
+
+function sharedFields(block: ToolResultBlock, event: "text" | "json", parts: number): JsonRecord {
+  const { status, preview, artifact, results, whole, usage } = block;
+  const blocks = block.parts.slice(parts).map(({ media, data, reference }) => ({
+    ...(media === "text" ? { type: "text", text: data } : { type: "image", url: data }),
+    ...(reference === null ? {} : { reference }),
+  }));
+  const content = event === "text" ? preview : parseJson(preview);
+  const fields = { ...DEFAULTS, status, content, preview, blocks, artifact, results, whole, usage };
+  return fields as unknown as JsonRecord;
+}
+
+/** A preview that was truncated is not JSON. */
+function parseJson(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return null;
+  }
+}

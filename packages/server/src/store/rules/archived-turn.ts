@@ -1,0 +1,79 @@
+/**
+ * `changedTurns` returns the rows of the turns that a batch changes, and `foldStoredTurn` the turn of a row and its
+ * archived events. Pure.
+ *
+ * Invariant: the archived events from the start of a turn to its end give the whole turn, together with its message. A
+ * row has a snapshot only if a form or payment of the ended turn is open or changed after its end, because the events
+ * of that are elsewhere in the session. So content is stored once, and a step doesn't rewrite its turn.
+ */
+import {
+  emptyState,
+  findTurn,
+  fold,
+  isPending,
+  listBlocks,
+  parseCursor,
+  type SessionEvent,
+  type SessionState,
+  type Turn,
+  type TurnSnapshot,
+} from "@turnstream/protocol";
+import { outlivesTurn, turnSnapshot } from "@turnstream/protocol/writer";
+import type { ArchivedTurn } from "../ports/archive.ts";
+
+/** Returns true if the turn has a form or payment that is still open. */
+export function hasPendingInteractions(turn: Turn): boolean {
+  return listBlocks(turn).some((block) => "version" in block && outlivesTurn(block) && isPending(block));
+}
+
+/** @param before the archived state, at least with every turn that the batch changes and does not start */
+export function changedTurns(before: SessionState, after: SessionState): ArchivedTurn[] {
+  return after.turns.toArray().flatMap((turn) => {
+    const known = findTurn(before, turn.id);
+    if (turn === known) return [];
+    const row = archivedTurn(turn);
+    const isSame =
+      known !== undefined &&
+      row.snapshot === null &&
+      known.status === turn.status &&
+      hasPendingInteractions(known) === row.open;
+    return isSame ? [] : [row];
+  });
+}
+
+export function archivedTurn(turn: Turn): ArchivedTurn {
+  const { id, start, end, status, message } = turn;
+  const open = hasPendingInteractions(turn);
+  const isSnapshotNeeded = end !== null && (open || hasChangedAfter(turn, end));
+  return { id, start, end, status, open, message, snapshot: isSnapshotNeeded ? turnSnapshot(turn) : null };
+}
+
+function hasChangedAfter(turn: Turn, end: number): boolean {
+  return listBlocks(turn).some((block) => "version" in block && block.changed > end);
+}
+
+/**
+ * @param events archived events, ascending, that include those of the turn. Not read if there is a snapshot
+ * @returns null if the events of the turn are missing
+ */
+export function foldStoredTurn(
+  { start, end, message, snapshot }: Pick<ArchivedTurn, "start" | "end" | "message" | "snapshot">,
+  events: Iterable<SessionEvent>,
+): TurnSnapshot | null {
+  if (snapshot !== null) return snapshot;
+  let state: SessionState | null = null;
+  for (const event of events) {
+    const at = parseCursor(event.id);
+    if (at === null || at.seq < start) continue;
+    if (end !== null && at.seq > end) break;
+    state ??= {
+      ...emptyState,
+      epoch: at.epoch,
+      seq: start - 1,
+      waiting: message === null ? [] : [message],
+    };
+    state = fold(state, event);
+  }
+  const turn = state?.turns.get(0);
+  return turn === undefined ? null : turnSnapshot(turn);
+}
