@@ -1,12 +1,13 @@
 /**
  * `benchTables` measures whether rows and tables of PostgreSQL limit a server: rows that all turns of a tenant change,
- * multixacts, and searches in long queues. It starts a server of its own and takes a few minutes.
+ * multixacts, searches in long queues, and retention. It starts a server of its own and takes a few minutes.
  */
 import { createPostgresStore, migrate, openDatabase } from "@turnstream/server";
 import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
 import type { Measurement } from "../measure.ts";
 import { measureLooks } from "./measure-looks.ts";
 import { measureMultixacts } from "./measure-multixacts.ts";
+import { measureRetirement } from "./measure-retirement.ts";
 import { measureTurnEnds } from "./measure-turn-ends.ts";
 import type { TablesEnvironment } from "./turn-ends.ts";
 
@@ -17,10 +18,11 @@ export interface TablesSize {
   /** Operations of each kind. */
   readonly operations: number;
   readonly queuedMessages: number;
+  readonly retiredBytes: number;
 }
 
-const FULL: TablesSize = { rounds: 20, turns: 720, operations: 2_000, queuedMessages: 100_000 };
-export const SHORT: TablesSize = { rounds: 4, turns: 96, operations: 200, queuedMessages: 5_000 };
+const FULL: TablesSize = { rounds: 20, turns: 720, operations: 2_000, queuedMessages: 100_000, retiredBytes: 1024 ** 3 };
+export const SHORT: TablesSize = { rounds: 4, turns: 96, operations: 200, queuedMessages: 5_000, retiredBytes: 10 * 1024 ** 2 };
 
 /** More than `CONCURRENCY` in turn-ends.ts. */
 const CONNECTIONS = 30;
@@ -36,7 +38,7 @@ export async function benchTables(size?: TablesSize): Promise<Measurement[]> {
     await migrate(db);
     await store.agents.register([{ name: "helper", label: "Helper", description: "", inputs: [] }]);
     const measurements: Measurement[] = [];
-    for (const measure of [measureTurnEnds, measureMultixacts, measureLooks]) {
+    for (const measure of [measureTurnEnds, measureMultixacts, measureLooks, measureRetirement]) {
       const found = await measure(environment, chosen);
       for (const { measure: name, value } of found) console.error(`[tables] ${name}: ${value}`);
       measurements.push(...found);

@@ -387,6 +387,8 @@ const WITHOUT_TENANT: readonly string[] = [
   "objects.findUnknown",
   "objects.deleteUnknown",
   "outbox.prune",
+  "queuedMessages.prune",
+  "archive.maintain",
   "uploads.prune",
   "shares.prune",
   "usage.pruneMarks",
