@@ -181,6 +181,29 @@ export function journalContract(name: string, makeStore: MakeStore): void {
       expect(await store().journal.retained(ref, [])).toEqual([]);
     });
 
+    test("the end of a turn can shorten retained entries, and no others", async () => {
+      const { ref } = await newSession(store());
+      const { epoch } = await next(store(), ref);
+      const entry = { turn: "t", value: "long", epoch, isRetained: true };
+      await store().journal.write(
+        ref,
+        { ...entry, key: "a" },
+        { ...entry, key: "b" },
+        { ...entry, key: "c", isRetained: false },
+      );
+      await store().journal.write(ref, { ...entry, turn: "u", key: "a" });
+      const short = ["a", "c", "unknown"].map((key) => ({ key, value: "short" }));
+      expect(await store().journal.close(ref, "t", short)).toBe(1);
+      expect(await store().journal.read(ref, "t")).toEqual([
+        { key: "a", value: "short" },
+        { key: "b", value: "long" },
+      ]);
+      expect(await store().journal.read(ref, "u")).toEqual([{ key: "a", value: "long" }]);
+      const foreign = { ...ref, tenant: (await newSession(store())).ref.tenant };
+      await store().journal.close(foreign, "u", [{ key: "a", value: "foreign" }]);
+      expect(await store().journal.read(ref, "u")).toEqual([{ key: "a", value: "long" }]);
+    });
+
     test("is not visible to another tenant, and is erased with its session", async () => {
       const { ref } = await newSession(store());
       const foreign = { ...ref, tenant: await newTenant(store()) };

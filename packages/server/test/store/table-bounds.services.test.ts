@@ -4,6 +4,8 @@ import { readFileSync } from "node:fs";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 
+import { MAX_PAGE } from "../../src/store/ports/sessions.ts";
+import { newSession } from "./harness.ts";
 import { postgresHarness } from "./postgres-harness.ts";
 
 const page = readFileSync(new URL("../../../../docs/tables.md", import.meta.url), "utf8");
@@ -25,5 +27,16 @@ test("every table has a bound", async () => {
   expect(declared.toSorted()).toEqual(rows.map(({ name }) => name).toSorted());
   for (const line of page.split("\n").filter((each) => each.startsWith("| `")))
     expect(line.split("|")[2]?.trim().length).toBeGreaterThan(4);
+  await store.close();
+});
+
+test("a session keeps its newest epochs", async () => {
+  const { store, db } = await postgresHarness();
+  const { ref } = await newSession(store);
+  for (let n = 0; n < MAX_PAGE + 20; n++) await store.epochs.next(ref, { seen: 0, by: "w", reason: "test" });
+  const { rows } = await sql<{ n: number }>`select count(*) as n from session_epochs`.execute(db);
+  expect(rows[0]?.n).toBe(MAX_PAGE);
+  const listed = (await store.epochs.list(ref, MAX_PAGE)).map(({ epoch }) => epoch);
+  expect(listed).toEqual(Array.from({ length: MAX_PAGE }, (_, n) => (listed[0] ?? 0) - n));
   await store.close();
 });
