@@ -2,7 +2,7 @@
  * `openGatewayEnvironment` starts the private servers of the gateway bench, and `openWriters` creates sessions with
  * running turns. There is no worker: `SessionWriter` writes events at the rate that a bench needs.
  */
-import { createHmac } from "node:crypto";
+import { createHmac, randomUUID } from "node:crypto";
 import type { SessionEvent } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import type { SessionRef } from "@turnstream/server";
@@ -27,6 +27,8 @@ export interface GatewayBenchEnvironment {
   readonly secret: string;
   /** The headers that authenticate a client. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Returns such headers with a token of its own. */
+  signIn(): Readonly<Record<string, string>>;
   readonly store: Store;
   readonly log: Log;
   close(): Promise<void>;
@@ -66,7 +68,8 @@ export async function openGatewayEnvironment(
     databaseUrl,
     keyPrefix,
     secret: SECRET,
-    headers: { authorization: `Bearer ${signToken(SECRET)}` },
+    headers: signIn(),
+    signIn,
     store,
     log,
     async close() {
@@ -76,9 +79,14 @@ export async function openGatewayEnvironment(
   };
 }
 
+function signIn(): Readonly<Record<string, string>> {
+  return { authorization: `Bearer ${signToken(SECRET)}` };
+}
+
 /** Signs a token as an application does for its users. */
 function signToken(secret: string): string {
-  const claims = { sub: USER, tenant: TENANT, exp: Math.floor(Date.now() / 1_000) + TOKEN_SECONDS };
+  const exp = Math.floor(Date.now() / 1_000) + TOKEN_SECONDS;
+  const claims = { sub: USER, tenant: TENANT, exp, jti: randomUUID() };
   const sections = [{ alg: "HS256", typ: "JWT" }, claims];
   const text = sections
     .map((section) => Buffer.from(JSON.stringify(section)).toString("base64url"))

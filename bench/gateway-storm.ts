@@ -110,15 +110,17 @@ async function stormIn(
 ): Promise<Storm> {
   const writers = await openWriters(environment, name, sessions, turn.there);
   const server = await MeasuredServer.start(environment, way.kind);
+  // Each client has a token of its own, and reconnects with it.
+  const headers = Array.from({ length: clients }, () => environment.signIn());
   // Some clients missed half of the answer, some only its last deltas.
   const seqs = SHARES.map((share) => turn.cursorAt(share).seq);
   const storm = async (count: number): Promise<number[]> => {
     const stop = goOn(writers, turn.coming);
     const clientOptions = Array.from({ length: count }, (_, n) =>
-      toClientOptions(
-        way,
-        sightOf(environment, server, writers[n % writers.length] as SessionWriter, seqs[n % seqs.length]),
-      ),
+      toClientOptions(way, {
+        ...sightOf(environment, server, writers[n % writers.length] as SessionWriter, seqs[n % seqs.length]),
+        headers: headers[n] ?? environment.headers,
+      }),
     );
     const took = await comeBack(clientOptions);
     await stop();

@@ -17,6 +17,7 @@ import { benchQueue } from "./queue/queue.ts";
 import { benchReact } from "./react.ts";
 import { benchRedisGrowth } from "./redis-growth.ts";
 import { benchTables } from "./tables/tables.ts";
+import { benchTlsTurns } from "./tls-turns.ts";
 import { benchTurnCost } from "./turn-cost.ts";
 import { benchTurns } from "./turns.ts";
 
@@ -26,6 +27,7 @@ const BENCHES: Readonly<Record<string, () => Measurement[] | Promise<Measurement
   log: benchLog,
   gateway: benchGateway,
   turns: benchTurns,
+  "tls-turns": benchTlsTurns,
   "turn-cost": benchTurnCost,
   engine: benchEngine,
   queue: benchQueue,

@@ -7,6 +7,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Agent, defineAgent, tool } from "@turnstream/server";
 import { type ScriptedReply, script, scriptedModel } from "@turnstream/server/testing";
 import { archiveAgents } from "./archive/archive-agents.ts";
+import type { ProviderAddress } from "./processes/tls-provider.ts";
+import { connectProvider } from "./provider-model.ts";
 
 type Model = ReturnType<typeof scriptedModel>;
 type Request = Parameters<Model["doStream"]>[0];
@@ -156,6 +158,11 @@ function tree(): Agent {
   const branches = Array.from({ length: WIDE }, (_, n) => script.toolCall("below", { task: `Branch ${n}.` }));
   const model = scriptedModel([branches, [script.text("All of it is done.")]]);
   return defineAgent({ name: "tree", model, subAgents: { below }, title: false });
+}
+
+/** Its model is behind TLS, in another process. */
+export function providerAgent(address: ProviderAddress): Agent {
+  return defineAgent({ name: "provider", model: connectProvider(address), title: false });
 }
 
 export function benchAgents(): Agent[] {

@@ -10,7 +10,9 @@ export class WorkerProcess {
 
   private constructor(settings: WorkerSettings) {
     const file = join(import.meta.dirname, "processes/turn-worker.ts");
-    this.#program = new ChildProgram({ file, settings, nodeFlags: ["--expose-gc"] });
+    // BENCH_FLAGS passes flags such as --cpu-prof for a profile.
+    const nodeFlags = ["--expose-gc", ...(process.env["BENCH_FLAGS"]?.split(" ") ?? [])];
+    this.#program = new ChildProgram({ file, settings, nodeFlags });
     void this.#failOnExit();
   }
 

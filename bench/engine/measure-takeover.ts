@@ -2,6 +2,7 @@
  * `measureTakeover` measures how long a turn is without a worker after the process that runs it was killed or frozen:
  * from the signal to the `turn.takeover` event of another worker. All workers have the default lease.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { stopTurn } from "@turnstream/server";
 import { median } from "@turnstream/testkit/util/median.ts";
 import { figure, type Measurement } from "../measure.ts";
@@ -16,9 +17,15 @@ import { WorkerProcess } from "../worker-process.ts";
 
 const KILLS = 10;
 const FREEZES = 3;
+/**
+ * A worker notices the death of another by its lock only if its own lock is older than the other's last renewal, which
+ * comes each second. Until then, it waits for the end of the lease.
+ */
+const SETTLE_MS = 2_500;
 
 export async function measureTakeover(environment: TurnsEnvironment): Promise<Measurement[]> {
   const workers = [await WorkerProcess.start(environment), await WorkerProcess.start(environment)];
+  await sleep(SETTLE_MS);
   const kills: number[] = [];
   const freezes: number[] = [];
   for (let n = 0; n < KILLS; n++) kills.push(await takeOverOnce(environment, workers, "kill"));
@@ -61,5 +68,6 @@ async function takeOverOnce(
   await ended.opened;
   await stop();
   workers.push(await WorkerProcess.start(environment));
+  await sleep(SETTLE_MS);
   return ms;
 }

@@ -5,7 +5,8 @@
 import { createWorker } from "@turnstream/server/ports";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
-import { benchAgents } from "../turns-agents.ts";
+import { benchAgents, providerAgent } from "../turns-agents.ts";
+import type { ProviderAddress } from "./tls-provider.ts";
 
 export interface WorkerSettings {
   readonly databaseUrl: string;
@@ -19,6 +20,8 @@ export interface WorkerSettings {
   readonly maxConcurrentTurns?: number;
   /** @default the worker's default */
   readonly parkAfterMs?: number;
+  /** Adds the agent `provider`, whose model is behind TLS. */
+  readonly provider?: ProviderAddress;
 }
 
 export interface WorkerUsage {
@@ -34,7 +37,7 @@ export type WorkerRequest = { readonly measure: "now" | "clean" } | { readonly s
 export type WorkerMessage = { readonly ready: true } | { readonly usage: WorkerUsage };
 
 const SHOWN = 70;
-const { countsStatements, ttlMs, maxConcurrentTurns, parkAfterMs, ...urls } =
+const { countsStatements, ttlMs, maxConcurrentTurns, parkAfterMs, provider, ...urls } =
   readSettings() as WorkerSettings;
 const parent = connectParent<WorkerRequest, WorkerMessage>();
 const statements: Record<string, number> = {};
@@ -52,7 +55,7 @@ const worker = await createWorker({
   store,
   log,
   signals,
-  agents: benchAgents(),
+  agents: provider === undefined ? benchAgents() : [providerAgent(provider)],
   maxConcurrentToolCalls: 1_000,
   ...(ttlMs === undefined ? {} : { leaseTtlMs: ttlMs }),
   ...(maxConcurrentTurns === undefined ? {} : { maxConcurrentTurns }),

@@ -43,15 +43,13 @@ export async function measureParked({ parked, real, decided }: QueueSize): Promi
   try {
     await startCounting(environment);
     const none = await measureRest(environment);
-    const fewTimes = await decideSome(environment, await parkRealTurns(environment, decided));
+    const fewTimes = await decide(environment, await parkRealTurns(environment, decided));
     const refs = await parkRealTurns(environment, real);
     await Promise.all(
       Array.from({ length: LANES }, () => parkRows(environment, Math.ceil((parked - real) / LANES))),
     );
     const all = await measureRest(environment);
-    const worker = await WorkerProcess.start(environment, { parkAfterMs: PARK_AFTER_MS });
-    const manyTimes = await decideSome(environment, refs.slice(0, decided));
-    await worker.shutdown();
+    const manyTimes = await decide(environment, refs.slice(0, decided));
     const perSecond = none.statementsPerSecond + NOISE.statementsPerSecond;
     return [
       figure("0 parked: heap of a worker", megabytes(none.heap), "MB"),
@@ -119,6 +117,14 @@ async function parkRealTurns(environment: TurnsEnvironment, count: number): Prom
   await until("the turns to be parked", async () => (await worker.measure()).running === 0, { everyMs: 500 });
   await worker.shutdown();
   return refs;
+}
+
+/** @returns the times from a decision to the start of its tool, in a worker that starts before */
+async function decide(environment: TurnsEnvironment, refs: readonly SessionRef[]): Promise<number[]> {
+  const worker = await WorkerProcess.start(environment);
+  const times = await decideSome(environment, refs);
+  await worker.shutdown();
+  return times;
 }
 
 /** Does to the store what a worker does until a turn is parked. */

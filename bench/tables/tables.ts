@@ -21,8 +21,20 @@ export interface TablesSize {
   readonly retiredBytes: number;
 }
 
-const FULL: TablesSize = { rounds: 20, turns: 720, operations: 2_000, queuedMessages: 100_000, retiredBytes: 1024 ** 3 };
-export const SHORT: TablesSize = { rounds: 4, turns: 96, operations: 200, queuedMessages: 5_000, retiredBytes: 10 * 1024 ** 2 };
+const FULL: TablesSize = {
+  rounds: 20,
+  turns: 720,
+  operations: 2_000,
+  queuedMessages: 100_000,
+  retiredBytes: 1024 ** 3,
+};
+export const SHORT: TablesSize = {
+  rounds: 4,
+  turns: 96,
+  operations: 200,
+  queuedMessages: 5_000,
+  retiredBytes: 10 * 1024 ** 2,
+};
 
 /** More than `CONCURRENCY` in turn-ends.ts. */
 const CONNECTIONS = 30;

@@ -8,6 +8,7 @@ import {
   type CreateReply,
   type Reply,
   startModelServer,
+  type TlsIdentity,
   type Wire,
 } from "./model-server.ts";
 
@@ -15,8 +16,9 @@ type Event = { readonly type: string } & Readonly<Record<string, unknown>>;
 
 const STOPS = { end: "end_turn", length: "max_tokens", refusal: "refusal" } as const;
 
-export async function startAnthropicServer(replying: CreateReply): Promise<ModelServer> {
-  return startModelServer(wire, replying);
+/** @param tls serves HTTPS instead of HTTP */
+export async function startAnthropicServer(replying: CreateReply, tls?: TlsIdentity): Promise<ModelServer> {
+  return startModelServer(wire, replying, tls);
 }
 
 const wire: Wire = {

@@ -5,6 +5,7 @@
  */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -81,7 +82,18 @@ export interface ModelServer {
 
 const DEFAULT_ERROR: ReplyError = { type: "api_error", message: "the test requested this error" };
 
-export async function startModelServer(wire: Wire, replying: CreateReply): Promise<ModelServer> {
+/** A key and its certificate, as PEM. */
+export interface TlsIdentity {
+  readonly key: string;
+  readonly cert: string;
+}
+
+/** @param tls serves HTTPS instead of HTTP */
+export async function startModelServer(
+  wire: Wire,
+  replying: CreateReply,
+  tls?: TlsIdentity,
+): Promise<ModelServer> {
   const port = await freePort();
   const requests: ModelRequest[] = [];
   const queue: Reply[] = [];
@@ -107,9 +119,12 @@ export async function startModelServer(wire: Wire, replying: CreateReply): Promi
     await send(response, withFault(wire, request, reply, frames), reply);
   }
 
-  const server = createServer({ noDelay: true }, (incoming, response) => {
+  const onRequest = (incoming: IncomingMessage, response: ServerResponse): void => {
     answer(incoming, response).catch(() => incoming.socket.destroy());
-  });
+  };
+  const options = { noDelay: true };
+  const server =
+    tls === undefined ? createServer(options, onRequest) : createTlsServer({ ...options, ...tls }, onRequest);
   server.on("connection", (socket: Socket) => {
     accepted += 1;
     sockets.add(socket);
@@ -119,7 +134,7 @@ export async function startModelServer(wire: Wire, replying: CreateReply): Promi
   await once(server, "listening");
 
   return {
-    baseUrl: `http://${HOST}:${port}${wire.basePath}`,
+    baseUrl: `${tls === undefined ? "http" : "https"}://${HOST}:${port}${wire.basePath}`,
     requests,
     enqueue: (...replies) => void queue.push(...replies),
     get running() {

@@ -146,13 +146,14 @@ class LeaseHolder implements Executor {
   }
 
   async begin(): Promise<void> {
+    // First, so that the lease states from its start that its process has a lock.
+    await this.#hold();
     const sentAt = this.#env.monotonic();
     if (!(await this.#options.leases.take(this.#executor, this.#ttlMs))) {
       throw new EngineError("LEFT", `executor ${this.#executor}`);
     }
     this.#renewedAt = sentAt;
     this.#history = { ...this.#history, lastAt: this.#env.monotonic() };
-    await this.#hold();
     const everyMs = Math.min(LOCKED_RENEWAL_MS, renewIntervalMs(this.#ttlMs));
     this.#renewTimer = setInterval(() => this.#tick(), everyMs);
     this.#unlisten = this.#options.signals.listen(EXECUTORS, (who) => {

@@ -2,7 +2,8 @@
  * `LogEntry` is one entry of a log. It stores the line that `formatLine` builds: the key of the append, a space, and
  * the event as JSON. The line has no id, because the id is the position.
  *
- * Invariant: `formatLine` writes `v` and `at` before the fields of the draft, and `jsonAfter` and `type` rely on this.
+ * Invariant: `formatLine` writes `v` and `at` before the fields of the draft, and `lastStringAfter`, `hasType` and `type`
+ * rely on this.
  * The event is parsed only when a reader needs it. All readers share the parsed event, so none may change it.
  */
 import { type Cursor, type SessionEvent, type Position, SCHEMA_VERSION } from "@turnstream/protocol";
@@ -13,6 +14,7 @@ export const MAX_EVENT_BYTES = 65_536;
 
 /** Estimated overhead of the objects around a line. */
 const ENTRY_BYTES = 100;
+const TYPE_FIELD = '"type":"';
 
 /** Builds the key with which a retry finds an earlier append. */
 export function appendKey(writer: string, counter: number): string {
@@ -65,22 +67,39 @@ export class LogEntry implements Position {
   }
 
   /**
-   * Returns true if the event's JSON contains `text`, without parsing it. May return true for a match inside a string.
+   * Returns the JSON string after the `v` and `at` fields and `prefix`, without its quotes. `prefix` includes the first
+   * quote. Returns null if `prefix` doesn't follow those fields, or if the string is not the last field.
    */
-  mightContain(text: string): boolean {
-    return this.line.includes(text);
+  lastStringAfter(prefix: string): string | null {
+    const { line } = this;
+    const stampEnd = this.stampEnd();
+    if (!line.startsWith(prefix, stampEnd)) return null;
+    const start = stampEnd + prefix.length;
+    let end = line.indexOf('"', start);
+    while (end > 0 && isEscaped(line, end)) end = line.indexOf('"', end + 1);
+    return end === line.length - 2 ? line.slice(start, end) : null;
   }
 
-  /** Returns the JSON after the `v` and `at` fields and `prefix`, or null if `prefix` doesn't follow those fields. */
-  jsonAfter(prefix: string): string | null {
-    const stamp = this.line.indexOf(",", this.line.indexOf(",", this.line.indexOf("{")) + 1) + 1;
-    return this.line.startsWith(prefix, stamp) ? this.line.slice(stamp + prefix.length) : null;
+  /** Parses the event only if its type doesn't directly follow the `v` and `at` fields. */
+  hasType(type: SessionEvent["type"]): boolean {
+    const start = this.stampEnd();
+    if (!this.line.startsWith(TYPE_FIELD, start)) return this.event.type === type;
+    const at = start + TYPE_FIELD.length;
+    return this.line.startsWith(type, at) && this.line[at + type.length] === '"';
   }
 
   /** The event's type. Parses the event only if its type doesn't directly follow the `v` and `at` fields. */
   get type(): string {
-    const rest = this.jsonAfter('"type":"');
-    return rest === null ? this.event.type : rest.slice(0, rest.indexOf('"'));
+    const start = this.stampEnd();
+    if (!this.line.startsWith(TYPE_FIELD, start)) return this.event.type;
+    const at = start + TYPE_FIELD.length;
+    return this.line.slice(at, this.line.indexOf('"', at));
+  }
+
+  /** Returns the index after the `v` and `at` fields. */
+  private stampEnd(): number {
+    const { line } = this;
+    return line.indexOf(",", line.indexOf(",", line.indexOf("{")) + 1) + 1;
   }
 
   get event(): SessionEvent {
@@ -91,4 +110,10 @@ export class LogEntry implements Position {
     }
     return this.parsed;
   }
+}
+
+function isEscaped(text: string, index: number): boolean {
+  let slashes = 0;
+  while (text[index - 1 - slashes] === "\\") slashes++;
+  return slashes % 2 === 1;
 }

@@ -57,6 +57,22 @@ test("a killed process is found dead within seconds by one that holds a lock", a
   expect(await store.leases.status()).toEqual({ anyLive: true, anyExpired: true });
 }, 60_000);
 
+test("a process that starts again under another name has a lock under that name", async () => {
+  const { store, url } = await postgresHarness();
+  onTestFinished(() => store.close());
+  const countLocks = async () => {
+    const [row] = await runSql(
+      url,
+      `select count(*)::int as n from pg_locks where locktype = 'advisory'
+        and database = (select oid from pg_database where datname = current_database())`,
+    );
+    return row?.["n"];
+  };
+  expect(await store.leases.hold("first")).toBe(true);
+  expect(await store.leases.hold("second")).toBe(true);
+  await expect.poll(countLocks).toBe(1);
+});
+
 test("a process that loses only its lock's connection is not found dead", async () => {
   const { store, url } = await postgresHarness();
   onTestFinished(() => store.close());

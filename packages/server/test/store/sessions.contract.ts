@@ -89,6 +89,23 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
       });
     });
 
+    test("returns the owners of several sessions of one tenant", async () => {
+      const { actor, ref } = await newSession(store);
+      const other = { tenant: actor.tenant, user: unique("user") };
+      const { id } = await store.sessions.create(other, { id: unique("session") });
+      const foreign = await newSession(store);
+      const ids = [ref.session, id, foreign.ref.session, unique("missing")];
+      expect(await store.sessions.owners(actor.tenant, ids)).toEqual(
+        new Map([
+          [ref.session, actor.user],
+          [id, other.user],
+        ]),
+      );
+      await store.sessions.remove({ tenant: actor.tenant, session: id });
+      expect(await store.sessions.owners(actor.tenant, [id])).toEqual(new Map());
+      await expect(store.sessions.owners(actor.tenant, [])).rejects.toMatchObject({ code: "INVALID" });
+    });
+
     test("tenants and users don't see each other's sessions", async () => {
       const { actor, ref } = await newSession(store);
       const foreign = { tenant: await newTenant(store), session: ref.session };

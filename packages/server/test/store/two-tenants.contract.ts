@@ -44,6 +44,9 @@ const steps: Readonly<Record<string, Step>> = {
     return store.sessions.create(actor, { id: ref.session, title: mark, firstEpoch: 1 });
   },
   "sessions.get": ({ store, actor, ref }) => store.sessions.get(actor, ref.session),
+  "sessions.owners": async ({ store, actor, ref }) => [
+    ...(await store.sessions.owners(actor.tenant, [ref.session])),
+  ],
   "sessions.byNumber": ({ store, actor }) => store.sessions.byNumber(actor, 2),
   "sessions.find": ({ store, ref }) => store.sessions.find(ref),
   "sessions.rename": ({ store, actor, ref, mark }) =>

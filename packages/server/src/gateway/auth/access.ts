@@ -5,10 +5,10 @@
  * error, so that callers can't probe for them.
  */
 import { SESSION_ID_PATTERN } from "../../util/names.ts";
-import type { SessionRef } from "../../util/refs.ts";
+import type { Actor, SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
-import type { Session } from "../../store/ports/sessions.ts";
-import { SingleFlight } from "../../util/single-flight.ts";
+import { CallBatcher } from "../../util/call-batcher.ts";
+import { runAs } from "../../util/work-owner.ts";
 import type { Caller } from "../caller.ts";
 import { RequestError } from "../errors.ts";
 
@@ -59,25 +59,41 @@ export async function resolveSession(
   caller: Caller,
   segment: string,
 ): Promise<SessionRef> {
-  const session = isSessionNumber(segment)
+  const id = isSessionNumber(segment)
     ? await findByNumber(store, caller, Number(segment))
-    : SESSION_ID_PATTERN.test(segment) && (await findById(store, caller, segment));
-  if (!session)
+    : SESSION_ID_PATTERN.test(segment) && (await isOwner(store, caller, segment))
+      ? segment
+      : null;
+  if (id === null)
     throw new RequestError("NOT_FOUND", "The session does not exist, or belongs to another user.");
-  return { tenant: session.tenant, session: session.id };
+  return { tenant: caller.tenant, session: id };
+}
+
+interface SessionUse extends Actor {
+  readonly id: string;
 }
 
 /**
- * Per store. Clients of one session reconnect together, and must not occupy the connection pool with identical queries.
+ * Per store. Clients of a tenant reconnect together, and must not occupy the connection pool with one query each.
  */
-const lookups = new WeakMap<Store, SingleFlight<Session | null>>();
+const lookups = new WeakMap<Store, CallBatcher<SessionUse, boolean>>();
+const MAX_LOOKUPS = 500;
 
-function findById(store: Store, { tenant, user }: Caller, id: string): Promise<Session | null> {
-  const flight = lookups.get(store) ?? new SingleFlight();
-  lookups.set(store, flight);
-  return flight.run(JSON.stringify([tenant, user, id]), () => store.sessions.get({ tenant, user }, id));
+function isOwner(store: Store, { tenant, user }: Caller, id: string): Promise<boolean> {
+  const batcher = lookups.get(store) ?? new CallBatcher((uses) => areOwners(store, uses), MAX_LOOKUPS);
+  lookups.set(store, batcher);
+  return batcher.call(tenant, { tenant, user, id });
 }
 
-async function findByNumber(store: Store, caller: Caller, number: number) {
-  return Number.isSafeInteger(number) ? store.sessions.byNumber(caller, number) : null;
+/** @param uses of one tenant */
+async function areOwners(store: Store, uses: readonly SessionUse[]): Promise<boolean[]> {
+  const [first] = uses as [SessionUse, ...SessionUse[]];
+  const ids = [...new Set(uses.map(({ id }) => id))];
+  const owners = await runAs(first, () => store.sessions.owners(first.tenant, ids));
+  return uses.map(({ user, id }) => owners.get(id) === user);
+}
+
+async function findByNumber(store: Store, caller: Caller, number: number): Promise<string | null> {
+  const session = Number.isSafeInteger(number) ? await store.sessions.byNumber(caller, number) : null;
+  return session?.id ?? null;
 }

@@ -10,6 +10,8 @@ import type { IncomingMessage } from "node:http";
 import { keyIdOf } from "../../store/rules/api-key.ts";
 import { ID_RULE, isId } from "../../util/names.ts";
 import type { Store } from "../../store/store.ts";
+import { CallBatcher } from "../../util/call-batcher.ts";
+import type { Owner } from "../../util/fair-queue.ts";
 import { runAs } from "../../util/work-owner.ts";
 import type { Caller } from "../caller.ts";
 import { RequestError } from "../errors.ts";
@@ -90,11 +92,32 @@ export async function requireActiveKey(
   store: Store,
   { tenant, user, key }: Pick<Caller, "tenant" | "user" | "key">,
 ): Promise<void> {
-  if (key !== null && !(await store.keys.live([key])).has(key))
+  if (key !== null && !(await isLive(store, { tenant, user, key })))
     throw new SignInError(
       { type: "sign_in_refused", reason: "key_ended", tenant, user, key },
       "The API key that issued this token or ticket was revoked or has expired.",
     );
+}
+
+interface KeyUse extends Owner {
+  readonly key: string;
+}
+
+/** Per store. Clients reconnect together, and must not occupy the connection pool with one query each. */
+const keyChecks = new WeakMap<Store, CallBatcher<KeyUse, boolean>>();
+const MAX_KEYS = 500;
+
+function isLive(store: Store, use: KeyUse): Promise<boolean> {
+  const checks = keyChecks.get(store) ?? new CallBatcher((uses) => areLive(store, uses), MAX_KEYS);
+  keyChecks.set(store, checks);
+  return checks.call(use.tenant, use);
+}
+
+/** @param uses of one tenant */
+async function areLive(store: Store, uses: readonly KeyUse[]): Promise<boolean[]> {
+  const keys = [...new Set(uses.map(({ key }) => key))];
+  const live = await runAs(uses[0] as KeyUse, () => store.keys.live(keys));
+  return uses.map(({ key }) => live.has(key));
 }
 
 /**

@@ -3,9 +3,10 @@
  * Tokens are JWTs (HS256), signed with a secret of the gateway, so developers can also sign them themselves.
  * Invariant: a verified token has an expiry that is not too far away, at least one known scope, and never a scope of
  * `KEY_SCOPES`. Unknown scopes are dropped. A JWT of another type, issuer or audience is refused. All secrets verify, so
- * that secrets can be rotated. Does not check the key behind a token: authenticate.ts does.
+ * that secrets can be rotated. A verified token is remembered until it expires, only as a hash and at most 10,000 of
+ * them. Does not check the key behind a token: authenticate.ts does.
  */
-import { createSecretKey, type KeyObject } from "node:crypto";
+import { hash, type webcrypto } from "node:crypto";
 import { errors, jwtVerify, SignJWT } from "jose";
 import { z } from "zod";
 import { isId } from "../../util/names.ts";
@@ -56,7 +57,11 @@ export interface TokenOptions {
 type TokenParties = Pick<TokenOptions, "issuer" | "audience">;
 export type TokenRules = TokenParties & Required<Pick<TokenOptions, "defaultScopes">>;
 
-export function signToken(claims: TokenClaims & TokenParties, secret: string, now: number): Promise<string> {
+export async function signToken(
+  claims: TokenClaims & TokenParties,
+  secret: string,
+  now: number,
+): Promise<string> {
   const { tenant, user, key, scopes, expiresAt, issuer, audience } = claims;
   const parties = {
     ...(issuer === undefined ? {} : { iss: issuer }),
@@ -67,7 +72,7 @@ export function signToken(claims: TokenClaims & TokenParties, secret: string, no
     .setSubject(user)
     .setIssuedAt(Math.floor(now / 1_000))
     .setExpirationTime(Math.floor(expiresAt / 1_000))
-    .sign(toKeyObject(secret));
+    .sign(await importSecret(secret));
 }
 
 interface TokenIssuer {
@@ -101,8 +106,26 @@ export async function issueToken(
   return { token: await signToken(signed, secrets[0], now), expires_at: expiresAt };
 }
 
+/** By verifier, because they depend on its secrets and rules. By hash, so that a memory dump contains no token. */
+const verified = new WeakMap<TokenVerifier, Map<string, TokenClaims>>();
+const MAX_VERIFIED = 10_000;
+
 /** @throws RequestError with code `UNAUTHENTICATED`. The message states whether to request a new token. */
 export async function verifyToken(token: string, verifier: TokenVerifier): Promise<TokenClaims> {
+  const known = verified.get(verifier) ?? new Map<string, TokenClaims>();
+  verified.set(verifier, known);
+  const key = hash("sha256", token, "base64");
+  const before = known.get(key);
+  if (before !== undefined && before.expiresAt > verifier.env.now()) return before;
+  known.delete(key);
+  const claims = await verifyUnknownToken(token, verifier);
+  const [oldest] = known.keys();
+  if (known.size >= MAX_VERIFIED && oldest !== undefined) known.delete(oldest);
+  known.set(key, claims);
+  return claims;
+}
+
+async function verifyUnknownToken(token: string, verifier: TokenVerifier): Promise<TokenClaims> {
   const { secrets, env, limits, tokenRules } = verifier;
   const now = env.now();
   for (const secret of secrets) {
@@ -150,7 +173,7 @@ async function verifySignature(
       ...(issuer === undefined ? {} : { issuer }),
       ...(audience === undefined ? {} : { audience }),
     };
-    const { payload, protectedHeader } = await jwtVerify(token, toKeyObject(secret), options);
+    const { payload, protectedHeader } = await jwtVerify(token, await importSecret(secret), options);
     // A JWT of another type was signed for something else, such as a logout.
     if ((protectedHeader.typ ?? TYPE).toUpperCase() !== TYPE) throw claimRefused("typ");
     return payload;
@@ -181,11 +204,14 @@ function claimRefused(claim: string): SignInError {
   );
 }
 
-/** Cached, because otherwise thousands of reconnecting clients would import the same secret again. */
-const keys = new Map<string, KeyObject>();
+/** Imported secrets. Without this, jose would import the secret again for every token. */
+const keys = new Map<string, Promise<webcrypto.CryptoKey>>();
 
-function toKeyObject(secret: string): KeyObject {
-  const key = keys.get(secret) ?? createSecretKey(secret, "utf8");
+function importSecret(secret: string): Promise<webcrypto.CryptoKey> {
+  const known = keys.get(secret);
+  if (known !== undefined) return known;
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const key = crypto.subtle.importKey("raw", Buffer.from(secret), algorithm, false, ["sign", "verify"]);
   keys.set(secret, key);
   return key;
 }

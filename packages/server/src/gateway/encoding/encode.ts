@@ -137,6 +137,7 @@ export function deltaPrefix(
 
 /** A delta whose frame is built from its JSON text in the log. */
 export interface RawDelta {
+  /** Without its quotes. */
   readonly rawText: string;
   readonly prefix: DeltaPrefix;
   readonly cursor: Cursor;
@@ -154,8 +155,8 @@ export function rawDeltaFrame(
   const { format, suffix } = target;
   if (format.dialect === "native") return entryText(target, entry);
   return format.wire === "sse"
-    ? `event: content_block_delta\nid: ${cursor}\ndata: ${prefix}${rawText}}}\n\n`
-    : `${prefix}${rawText}},"event_id":"${cursor}"${suffix}`;
+    ? `event: content_block_delta\nid: ${cursor}\ndata: ${prefix}"${rawText}"}}\n\n`
+    : `${prefix}"${rawText}"},"event_id":"${cursor}"${suffix}`;
 }
 
 function entryText(target: EncodingTarget, entry: LogEntry): string {

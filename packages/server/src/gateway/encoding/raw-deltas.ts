@@ -1,6 +1,6 @@
 /**
- * `matchDeltaRun` and `extractRawText` read consecutive text and thinking deltas of one block without parsing them.
- * Nearly every event is such a delta, and its JSON text is reused as it is in the log. Pure.
+ * `matchDeltaRun` and `extractRawText` read consecutive text and thinking deltas of one block without parsing them, and
+ * `mergeRuns` merges them. Nearly every event is such a delta, and its JSON text is reused as it is in the log. Pure.
  * Invariant: an entry that differs in any way, even in the order of its fields, is not part of the run and is parsed
  * instead. `mergedDelta` expects entries without gaps; its result folds like the single deltas.
  */
@@ -12,7 +12,7 @@ type Delta = EventOf<"text.delta" | "thinking.delta">;
 export interface DeltaRun {
   /** One delta of the run. */
   readonly delta: Delta;
-  /** The JSON that all deltas of the run share, after their stamp and up to their text. */
+  /** The JSON that all deltas of the run share, after their stamp and up to the first quote of their text. */
   readonly prefix: string;
 }
 
@@ -21,36 +21,60 @@ export function matchDeltaRun(entry: LogEntry): DeltaRun | null {
   const { event } = entry;
   if (event.type !== "text.delta" && event.type !== "thinking.delta") return null;
   const { id: _id, v: _v, at: _at, text: _text, ...rest } = event;
-  const run = { delta: event, prefix: `${JSON.stringify(rest).slice(1, -1)},"text":` };
+  const run = { delta: event, prefix: `${JSON.stringify(rest).slice(1, -1)},"text":"` };
   return extractRawText(run, entry) === null ? null : run;
 }
 
-/** Returns the text of a further delta as JSON, or null if the entry is something else or has other fields. */
+/**
+ * Returns the text of a further delta as JSON without its quotes, or null if the entry is something else or has other
+ * fields.
+ */
 export function extractRawText({ prefix }: DeltaRun, entry: LogEntry): string | null {
-  const rest = entry.jsonAfter(prefix);
-  if (rest === null || !rest.startsWith('"')) return null;
-  return findStringEnd(rest) === rest.length - 2 ? rest.slice(0, -1) : null;
+  return entry.lastStringAfter(prefix);
 }
 
 /** Returns one delta with the text of all of them, for the fold. */
 export function mergedDelta({ delta }: DeltaRun, texts: readonly string[], last: LogEntry): SessionEvent {
-  const text = JSON.parse(texts.length === 1 ? (texts[0] ?? '""') : joinJsonStrings(texts)) as string;
+  const text = JSON.parse(`"${texts.join("")}"`) as string;
   return { ...delta, id: last.cursor, first: last.seq - texts.length + 1, text };
 }
 
-function joinJsonStrings(texts: readonly string[]): string {
-  return `"${texts.map((text) => text.slice(1, -1)).join("")}"`;
+/** Limits of one merged delta. */
+interface MergeLimits {
+  /** Length of its JSON text. */
+  readonly maxLength: number;
+  readonly maxEvents: number;
 }
 
-/** Returns the index of the quote that ends the JSON string at the start of `text`. */
-function findStringEnd(text: string): number {
-  let end = text.indexOf('"', 1);
-  while (end > 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
-  return end;
-}
-
-function isEscaped(text: string, index: number): boolean {
-  let slashes = 0;
-  while (text[index - 1 - slashes] === "\\") slashes++;
-  return slashes % 2 === 1;
+/** Returns the events of entries, with adjacent deltas of a run merged. Parses only the first delta of each run. */
+export function mergeRuns(
+  entries: readonly LogEntry[],
+  { maxLength, maxEvents }: MergeLimits,
+): SessionEvent[] {
+  const events: SessionEvent[] = [];
+  let run: DeltaRun | null = null;
+  let texts: string[] = [];
+  let length = 0;
+  let last: LogEntry | null = null;
+  const flush = (): void => {
+    if (run !== null && last !== null && texts.length > 0)
+      events.push(texts.length === 1 ? last.event : { ...mergedDelta(run, texts, last), at: last.event.at });
+    texts = [];
+    length = 0;
+  };
+  for (const entry of entries) {
+    const isNext: boolean = last?.epoch === entry.epoch && last.seq === entry.seq - 1;
+    const more: string | null = run !== null && isNext ? extractRawText(run, entry) : null;
+    if (more === null || length + more.length > maxLength || texts.length === maxEvents) flush();
+    if (more === null) {
+      run = matchDeltaRun(entry);
+      events.push(entry.event);
+    } else {
+      texts.push(more);
+      length += more.length;
+    }
+    last = entry;
+  }
+  flush();
+  return events;
 }

@@ -10,6 +10,7 @@ import {
   emptyState,
   type SessionEvent,
   fold,
+  foldAll,
   formatCursor,
   parseCursor,
   type Position,
@@ -22,6 +23,7 @@ import { foldTo } from "../../session/history/fold-to.ts";
 import { trimState } from "../../session/history/trim-state.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { PromiseCache } from "../../util/promise-cache.ts";
+import { mergeRuns } from "../encoding/raw-deltas.ts";
 import type { FeedContext } from "../subscription/feed-context.ts";
 import type { EntryBuffer } from "./entry-buffer.ts";
 
@@ -132,6 +134,7 @@ export class StateIndex {
       loaded !== null && comparePositions(loaded.base, position) <= 0 ? loaded.base : emptyState;
     return foldTo(this.#context, this.#ref, nearest ?? fallback, {
       upTo: position,
+      toEvents,
       run: this.#context.slices.run,
     });
   }
@@ -148,6 +151,7 @@ export class StateIndex {
       if (comparePositions(base, head) > 0) return { base, head: base };
       const found = await foldTo(this.#context, this.#ref, base, {
         upTo: head,
+        toEvents,
         run: this.#context.slices.run,
         onStep: (before, event, after) => {
           if (checkpoints.beforeEvent(before, event) !== before) this.#noteTrimmed(before);
@@ -164,12 +168,16 @@ export class StateIndex {
 }
 
 function foldUpTo(from: SessionState, entries: readonly LogEntry[], position: Position): SessionState | null {
-  let state = from;
-  for (const entry of entries) {
-    if (comparePositions(entry, position) > 0) break;
-    state = fold(state, entry.event);
-  }
+  const needed = entries.filter((entry) => comparePositions(entry, position) <= 0);
+  const state = foldAll(toEvents(needed), from);
   return comparePositions(state, position) === 0 ? state : null;
+}
+
+/** Merges as many deltas as may lie between two checkpoints. Folding many deltas together is as cheap as folding one. */
+function toEvents(entries: readonly LogEntry[]): readonly SessionEvent[] {
+  const events = mergeRuns(entries, { maxLength: Infinity, maxEvents: MIN_DISTANCE });
+  for (const entry of entries) entry.releaseParsed();
+  return events;
 }
 
 /**

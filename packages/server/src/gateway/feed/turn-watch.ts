@@ -40,10 +40,10 @@ export interface TurnEnded {
 const TURNS_PER_PAGE = 20;
 
 /** The event types that determine what happens to a message. */
-const START_EVENTS = ['"turn.start"', '"question.update"', '"message.remove"'];
+const START_EVENTS = ["turn.start", "question.update", "message.remove"] as const;
 
 /** The event types after which a turn may wait for a user. */
-const REQUEST_EVENTS = ['"approval.request"', '"question.request"', '"form.request"'];
+const REQUEST_EVENTS = ["approval.request", "question.request", "form.request"] as const;
 
 /** Number of pages that are searched. An older message counts as missing. */
 const MAX_PAGES = 50;
@@ -57,7 +57,7 @@ export function waitForTurnStart(
   return findOrWait(feed, signal, {
     find: () => findTurnStart(feed, message),
     match: (entry, before) => {
-      if (!START_EVENTS.some((type) => entry.mightContain(type))) return null;
+      if (!START_EVENTS.some((type) => entry.hasType(type))) return null;
       const { event } = entry;
       if (!("message" in event) || event.message !== message || event.type === "message.add") return null;
       if (event.type === "message.remove") throw new StoreError("NOT_FOUND", `message ${message}`);
@@ -132,7 +132,7 @@ export async function waitForBlockedTurn(feed: SessionFeed, signal: AbortSignal)
   while (true) {
     const found = await findOrWait<TurnStarted | "requested">(feed, signal, {
       find,
-      match: (entry) => (REQUEST_EVENTS.some((type) => entry.mightContain(type)) ? "requested" : null),
+      match: (entry) => (REQUEST_EVENTS.some((type) => entry.hasType(type)) ? "requested" : null),
     });
     const blocked = found === "requested" ? await find() : found;
     if (blocked !== null) return blocked;
@@ -149,7 +149,7 @@ export async function waitForTurnEnd(feed: SessionFeed, id: string, signal: Abor
     const found = await findOrWait<TurnEnded | "ended">(feed, signal, {
       find,
       match: (entry) =>
-        entry.mightContain('"turn.end"') && entry.event.type === "turn.end" && entry.event.turn === id
+        entry.hasType("turn.end") && entry.event.type === "turn.end" && entry.event.turn === id
           ? "ended"
           : null,
     });

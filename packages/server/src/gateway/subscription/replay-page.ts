@@ -16,7 +16,7 @@ import {
   type EncoderState,
   type EncodingTarget,
 } from "../encoding/encode.ts";
-import { extractRawText, mergedDelta, type DeltaRun, matchDeltaRun } from "../encoding/raw-deltas.ts";
+import { mergeRuns } from "../encoding/raw-deltas.ts";
 
 /** The folded state that a dialect needs at the subscriber's position. */
 export interface ReplayState {
@@ -80,7 +80,8 @@ function cutPage(
   isLastTurn: (turn: string) => boolean,
 ): { entries: readonly LogEntry[]; isComplete: boolean } {
   let size = 0;
-  for (const [n, entry] of entries.entries()) {
+  for (let n = 0; n < entries.length; n++) {
+    const entry = entries[n] as LogEntry;
     size += entry.size;
     const ended = endedTurn(entry);
     if (ended !== null && isLastTurn(ended)) return { entries: entries.slice(0, n + 1), isComplete: true };
@@ -92,7 +93,7 @@ function cutPage(
 
 /** Returns the turn that an entry ends, or null for nearly all entries. */
 export function endedTurn(entry: LogEntry): string | null {
-  if (!entry.mightContain('"turn.end"')) return null;
+  if (!entry.hasType("turn.end")) return null;
   const event: SessionEvent = entry.event;
   return event.type === "turn.end" ? event.turn : null;
 }
@@ -106,30 +107,5 @@ function toChunks(bytes: Uint8Array | null): readonly Uint8Array[] {
  * each entry: a client that reconnects late needs thousands of deltas of one block. Pure.
  */
 export function mergeDeltas(entries: readonly LogEntry[]): SessionEvent[] {
-  const events: SessionEvent[] = [];
-  let run: DeltaRun | null = null;
-  let texts: string[] = [];
-  let length = 0;
-  let last: LogEntry | null = null;
-  const flush = (): void => {
-    if (run !== null && last !== null && texts.length > 0)
-      events.push(texts.length === 1 ? last.event : { ...mergedDelta(run, texts, last), at: last.event.at });
-    texts = [];
-    length = 0;
-  };
-  for (const entry of entries) {
-    const isNext: boolean = last?.epoch === entry.epoch && last.seq === entry.seq - 1;
-    const more: string | null = run !== null && isNext ? extractRawText(run, entry) : null;
-    if (more === null || length + more.length > MAX_MERGED_LENGTH) flush();
-    if (more === null) {
-      run = matchDeltaRun(entry);
-      events.push(entry.event);
-    } else {
-      texts.push(more);
-      length += more.length;
-    }
-    last = entry;
-  }
-  flush();
-  return coalesce(events);
+  return coalesce(mergeRuns(entries, { maxLength: MAX_MERGED_LENGTH, maxEvents: Infinity }));
 }

@@ -62,26 +62,30 @@ export async function beginAttempt(
   if (row.attempts > 1) await publishCommitted(context, ref);
   let prepared: Prepared | null = null;
   const prepare = async (session: Session): Promise<FirstEvent> => {
-    const entries = await context.store.journal.read(ref, row.turn);
-    const { state, cursor, archived } = await readHistory(context, ref, { turns: 1 });
+    const [entries, { state, cursor, archived }] = await Promise.all([
+      context.store.journal.read(ref, row.turn),
+      readHistory(context, ref, { turns: 1 }),
+    ]);
     const journal = resolveJournal(entries, findTurn(state, row.turn));
     const event = firstEvent(context, { row, session }, state, journal);
     prepared = { state, archived, journal, event, wholeResults: listWholeResults(entries) };
     return { event, last: cursor };
   };
   const reason = `attempt ${row.attempts} at turn ${row.turn}`;
-  const claim = async () => {
-    const session = await context.store.sessions.find(ref);
-    if (session === null) throw new StoreError("NOT_FOUND", `session ${ref.session}`);
-    // Stop here if this process was frozen and lost its lease. If it freezes after this line, the claim fails because
-    // the epoch changed, so the process can't take the turn from its new owner.
-    if (!context.holdsLease()) throw new EngineError("LEFT", `turn ${row.turn}`);
-    const { epoch: ifEpoch } = session;
+  const claim = () => {
+    let session: Session | null = null;
     return claimSession(context, ref, {
       by: context.executor,
       reason,
-      event: () => prepare(session),
-      ifEpoch,
+      event: () => prepare(session as Session),
+      ifEpoch: async () => {
+        session = await context.store.sessions.find(ref);
+        if (session === null) throw new StoreError("NOT_FOUND", `session ${ref.session}`);
+        // Stop here if this process was frozen and lost its lease. If it freezes after this line, the claim fails
+        // because the epoch changed, so the process can't take the turn from its new owner.
+        if (!context.holdsLease()) throw new EngineError("LEFT", `turn ${row.turn}`);
+        return session.epoch;
+      },
     });
   };
   const claimed = await claim().catch(async (error: unknown) => {

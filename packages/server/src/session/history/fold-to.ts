@@ -14,6 +14,7 @@ import {
   type Position,
   type SessionState,
 } from "@turnstream/protocol";
+import type { LogEntry } from "../../log/entry.ts";
 import type { InvalidCursorReason } from "../../log/log.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Backend } from "../backend.ts";
@@ -21,6 +22,11 @@ import type { Backend } from "../backend.ts";
 export interface FoldToOptions {
   /** The target position. Default: the end. */
   readonly upTo?: Position;
+  /**
+   * Returns the events of log entries that follow each other. May merge deltas, if the caller needs no state between
+   * them. @default one event per entry
+   */
+  readonly toEvents?: (entries: readonly LogEntry[]) => readonly SessionEvent[];
   /** Called for every folded event. */
   readonly onStep?: (before: SessionState, event: SessionEvent, after: SessionState) => void;
   /** Schedules a piece of the work, for example when the process is idle. */
@@ -37,7 +43,7 @@ export async function foldTo(
   from: SessionState,
   options: FoldToOptions = {},
 ): Promise<SessionState | InvalidCursorReason> {
-  const { upTo, onStep, run = (piece) => Promise.resolve(piece()) } = options;
+  const { upTo, toEvents = parseAll, onStep, run = (piece) => Promise.resolve(piece()) } = options;
   let state = from;
   const take = (events: readonly SessionEvent[], end: Position | null): void => {
     for (const event of events) {
@@ -53,13 +59,11 @@ export async function foldTo(
     const page = await backend.log.read(ref, { after: formatCursor(state), limit: LOG_PAGE });
     const before = state.seq;
     if (page.ok && page.entries.length > 0) {
-      const { entries } = page;
-      await run(() =>
-        take(
-          entries.map((entry) => entry.event),
-          upTo ?? null,
-        ),
+      // A merged event must not reach beyond the target.
+      const entries = page.entries.filter(
+        (entry) => upTo === undefined || comparePositions(entry, upTo) <= 0,
       );
+      await run(() => take(toEvents(entries), upTo ?? null));
       // The next event is beyond the target or doesn't follow the state, so the target can't be reached.
       if (state.seq === before) break;
       continue;
@@ -79,6 +83,10 @@ export async function foldTo(
     return page.reason;
   }
   return upTo === undefined || comparePositions(state, upTo) === 0 ? state : "lost";
+}
+
+function parseAll(entries: readonly LogEntry[]): readonly SessionEvent[] {
+  return entries.map((entry) => entry.event);
 }
 
 function lower(a: Position, b: Position | undefined): Position {

@@ -24,8 +24,8 @@ export interface ClaimRequest {
    * appended since.
    */
   readonly event: EventDraft | (() => Promise<FirstEvent>);
-  /** Claim only if no other process has taken over: see `EpochClaim.ifEpoch`. */
-  readonly ifEpoch?: number;
+  /** Returns the epoch of the claimed state, to claim only if no other process has taken over: see `EpochClaim.ifEpoch`. */
+  readonly ifEpoch?: () => Promise<number>;
 }
 
 export interface FirstEvent {
@@ -55,9 +55,10 @@ export async function claimSession(
   const { store, log } = backend;
   const { by, reason } = request;
   const deadline = performance.now() + TIMEOUT_MS;
-  let { ifEpoch } = request;
-  while (true) {
-    const head = await log.head(ref);
+  let ifEpoch: number | undefined;
+  for (let isFirst = true; ; isFirst = false) {
+    const [head, expected] = await Promise.all([log.head(ref), isFirst ? request.ifEpoch?.() : ifEpoch]);
+    ifEpoch = expected;
     const { epoch, archived } = await store.epochs.next(ref, {
       seen: head?.epoch ?? 0,
       by,

@@ -119,7 +119,12 @@ async function claimAlone(
     return head === null ? { event, last } : { event: IDLE, last: head.last };
   };
   try {
-    await claimSession(backend, ref, { by: BY, reason, event: first, ifEpoch });
+    await claimSession(backend, ref, {
+      by: BY,
+      reason,
+      event: first,
+      ifEpoch: () => Promise.resolve(ifEpoch),
+    });
     return true;
   } catch (error) {
     if (isLogError(error, "OUTBID") || isStoreError(error, "CONFLICT")) return false;

@@ -58,6 +58,12 @@ export function memorySessions(tables: MemoryTables, env: Env): Sessions {
   return {
     create: (actor, session) => tables.run((rows) => create(rows, env, actor, session)),
     get: (actor, id) => tables.run((rows) => sessionOrNull(owned(rows, actor, id))),
+    owners: (tenant, ids) =>
+      tables.run((rows) => {
+        checkLimit(ids.length, MAX_BATCH);
+        const found = ids.map((session) => sessionRow(rows, { tenant, session }));
+        return new Map(found.flatMap((row) => (row === undefined ? [] : [[row.id, row.user]])));
+      }),
     byNumber: (actor, number) =>
       tables.run((rows) => {
         const row = rows.of(SESSIONS, actor.tenant).find((candidate) => candidate.number === number);

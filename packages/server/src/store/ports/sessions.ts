@@ -73,6 +73,11 @@ export interface Sessions {
   create(actor: Actor, session: NewSession): Promise<Session>;
   /** Returns a session of this user, or null. */
   get(actor: Actor, id: string): Promise<Session | null>;
+  /**
+   * Returns the users of 1 to `MAX_BATCH` sessions of a tenant, by session id. A missing session has none. For access
+   * checks of many callers at once.
+   */
+  owners(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Like `get`, by number. */
   byNumber(actor: Actor, number: number): Promise<Session | null>;
   /** Returns a session of any user within the tenant, for servers. */

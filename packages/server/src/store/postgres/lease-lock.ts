@@ -33,9 +33,10 @@ export class LeaseLock {
     return this.#lock?.executor === executor;
   }
 
-  /** Takes the lock, unless this process has it. */
+  /** Takes the lock, unless this process has it. A process that lost its lease starts again under another name. */
   async hold(executor: string): Promise<boolean> {
-    if (this.#lock !== null) return this.isOwnedBy(executor);
+    if (this.isOwnedBy(executor)) return true;
+    this.release();
     return new Promise<boolean>((resolve, reject) => {
       // The connection leaves the pool until `release`.
       const used = this.#db.connection().execute(async (connection) => {

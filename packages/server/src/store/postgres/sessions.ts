@@ -11,6 +11,7 @@ import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
 import {
   type Epochs,
+  MAX_BATCH,
   MAX_PAGE,
   type NewSession,
   type UserNumbers,
@@ -55,6 +56,16 @@ export function postgresSessions(db: Db, env: Env, queue: JobQueue): Sessions {
     async get(actor, id) {
       const row = await owned(db, actor, id).select(SESSION_COLUMNS).executeTakeFirst();
       return row === undefined ? null : sessionOf(row);
+    },
+    async owners(tenant, ids) {
+      checkLimit(ids.length, MAX_BATCH);
+      const rows = await db
+        .selectFrom("sessions")
+        .select(["id", "user_id"])
+        .where("tenant_id", "=", tenant)
+        .where("id", "=", sql<string>`any(${[...ids]}::text[])`)
+        .execute();
+      return new Map(rows.map(({ id, user_id }) => [id, user_id]));
     },
     async byNumber(actor, number) {
       const row = await db

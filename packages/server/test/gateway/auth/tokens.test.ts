@@ -96,6 +96,27 @@ describe("token (promise 20)", () => {
     expect(await refusal(await sign({ jti: "t-1" }))).toBeNull();
   });
 
+  test("that was verified before is refused after its expiry, and by a gateway without its secret", async () => {
+    let now = NOW;
+    const verifier = { ...gateway(), env: { now: () => now } };
+    const token = await sign({ exp: SECONDS + 60 });
+    expect(await verifyToken(token, verifier)).toEqual(await verifyToken(token, verifier));
+    now = NOW + 59_999;
+    expect(await refusal(token, verifier)).toBeNull();
+    now = NOW + 60_000;
+    expect(await refusal(token, verifier)).toMatchObject({ event: { reason: "token_expired" } });
+    expect(await refusal(token, { ...verifier, secrets: ["t".repeat(32)] })).toMatchObject({
+      event: { type: "signature_invalid" },
+    });
+    // The body of a verified token with another signature.
+    now = NOW;
+    expect(await refusal(token, verifier)).toBeNull();
+    const body = token.slice(0, token.lastIndexOf("."));
+    expect(await refusal(`${body}.${"A".repeat(43)}`, verifier)).toMatchObject({
+      event: { type: "signature_invalid" },
+    });
+  });
+
   test("has the default scopes of the gateway if it lists none", async () => {
     expect((await verifyToken(await sign({}), gateway())).scopes).toEqual(["read", "write"]);
     const verified = await verifyToken(await sign({ scopes: ["read", "share", "tokens"] }), gateway());

@@ -1,5 +1,5 @@
 /** Tests that frames made from the raw text of log entries equal frames made from parsed entries. */
-import { emptyState, fold, type SessionState } from "@turnstream/protocol";
+import { emptyState, fold, foldAll, type SessionState } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -11,7 +11,12 @@ import {
   toWireBytes,
 } from "../../../src/gateway/encoding/encode.ts";
 import { type FoldFunction, LiveState } from "../../../src/gateway/feed/live-state.ts";
-import { extractRawText, mergedDelta, matchDeltaRun } from "../../../src/gateway/encoding/raw-deltas.ts";
+import {
+  extractRawText,
+  matchDeltaRun,
+  mergedDelta,
+  mergeRuns,
+} from "../../../src/gateway/encoding/raw-deltas.ts";
 import { formatLine, LogEntry } from "../../../src/log/entry.ts";
 import { readFrames, streamFormat } from "../test-subscriber.ts";
 
@@ -32,7 +37,7 @@ describe("raw deltas of an open block", () => {
       fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (first, next) => {
         const run = matchDeltaRun(entryOf(delta(first)));
         expect(run).not.toBeNull();
-        expect(run && extractRawText(run, entryOf(delta(next)))).toBe(JSON.stringify(next));
+        expect(run && extractRawText(run, entryOf(delta(next)))).toBe(JSON.stringify(next).slice(1, -1));
       }),
     );
   });
@@ -59,6 +64,29 @@ describe("raw deltas of an open block", () => {
     ["arguments of a call", { type: "tool_call.delta", ...PLACE, args: "x" }],
   ])("don't start with %s", ([, draft]) => {
     expect(matchDeltaRun(entryOf(draft))).toBeNull();
+  });
+
+  test("fold to the same state in runs of any size, also with other events between them", () => {
+    const event = fc.constantFrom("text", "text", "text", "cited", "thought");
+    fc.assert(
+      fc.property(fc.array(event), fc.integer({ min: 1, max: 5 }), (kinds, maxEvents) => {
+        const thought = { type: "thinking.delta", turn: "t", run: "r", block: "b1", index: 1 };
+        const drafts = kinds.map((kind, n) => {
+          if (kind === "thought") return { ...thought, text: `${n}` };
+          return {
+            type: "text.delta",
+            ...BLOCK,
+            text: `${n}"`,
+            ...(kind === "cited" ? { annotations: NOTE } : {}),
+          };
+        });
+        const entries = drafts.map((draft, n) => entryOf(draft, n + 5));
+        const events = mergeRuns(entries, { maxLength: Infinity, maxEvents });
+        expect(foldAll(events, openedState())).toEqual(
+          entries.reduce((state, entry) => fold(state, entry.event), openedState()),
+        );
+      }),
+    );
   });
 
   test("fold to the same state merged as one by one", () => {

@@ -16,7 +16,7 @@ import type { ReportSecurityEvent } from "../../../util/security-event.ts";
 import type { Caller } from "../../caller.ts";
 import { SignInError } from "../security-events.ts";
 import { createEvaluate } from "./evaluate.ts";
-import { addressKey, callerKeys, counterKey, groupAddress } from "./limit-keys.ts";
+import { addressKey, type CallerKeys, callerKeys, counterKey, groupAddress } from "./limit-keys.ts";
 import { OpenCounter, type OpenPoint } from "./open-counter.ts";
 import { RateCounter, type RatePoint } from "./rate-counter.ts";
 import {
@@ -118,8 +118,12 @@ export class CallerLimiter {
    */
   async countRequest(caller: Caller, { opens = null, isUrgent = false }: RequestKind = {}): Promise<Release> {
     const limits = await this.#stored.get(caller);
-    const points = callerPoints(caller, limits, isUrgent);
-    const opened = opens === null ? null : this.#openOne(caller, limits, opens);
+    const keys = callerKeys(caller);
+    const points = requestPoints(keys, limits, isUrgent);
+    const opened =
+      opens === null
+        ? null
+        : this.#openOne(caller, openPoints(keys, limits, opens), opens !== "subscriptions");
     const [counted, release] = await Promise.allSettled([this.#consume(points, caller), opened]);
     if (counted.status === "rejected") {
       if (release.status === "fulfilled") release.value?.();
@@ -163,13 +167,12 @@ export class CallerLimiter {
     if (exceeded !== null) throw new LimitExceededError(exceeded);
   }
 
-  async #openOne(caller: Caller, limits: CallerLimitSet, kind: OpenKind): Promise<Release> {
-    const isConnection = kind !== "subscriptions";
+  async #openOne(caller: Caller, points: readonly OpenPoint[], isConnection: boolean): Promise<Release> {
     const most = this.#gateway.connections;
     if (isConnection && most !== null && this.#connections >= most)
       throw this.#refuse({ limit: "connections", scope: "gateway", retryAfterMs: RETRY_GATEWAY_MS }, caller);
     if (isConnection) this.#connections += 1;
-    const result = await this.#open.open(openPoints(caller, limits, kind));
+    const result = await this.#open.open(points);
     if (typeof result !== "function") {
       if (isConnection) this.#connections -= 1;
       throw this.#refuse(result, caller);
@@ -214,8 +217,7 @@ function isGuess(error: unknown): boolean {
   return error instanceof SignInError && !EXPIRED.includes(error.event.reason);
 }
 
-function callerPoints(caller: Caller, limits: CallerLimitSet, isUrgent: boolean): RatePoint[] {
-  const { tag, ids } = callerKeys(caller);
+function requestPoints({ tag, ids }: CallerKeys, limits: CallerLimitSet, isUrgent: boolean): RatePoint[] {
   const limit = "requestsPerMinute" satisfies LimitName;
   return ids.flatMap(({ scope, id }) => {
     const points = limits[scope][limit];
@@ -224,8 +226,7 @@ function callerPoints(caller: Caller, limits: CallerLimitSet, isUrgent: boolean)
   });
 }
 
-function openPoints(caller: Caller, limits: CallerLimitSet, limit: OpenKind): OpenPoint[] {
-  const { tag, ids } = callerKeys(caller);
+function openPoints({ tag, ids }: CallerKeys, limits: CallerLimitSet, limit: OpenKind): OpenPoint[] {
   return ids.map(({ scope, id }) => ({
     limit,
     scope,

@@ -52,6 +52,11 @@ export function counterKey(tag: string, limit: LimitName, scope: LimitScope, id:
   return `${tag}:${limit}:${scope}:${id}`;
 }
 
+/** Returns the hash tag of a counter. A script may only use keys with the same one. */
+export function hashTag(key: string): string {
+  return key.slice(0, key.indexOf("}"));
+}
+
 function hash(parts: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, HASH_LENGTH);
 }

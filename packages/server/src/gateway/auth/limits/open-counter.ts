@@ -2,11 +2,14 @@
  * `OpenCounter` counts open sockets, streams and subscriptions on all gateways together, or in this process while Redis
  * is away.
  * Invariant: the count of a gateway is a lease that it renews, so the counts of a killed gateway expire. One script
- * compares all limits of a caller and adds to all counters, or to none. Redis gets absolute counts with each renewal, so
+ * compares all limits of a caller and adds to all counters, or to none. It handles the callers of one tenant in the same
+ * turn of the event loop together, in their order. Redis gets absolute counts with each renewal, so
  * a wiped Redis has the right counts again after one.
  */
 import type { ExceededLimit, LimitName, LimitScope } from "../../../store/rules/limits.ts";
+import { CallBatcher } from "../../../util/call-batcher.ts";
 import type { Evaluate } from "./evaluate.ts";
+import { hashTag } from "./limit-keys.ts";
 
 export interface OpenPoint {
   readonly limit: LimitName;
@@ -19,37 +22,56 @@ export interface OpenPoint {
 /** How long a client waits for another of its connections to close, because the server can't know it. */
 const RETRY_MS = 5_000;
 const KEYS_PER_CALL = 500;
+/** How many requests one script handles at most, so that it does not delay other commands for long. */
+const MAX_BATCH = 100;
 
 /**
- * Adds one to every counter, unless one has reached its limit. Each field of a counter is a gateway with its count and
- * the end of its lease. KEYS: counters. ARGV: gateway, lease in ms, the limit of each counter (-1 for none).
- * Returns 0, or the number of the counter that has reached its limit.
+ * For each request, adds one to all its counters, unless one has reached its limit. Each field of a counter is a gateway
+ * with its count and the end of its lease. KEYS: the counters of all requests. ARGV: gateway, lease in ms, and per
+ * request the number of its counters and the limit of each (-1 for none). Returns per request 0, or the number of the
+ * counter that has reached its limit.
  */
 const OPEN = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local own = {}
-for i, key in ipairs(KEYS) do
-  local sum = 0
-  local fields = redis.call('HGETALL', key)
-  for n = 1, #fields, 2 do
-    local count, lease = string.match(fields[n + 1], '^(%d+):(%d+)$')
-    if tonumber(lease) <= now then
-      redis.call('HDEL', key, fields[n])
-    else
-      sum = sum + tonumber(count)
-      if fields[n] == ARGV[1] then own[i] = tonumber(count) end
+local ends = string.format('%.0f', now + tonumber(ARGV[2]))
+local results = {}
+local first, arg = 1, 3
+while arg <= #ARGV do
+  local size = tonumber(ARGV[arg])
+  local own = {}
+  local reached = 0
+  for i = 1, size do
+    local key = KEYS[first + i - 1]
+    local sum = 0
+    local fields = redis.call('HGETALL', key)
+    for n = 1, #fields, 2 do
+      local count, lease = string.match(fields[n + 1], '^(%d+):(%d+)$')
+      if tonumber(lease) <= now then
+        redis.call('HDEL', key, fields[n])
+      else
+        sum = sum + tonumber(count)
+        if fields[n] == ARGV[1] then own[i] = tonumber(count) end
+      end
+    end
+    local most = tonumber(ARGV[arg + i])
+    if most >= 0 and sum + 1 > most then
+      reached = i
+      break
     end
   end
-  local most = tonumber(ARGV[i + 2])
-  if most >= 0 and sum + 1 > most then return i end
+  if reached == 0 then
+    for i = 1, size do
+      local key = KEYS[first + i - 1]
+      redis.call('HSET', key, ARGV[1], ((own[i] or 0) + 1) .. ':' .. ends)
+      redis.call('PEXPIRE', key, ARGV[2])
+    end
+  end
+  results[#results + 1] = reached
+  first = first + size
+  arg = arg + size + 1
 end
-local lease = string.format('%.0f', now + tonumber(ARGV[2]))
-for i, key in ipairs(KEYS) do
-  redis.call('HSET', key, ARGV[1], ((own[i] or 0) + 1) .. ':' .. lease)
-  redis.call('PEXPIRE', key, ARGV[2])
-end
-return 0`;
+return results`;
 
 /** Sets the counts of one gateway and renews their leases. ARGV: gateway, lease in ms, the count of each counter. */
 const RENEW = `
@@ -73,6 +95,8 @@ export class OpenCounter {
   /** Counters whose value in Redis may differ from the local one. */
   #changed = new Set<string>();
   #isFlushing = false;
+  /** Null without Redis. */
+  readonly #opens: CallBatcher<readonly OpenPoint[], number> | null;
   readonly #timer: NodeJS.Timeout | null;
 
   constructor(options: {
@@ -84,6 +108,9 @@ export class OpenCounter {
     this.#evaluate = options.evaluate;
     this.#gateway = options.gateway;
     this.#leaseMs = options.leaseMs;
+    const { evaluate } = options;
+    this.#opens =
+      evaluate === null ? null : new CallBatcher((requests) => this.#openAll(evaluate, requests), MAX_BATCH);
     this.#timer =
       this.#evaluate === null
         ? null
@@ -136,16 +163,25 @@ export class OpenCounter {
   }
 
   async #openInRedis(points: readonly OpenPoint[]): Promise<OpenPoint | null> {
-    if (this.#evaluate === null) return null;
-    const args = [this.#gateway, String(this.#leaseMs), ...points.map(({ most }) => String(most ?? -1))];
+    if (this.#opens === null) return null;
     try {
-      const keys = points.map(({ key }) => key);
-      const reached = Number(await this.#evaluate(OPEN, keys, args));
+      const reached = await this.#opens.call(hashTag(points[0]?.key ?? ""), points);
       return reached === 0 ? null : (points[reached - 1] ?? null);
     } catch {
       // The limits of this process apply, and the next renewal sends the count.
       return null;
     }
+  }
+
+  /** @returns per request 0, or the number of the counter that has reached its limit */
+  async #openAll(
+    evaluate: Evaluate,
+    requests: readonly (readonly OpenPoint[])[],
+  ): Promise<readonly number[]> {
+    const keys = requests.flatMap((points) => points.map(({ key }) => key));
+    const limits = requests.flatMap((points) => [points.length, ...points.map(({ most }) => most ?? -1)]);
+    const args = [this.#gateway, String(this.#leaseMs), ...limits.map(String)];
+    return ((await evaluate(OPEN, keys, args)) as readonly number[]).map(Number);
   }
 
   #flushSoon(): void {
@@ -196,7 +232,7 @@ const MAX_CHANGED = 100_000;
 function groupByTag(keys: readonly string[]): string[][] {
   const byTag = new Map<string, string[]>();
   for (const key of keys) {
-    const tag = key.slice(0, key.indexOf("}"));
+    const tag = hashTag(key);
     const group = byTag.get(tag) ?? [];
     group.push(key);
     byTag.set(tag, group);

@@ -1,11 +1,14 @@
 /**
  * `RateCounter` counts requests per minute, on Redis for all gateways together, or in this process while Redis is away.
- * Invariant: all counters of a request are sent together, so a request costs one round trip. A client that has exceeded
- * a limit is refused from memory until its minute ends, without a round trip. Every counter expires after a minute.
+ * Invariant: all counters of a request are sent together, so a request costs one round trip. Requests of one tenant in
+ * the same turn of the event loop share it. A client that has exceeded a limit is refused from memory until its minute
+ * ends, without a round trip. Every counter expires after a minute.
  */
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
 import type { ExceededLimit, LimitName, LimitScope } from "../../../store/rules/limits.ts";
+import { CallBatcher } from "../../../util/call-batcher.ts";
 import type { Evaluate } from "./evaluate.ts";
+import { hashTag } from "./limit-keys.ts";
 
 export interface RatePoint {
   readonly limit: LimitName;
@@ -24,13 +27,14 @@ const MAX_LIMITERS = 1_000;
 const MAX_BLOCKED = 50_000;
 
 export class RateCounter {
-  readonly #evaluate: Evaluate | null;
+  /** Null without Redis. Shared by all limiters, so that counters with different limits are sent together. */
+  readonly #storeClient: ReturnType<typeof toStoreClient> | null;
   readonly #now: () => number;
   readonly #limiters = new Map<number, Limiter>();
   readonly #blockedUntil = new Map<string, number>();
 
   constructor({ evaluate, now }: { readonly evaluate: Evaluate | null; readonly now: () => number }) {
-    this.#evaluate = evaluate;
+    this.#storeClient = evaluate === null ? null : toStoreClient(evaluate);
     this.#now = now;
   }
 
@@ -89,11 +93,11 @@ export class RateCounter {
     const options = { points, duration: WINDOW_SECONDS, keyPrefix: "" };
     const memory = new RateLimiterMemory(options);
     const limiter =
-      this.#evaluate === null
+      this.#storeClient === null
         ? memory
         : new RateLimiterRedis({
             ...options,
-            storeClient: toStoreClient(this.#evaluate),
+            storeClient: this.#storeClient,
             useRedisPackage: true,
             insuranceLimiter: memory,
           });
@@ -102,12 +106,53 @@ export class RateCounter {
   }
 }
 
-/** The part of a Redis client that the library uses for counting. */
+/**
+ * Counts requests. KEYS: counters. ARGV: the window in seconds, and the requests of each counter. Returns the count and
+ * the remaining ms of each counter.
+ */
+const COUNT = `
+local results = {}
+for i, key in ipairs(KEYS) do
+  redis.call('SET', key, 0, 'EX', ARGV[1], 'NX')
+  results[2 * i - 1] = redis.call('INCRBY', key, ARGV[i + 1])
+  local ttl = redis.call('PTTL', key)
+  if ttl == -1 then
+    redis.call('EXPIRE', key, ARGV[1])
+    ttl = 1000 * ARGV[1]
+  end
+  results[2 * i] = ttl
+end
+return results`;
+
+/** How many requests one script counts at most, so that it does not delay other commands for long. */
+const MAX_BATCH = 200;
+
+/** A count after one request, and the remaining ms of its window. */
+type Counted = readonly [count: number, ttlMs: number];
+
+/** Counts one request per key. A key that occurs several times counts up. */
+async function countInRedis(evaluate: Evaluate, keys: readonly string[]): Promise<Counted[]> {
+  const requests = new Map<string, number>();
+  for (const key of keys) requests.set(key, (requests.get(key) ?? 0) + 1);
+  const args = [String(WINDOW_SECONDS), ...[...requests.values()].map(String)];
+  const reply = (await evaluate(COUNT, [...requests.keys()], args)) as readonly number[];
+  const counters = new Map<string, { count: number; readonly ttlMs: number }>();
+  for (const [n, [key, more]] of [...requests].entries())
+    counters.set(key, { count: Number(reply[2 * n]) - more, ttlMs: Number(reply[2 * n + 1]) });
+  return keys.map((key) => {
+    const counter = counters.get(key) as { count: number; readonly ttlMs: number };
+    return [++counter.count, counter.ttlMs];
+  });
+}
+
+/**
+ * Returns the part of a Redis client that the library uses for counting. The library counts one request with a script
+ * of its own; `COUNT` does the same for many.
+ */
 function toStoreClient(evaluate: Evaluate) {
+  const counts = new CallBatcher<string, Counted>((keys) => countInRedis(evaluate, keys), MAX_BATCH);
   return {
-    eval: (
-      script: string,
-      { keys, arguments: args }: { readonly keys: readonly string[]; readonly arguments: readonly string[] },
-    ) => evaluate(script, keys, args),
+    eval: (_script: string, { keys: [key = ""] }: { readonly keys: readonly string[] }) =>
+      counts.call(hashTag(key), key),
   };
 }
