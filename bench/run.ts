@@ -16,6 +16,7 @@ import { isOk, type Measurement } from "./measure.ts";
 import { benchQueue } from "./queue/queue.ts";
 import { benchReact } from "./react.ts";
 import { benchRedisGrowth } from "./redis-growth.ts";
+import { benchTables } from "./tables/tables.ts";
 import { benchTlsTurns } from "./tls-turns.ts";
 import { benchTurnCost } from "./turn-cost.ts";
 import { benchTurns } from "./turns.ts";
@@ -34,6 +35,7 @@ const BENCHES: Readonly<Record<string, () => Measurement[] | Promise<Measurement
   archive: benchArchive,
   fairness: benchFairness,
   "redis-growth": () => benchRedisGrowth(),
+  tables: () => benchTables(),
   react: benchReact,
   "first-hour": benchFirstHour,
 };
@@ -43,7 +45,7 @@ const HELP = `npm run bench -- NAME [--check]
 Benches: ${Object.keys(BENCHES).join(", ")}
   --check   exit with 1 if a figure is not within its bound
   --peers   fold only: measure other libraries on the same turns instead (two minutes)
-  --short   react, queue and redis-growth: a small run, as a smoke test
+  --short   react, queue, redis-growth and tables: a small run, as a smoke test
 
 Example: npm run bench -- fold --check`;
 

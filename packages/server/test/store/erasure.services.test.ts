@@ -15,7 +15,7 @@ const CANARY = "canary5ac1";
 async function tablesWith(db: Db, text: string): Promise<string[]> {
   const tables = await sql<{ name: string }>`
     select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = 'turnstream' and c.relkind = 'r'`.execute(db);
+    where n.nspname = 'turnstream' and c.relkind in ('r', 'p') and not c.relispartition`.execute(db);
   expect(tables.rows.length).toBeGreaterThan(15);
   const hex = Buffer.from(text).toString("hex");
   const found: string[] = [];

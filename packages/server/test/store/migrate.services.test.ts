@@ -1,11 +1,13 @@
 /** Tests migrating and opening a real PostgreSQL: concurrently, repeatedly, and with errors that contain no content. */
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 
 import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { sql } from "kysely";
+import pg from "pg";
 import { expect, test } from "vitest";
 
 import { StoreError } from "../../src/store/errors.ts";
+import type { Db } from "../../src/store/postgres/database.ts";
 import { toStoreError } from "../../src/store/postgres/errors.ts";
 import { migrate } from "../../src/store/postgres/migrate.ts";
 import { openDatabase } from "../../src/store/postgres/open-database.ts";
@@ -27,6 +29,64 @@ test("four processes can migrate an empty database at once, and each migration r
   const stores = pools.map((db) => createPostgresStore(db));
   await newTenant(stores[3] as (typeof stores)[0]);
   await Promise.all(stores.map((store) => store.close()));
+});
+
+test("a transaction that uses a table delays the migration, and others by at most two seconds", async () => {
+  const { store, db, url } = await postgresHarness();
+  await undoErasureClaims(db);
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query("begin");
+  await client.query("select from erasures");
+  const migrating = migrate(db);
+  let longest = 0;
+  for (const until = performance.now() + 5_000; performance.now() < until;) {
+    const since = performance.now();
+    await store.sessions.pendingErasures(1);
+    longest = Math.max(longest, performance.now() - since);
+  }
+  // It waited for the migration once or more, each time until that gave way.
+  expect(longest).toBeGreaterThan(1_000);
+  expect(longest).toBeLessThan(3_500);
+  await client.query("commit");
+  await client.end();
+  expect(await migrating).toEqual(["0034-erasure-claims"]);
+  const { rows } = await sql<{ lock_timeout: string }>`show lock_timeout`.execute(db);
+  expect(rows[0]?.lock_timeout).toBe("5s");
+  await store.close();
+});
+
+/** Puts the database back to the version before this migration. */
+async function undoErasureClaims(db: Db): Promise<void> {
+  await sql`delete from migrations where name = '0034-erasure-claims'`.execute(db);
+  await sql`alter table erasures drop column claimed_until, drop column is_log_removed`.execute(db);
+}
+
+test("builds an index that is missing, or that an interrupted migration left invalid", async () => {
+  const { store, db } = await postgresHarness();
+  const isValid = async () =>
+    (
+      await sql<{ is: boolean }>`select indisvalid as is from pg_index
+        where indexrelid = to_regclass('outbox_unarchived_by_age')`.execute(db)
+    ).rows[0]?.is;
+  expect(await isValid()).toBe(true);
+  await sql`update pg_index set indisvalid = false
+    where indexrelid = 'outbox_unarchived_by_age'::regclass`.execute(db);
+  expect(await isValid()).toBe(false);
+  expect(await migrate(db)).toEqual([]);
+  expect(await isValid()).toBe(true);
+  await sql`drop index outbox_unarchived_by_age`.execute(db);
+  await migrate(db);
+  expect(await isValid()).toBe(true);
+  await store.close();
+});
+
+test("a migration builds the indexes of existing tables concurrently", () => {
+  for (const name of MIGRATIONS.filter((each) => each >= "0031")) {
+    const text = readFileSync(new URL(`${name}.ts`, folder), "utf8");
+    for (const [, table = ""] of text.matchAll(/create (?:unique )?index \w+\s+on (\w+)/g))
+      expect([name, table, text.includes(`create table ${table} `)]).toEqual([name, table, true]);
+  }
 });
 
 test("migrating needs only one connection", async () => {

@@ -39,8 +39,8 @@ function statements(from: number, to: number): string[] {
     `insert into sessions (id, tenant_id, user_id, number, epoch, turn_count, created_at, updated_at, title)
      select 's' || n, 't1', case when n % 10 = 1 then 'u1' else 'u' || (n % 1000 + 2) end, n, n, 20,
        now() - n * interval '1 minute', now() - n * interval '1 minute', ${padding} from ${tenth}`,
-    `insert into archived_events (tenant_id, session_id, last_seq, events)
-     select 't1', ${session(100)}, n, json_build_array(json_build_object('id', '1-' || n, 'text', ${padding})) from ${all}`,
+    `insert into archived_events (tenant_id, session_id, period, last_seq, events)
+     select 't1', ${session(100)}, (select current_archive_period()), n, json_build_array(json_build_object('id', '1-' || n, 'text', ${padding})) from ${all}`,
     `insert into turns (tenant_id, session_id, id, start_seq, end_seq, status, open, message)
      select 't1', ${session(20)}, 'turn' || n, n, n, 'end_turn', n in (100, 500),
        json_build_object('id', n, 'text', ${padding}) from ${tenth}`,
@@ -56,8 +56,9 @@ function statements(from: number, to: number): string[] {
        executor, rank)
      select 't1', 's' || n, 't', 'm', '{}', 'u' || (n % 1000 + 2), now(), now() - n * interval '1 second', 1,
        case when n % 200 = 0 then 'dead' else 'e' || n end, n from ${tenth} where n % 100 = 0`,
-    `insert into waiting_messages (tenant_id, session_id, id, body, added_at)
-     select 't1', 's' || n, 'w' || n, '{}', now() - n * interval '1 second' from ${tenth}
+    `insert into waiting_messages (tenant_id, session_id, id, body, added_at, job)
+     select 't1', 's' || n, 'w' || n, '{}', now() - n * interval '1 second',
+       case when n % 100 = 1 then gen_random_uuid() end from ${tenth}
      where n % 100 = 1 or n % 1000 = 0`,
     `insert into turn_journal (tenant_id, session_id, turn, key, value, kept)
      select 't1', ${session(100)}, 'turn' || (n / 1000), 'k' || n, '{}', n % 10 = 0 and n % 100 = 0 from ${all}`,

@@ -102,8 +102,7 @@ const queries: Readonly<Record<string, Query>> = {
   "sessions.list, last page": async (store, harness) =>
     store.sessions.list(actor, { limit: 50, before: await token(harness, { fromEnd: 51 }) }),
   "sessions.pendingErasures": (store) => store.sessions.pendingErasures(50),
-  "sessions.pendingErasures, later page": (store) =>
-    store.sessions.pendingErasures(50, { ...ref, session: "erased7", requestedAt: Date.now() - 3_600_000 }),
+  "sessions.takeErasures": (store) => store.sessions.takeErasures({ limit: 50, leaseMs: 0, graceMs: 60_000 }),
   "epochs.list": (store) => store.epochs.list(ref, 50),
   "turns.list, first page": (store) => store.turns.list(ref, { limit: 50 }),
   "turns.list, middle page": (store, _, events) => store.turns.list(ref, { limit: 50, before: events / 20 }),

@@ -54,6 +54,19 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       expect(new Set(order).size).toBe(20);
     });
 
+    test("forgets the ids of messages some time after they were taken, and no queued ones", async () => {
+      const { ref } = await newSession(store);
+      while ((await store.queuedMessages.prune({ olderThanMs: 0, limit: 1000 })) > 0);
+      for (const id of ["taken", "queued"]) await store.queuedMessages.add(ref, { id, text: "t" });
+      await store.queuedMessages.take(ref);
+      await harness.wait(5);
+      expect(await store.queuedMessages.prune({ olderThanMs: 3_600_000, limit: 1000 })).toBe(0);
+      expect(await store.queuedMessages.add(ref, { id: "taken", text: "t" })).toBe("already");
+      expect(await store.queuedMessages.prune({ olderThanMs: 0, limit: 1000 })).toBe(1);
+      expect((await store.queuedMessages.list(ref)).map(({ id }) => id)).toEqual(["queued"]);
+      expect(await store.queuedMessages.add(ref, { id: "taken", text: "t" })).toBe("added");
+    });
+
     test("lists the next ones of many messages", async () => {
       const { ref } = await newSession(store);
       await store.transaction(async (tx) => {

@@ -1,11 +1,13 @@
 /** The store contract of tenants and sessions. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { Erasure, Session } from "../../src/store/ports/sessions.ts";
+import type { Session } from "../../src/store/ports/sessions.ts";
 import type { Actor, SessionRef } from "../../src/util/refs.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import { type Harness, type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";
+
+const TAKE = { limit: 100, leaseMs: 30_000, graceMs: 60_000 };
 
 export function sessionsContract(name: string, makeStore: MakeStore): void {
   describe(`${name}: tenants and sessions`, () => {
@@ -218,22 +220,45 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
       expect(pending).toEqual(expect.arrayContaining([ref.session, other.id]));
     });
 
-    test("pages erasures, and deletes them by the store's clock", async () => {
+    test("of two workers one takes an erasure, until its claim expires", async () => {
+      while ((await store.sessions.takeErasures(TAKE)).length > 0);
+      const made: string[] = [];
+      for (let n = 0; n < 7; n += 1) {
+        const { ref } = await newSession(store);
+        await store.sessions.remove(ref);
+        made.push(ref.session);
+      }
+      const take = async () =>
+        (await store.sessions.takeErasures({ ...TAKE, limit: 3 })).map(({ session }) => session);
+      const taken = (await Promise.all([take(), take(), take(), take()])).flat();
+      // A worker that finds locked rows takes fewer.
+      taken.push(...(await take()), ...(await take()), ...(await take()));
+      expect(taken.toSorted()).toEqual(made.toSorted());
+      await harness.wait(TAKE.leaseMs + 1_000);
+      const later = (await store.sessions.takeErasures(TAKE)).map(({ session }) => session);
+      expect(later).toEqual(expect.arrayContaining(made));
+    });
+
+    test("an erasure is taken at once, and again at the end of its grace period", async () => {
+      while ((await store.sessions.takeErasures(TAKE)).length > 0);
+      const { ref } = await newSession(store);
+      await store.sessions.remove(ref);
+      expect(await store.sessions.takeErasures(TAKE)).toEqual([ref]);
+      expect(await store.sessions.erased(ref, { olderThanMs: TAKE.graceMs })).toBe(false);
+      expect(await store.sessions.takeErasures(TAKE)).not.toContainEqual(ref);
+      await harness.wait(TAKE.graceMs + 1_000);
+      expect(await store.sessions.takeErasures(TAKE)).toContainEqual(ref);
+      expect(await store.sessions.erased(ref, { olderThanMs: TAKE.graceMs })).toBe(true);
+    });
+
+    test("lists erasures, and deletes them by the store's clock", async () => {
       const made: SessionRef[] = [];
       for (let n = 0; n < 7; n += 1) {
         const { ref } = await newSession(store);
         await store.sessions.remove(ref);
         made.push(ref);
       }
-      const seen: Erasure[] = [];
-      while (seen.length < 1000) {
-        const after = seen.at(-1);
-        const page = await store.sessions.pendingErasures(3, ...(after === undefined ? [] : [after]));
-        seen.push(...page);
-        if (page.length < 3) break;
-      }
-      const ids = seen.map(({ session }) => session);
-      expect(new Set(ids).size).toBe(ids.length);
+      const ids = (await store.sessions.pendingErasures(1000)).map(({ session }) => session);
       const all = made.map(({ session }) => session);
       expect(ids.filter((id) => all.includes(id))).toEqual(all);
       const [first] = made as [SessionRef];

@@ -15,11 +15,9 @@ import { checkDuePayments } from "../../session/payments/check-payments.ts";
 import { archiveLeftovers, LogRetention } from "../../session/archive/log-retention.ts";
 import { relayOutbox } from "../../session/archive/relay-outbox.ts";
 import { claimIdleSession } from "../../session/lifecycle/claim.ts";
-import { eraseExpired, finishErasures } from "../../session/lifecycle/erase.ts";
 import { createLossReporter } from "../../session/lifecycle/report-loss.ts";
 import { DECISIONS_CHANNEL, decodeSessionRef, STOPS_CHANNEL } from "../../session/signal-channels.ts";
 import { WebhookSender } from "../../session/webhooks/webhook-sender.ts";
-import { RESPONSE_RETENTION_MS } from "../../store/ports/access.ts";
 import type { RegisteredAgent } from "../../store/ports/agents.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
@@ -45,6 +43,7 @@ import { JobLoop } from "./job-loop.ts";
 import { LogProbe } from "./log-probe.ts";
 import { StoreClock } from "../attempt/store-clock.ts";
 import { HANDOVER_MS, resolveOptions, type WorkerOptions } from "./options.ts";
+import { pruneTables } from "./prune-tables.ts";
 
 export interface Worker {
   readonly executor: string;
@@ -68,10 +67,6 @@ export interface ShutdownOptions {
   readonly drainMs?: number;
 }
 
-/** How long an upload may take, including retries. */
-const UPLOAD_RETENTION_MS = 24 * 60 * 60 * 1_000;
-/** A request that created a share may be repeated for as long as its response is stored. */
-const SHARE_RETENTION_MS = RESPONSE_RETENTION_MS;
 const BATCH = 1_000;
 const CLOSE_TIMEOUT_MS = 5_000;
 /** How often a worker that can't reach the log asks whether others can. */
@@ -92,7 +87,7 @@ function guarded(observer: TurnObserver, onError: ErrorHandler): TurnObserver {
 export async function createWorker(options: WorkerOptions): Promise<Worker> {
   const settings = resolveOptions(options);
   const { store, log, signals, payments = null, env = systemEnv, onError = warn } = options;
-  const { leaseTtlMs, fileLimits, outboxRetentionMs, sessionRetentionMs, shutdownGraceMs } = settings;
+  const { leaseTtlMs, fileLimits, shutdownGraceMs } = settings;
   let offered = await offerAgents(store, options.agents);
   const activeTurns = new ActiveTurns();
   const decisionWaiters = new DecisionWaiters();
@@ -199,13 +194,8 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
       await storeClock.sync();
       await loop.freeAllSlots();
       await store.jobs.maintain();
-      await store.uploads.prune({ olderThanMs: UPLOAD_RETENTION_MS, limit: BATCH });
       await archiveLeftovers(context, logRetention);
-      await store.outbox.prune({ olderThanMs: outboxRetentionMs, limit: BATCH });
-      await store.shares.prune({ olderThanMs: SHARE_RETENTION_MS, limit: BATCH });
-      await store.webhooks.prune({ olderThanMs: settings.webhooks.retentionMs, limit: BATCH });
-      if (sessionRetentionMs !== null) await eraseExpired(context, sessionRetentionMs);
-      await finishErasures(context);
+      await pruneTables(context, { ...settings, webhookRetentionMs: settings.webhooks.retentionMs });
     },
   );
   const givingUp = new PeriodicTask(

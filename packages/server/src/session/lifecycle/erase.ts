@@ -3,17 +3,18 @@
  * also deletes their files from the object storage.
  *
  * Invariant: the store keeps an erasure record after the delete, so that `finishErasures` deletes the log even if the
- * process dies. The record stays for a grace period, because a concurrent claim can create the log again. The audit
- * notes an erasure without the user, and never keeps one from happening. An entry of `eraseExpired` names its reason.
+ * process dies. The record stays for a grace period, because a concurrent claim can create the log again: the log is
+ * deleted at once and at the end of the period. One process claims each of them. The audit notes an erasure without the user, and never keeps one from happening. An entry of `eraseExpired` names its reason.
  */
 import { isLogError } from "../../log/errors.ts";
 import type { SessionRef } from "../../util/refs.ts";
-import type { Erasure } from "../../store/ports/sessions.ts";
 import type { Backend } from "../backend.ts";
 
 /** Longer than any claim that started before the session was erased. */
 const GRACE_MS = 60_000;
 const BATCH = 100;
+/** Longer than one batch takes. A log that can't be deleted is tried again after it. */
+const LEASE_MS = 30_000;
 /** Objects that one request to the storage deletes. */
 const SWEPT = 1_000;
 
@@ -71,11 +72,9 @@ export interface FinishOptions {
 export async function finishErasures({ store, log }: Backend, options: FinishOptions = {}): Promise<number> {
   const { graceMs = GRACE_MS } = options;
   let removed = 0;
-  let last: Erasure | undefined;
   while (true) {
-    const erasures = await store.sessions.pendingErasures(BATCH, last);
-    for (const { tenant, session } of erasures) {
-      const ref = { tenant, session };
+    const erasures = await store.sessions.takeErasures({ limit: BATCH, leaseMs: LEASE_MS, graceMs });
+    for (const ref of erasures) {
       try {
         await log.remove(ref);
       } catch (error) {
@@ -85,8 +84,7 @@ export async function finishErasures({ store, log }: Backend, options: FinishOpt
       removed++;
       await store.sessions.erased(ref, { olderThanMs: graceMs });
     }
-    last = erasures.at(-1);
-    if (last === undefined) break;
+    if (erasures.length === 0) break;
   }
   while ((await store.objects.sweep({ limit: SWEPT })) === SWEPT);
   return removed;

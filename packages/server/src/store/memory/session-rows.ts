@@ -24,7 +24,11 @@ export interface SessionRow extends Session {
 export const SESSIONS = table<SessionRow>("sessions", "tenant");
 export const EPOCHS = sessionTable<EpochRecord>("session_epochs");
 /** By `sessionKey`. They outlive their tenant. */
-export const ERASURES = table<Erasure>("erasures", "none");
+interface ErasureRow extends Erasure {
+  readonly claimedUntil: number;
+  readonly isLogRemoved: boolean;
+}
+export const ERASURES = table<ErasureRow>("erasures", "none");
 
 export function sessionRow(rows: Rows, ref: SessionRef): SessionRow | undefined {
   return rows.get(SESSIONS, ref.tenant, ref.session);
@@ -47,7 +51,12 @@ export function eraseSession(rows: Rows, { tenant, session }: SessionRef, now: n
   rows.remove(SESSIONS, tenant, session);
   rows.removeOwned("session", ref);
   deleteRequestsOfSession(rows, ref);
-  rows.put(ERASURES, "", sessionKey(ref), { ...ref, requestedAt: now });
+  rows.put(ERASURES, "", sessionKey(ref), {
+    ...ref,
+    requestedAt: now,
+    claimedUntil: 0,
+    isLogRemoved: false,
+  });
 }
 
 export function refOf({ tenant, id }: Pick<Session, "tenant" | "id">): SessionRef {

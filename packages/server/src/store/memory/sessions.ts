@@ -25,7 +25,6 @@ import {
   checkLimit,
   checkSessionId,
   checkText,
-  checkTime,
   firstEpoch,
 } from "../rules/arguments.ts";
 import { formatPageToken, type PageEnd, parsePageToken } from "../rules/page-token.ts";
@@ -96,21 +95,36 @@ export function memorySessions(tables: MemoryTables, env: Env): Sessions {
         for (const ref of old) eraseSession(rows, ref, env.now());
         return old;
       }),
-    pendingErasures: (limit, after) =>
-      tables.run((rows) => {
-        if (after !== undefined) checkTime(after.requestedAt, "requestedAt");
-        return rows
+    pendingErasures: (limit) =>
+      tables.run((rows) =>
+        rows
           .all(ERASURES)
-          .filter((erasure) => after === undefined || oldestFirst(after, erasure) < 0)
           .toSorted(oldestFirst)
-          .slice(0, checkLimit(limit, MAX_BATCH));
+          .slice(0, checkLimit(limit, MAX_BATCH))
+          .map(({ tenant, session, requestedAt }) => ({ tenant, session, requestedAt })),
+      ),
+    takeErasures: ({ limit, leaseMs, graceMs }) =>
+      tables.run((rows) => {
+        const [now, most] = [env.now(), checkLimit(limit, MAX_BATCH)];
+        const before = now - checkDuration(graceMs, "graceMs");
+        const claimedUntil = now + checkDuration(leaseMs, "leaseMs");
+        const due = rows
+          .all(ERASURES)
+          .filter((row) => row.claimedUntil <= now && (!row.isLogRemoved || row.requestedAt <= before))
+          .toSorted(oldestFirst)
+          .slice(0, most);
+        for (const row of due) rows.put(ERASURES, "", sessionKey(row), { ...row, claimedUntil });
+        return due.map(({ tenant, session }) => ({ tenant, session }));
       }),
     erased: (ref, { olderThanMs }) =>
       tables.run((rows) => {
         const before = env.now() - checkDuration(olderThanMs, "olderThanMs");
         const key = sessionKey(ref);
-        const note = rows.get(ERASURES, "", key);
-        return note !== undefined && note.requestedAt <= before && rows.remove(ERASURES, "", key);
+        const row = rows.get(ERASURES, "", key);
+        if (row === undefined) return false;
+        if (row.requestedAt <= before) return rows.remove(ERASURES, "", key);
+        rows.put(ERASURES, "", key, { ...row, isLogRemoved: true, claimedUntil: 0 });
+        return false;
       }),
   };
 }

@@ -14,6 +14,7 @@ import {
   type QueuedMessageBody,
 } from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
+import { checkDuration, checkLimit } from "../rules/arguments.ts";
 import { agentOf } from "../rules/jobs.ts";
 import { checkOptions, checkTurnCaller, type StoredTurnCaller } from "../rules/running.ts";
 import { dropJob, queueJob } from "./jobs.ts";
@@ -23,6 +24,7 @@ import { type MemoryTables, type Rows, sessionTable } from "./tables.ts";
 
 /** A queued message. Without a body it is no longer queued. */
 interface WaitingRow extends StoredTurnCaller {
+  readonly ref: SessionRef;
   readonly id: string;
   readonly n: number;
   readonly body: string | null;
@@ -48,7 +50,8 @@ export function memoryWaiting(tables: MemoryTables, env: Env): QueuedMessages {
         const body = JSON.stringify(queuedMessageBody(message));
         const n = rows.next("waiting");
         const [caller, agent] = [checkTurnCaller(message), agentOf(message.options)];
-        rows.put(WAITING, ref, id, { id, n, body, by, at: env.now(), options, ...caller, agent, job: null });
+        const row = { ref, id, n, body, by, at: env.now(), options, ...caller, agent, job: null };
+        rows.put(WAITING, ref, id, row);
         queueNext(rows, env, ref);
         return "added";
       }),
@@ -65,6 +68,17 @@ export function memoryWaiting(tables: MemoryTables, env: Env): QueuedMessages {
         if (row === undefined) return null;
         remove(rows, env, ref, row.id);
         return messageOf(row);
+      }),
+    prune: ({ olderThanMs, limit }) =>
+      tables.run((rows) => {
+        const before = env.now() - checkDuration(olderThanMs, "olderThanMs");
+        const old = rows
+          .all(WAITING)
+          .filter(({ body, at }) => body === null && at <= before)
+          .toSorted((a, b) => a.at - b.at)
+          .slice(0, checkLimit(limit, MAX_BATCH));
+        for (const { ref, id } of old) rows.remove(WAITING, ref, id);
+        return old.length;
       }),
   };
 }

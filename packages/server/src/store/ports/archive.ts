@@ -135,6 +135,22 @@ export interface Archive {
    * first, whole.
    */
   events(ref: SessionRef, page: { readonly after: number; readonly limit: number }): Promise<SessionEvent[]>;
+  /**
+   * Prepares room for the events of new sessions. With `retentionMs`, it also drops the events of a period of new
+   * sessions at once, when the period ended that long ago. It copies the events of those sessions that still exist before,
+   * at most `limit` sessions per call. Call it periodically.
+   */
+  maintain(query: {
+    readonly retentionMs: number | null;
+    readonly limit: number;
+  }): Promise<ArchiveMaintenance>;
+}
+
+export interface ArchiveMaintenance {
+  /** Sessions whose events were copied out of a period that has expired. */
+  readonly moved: number;
+  /** Periods that were dropped with all their events. */
+  readonly dropped: number;
 }
 
 export interface NewOutboxRow {

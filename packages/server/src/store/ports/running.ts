@@ -245,6 +245,12 @@ export interface QueuedMessages {
   list(ref: SessionRef): Promise<UserMessage[]>;
   /** Removes and returns the oldest message, or null if none is queued. Each message is returned to one caller only. */
   take(ref: SessionRef): Promise<UserMessage | null>;
+  /**
+   * Forgets messages that were added that long ago and are no longer queued, at most `limit`. Their ids count as new
+   * afterwards.
+   * @returns how many
+   */
+  prune(query: { readonly olderThanMs: number; readonly limit: number }): Promise<number>;
 }
 
 /** Adds the defaults of optional fields. */

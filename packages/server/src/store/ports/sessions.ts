@@ -50,6 +50,14 @@ export interface Erasure extends SessionRef {
   readonly requestedAt: number;
 }
 
+export interface TakeErasuresQuery {
+  readonly limit: number;
+  /** How long no other process takes them. */
+  readonly leaseMs: number;
+  /** An erasure whose log was deleted before is taken once more, this long after its request. */
+  readonly graceMs: number;
+}
+
 /** Maximum size of a page. */
 export const MAX_PAGE = 100;
 /** Maximum size of a batch. */
@@ -101,14 +109,13 @@ export interface Sessions {
    * @returns the erased sessions
    */
   removeExpired(query: { readonly olderThanMs: number; readonly limit: number }): Promise<SessionRef[]>;
-  /**
-   * Returns erased sessions whose logs may still exist, the oldest first. `after` is the last entry of the previous
-   * page.
-   */
-  pendingErasures(limit: number, after?: Erasure): Promise<Erasure[]>;
+  /** Returns erased sessions whose logs may still exist, the oldest first. */
+  pendingErasures(limit: number): Promise<Erasure[]>;
+  /** Claims erased sessions whose logs must be deleted, the oldest first. Of several processes, one gets each. */
+  takeErasures(query: TakeErasuresQuery): Promise<SessionRef[]>;
   /**
    * Deletes the record of an erasure whose log is deleted too, if it was requested at least that long ago by the
-   * store's clock.
+   * store's clock. Otherwise it ends the claim, and notes that the log was deleted.
    * @returns false if it is younger, or there is none
    */
   erased(ref: SessionRef, query: { readonly olderThanMs: number }): Promise<boolean>;

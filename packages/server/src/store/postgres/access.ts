@@ -36,6 +36,7 @@ import { checkKey } from "../rules/ledger-arguments.ts";
 import type { Db } from "./database.ts";
 import type { LedgerTables } from "./schema-ledger.ts";
 import { ago, clock, clockPlus, lockSessionRow, inTransaction } from "./session-row.ts";
+import { existingTenant } from "./tenant-row.ts";
 
 const unnoted = sql<boolean>`(last_used_at is null or last_used_at < ${ago(LAST_USED_MS)})`;
 
@@ -189,7 +190,7 @@ async function begin(tx: Db, env: Env, actor: Actor, request: IdempotentRequest)
   const row = { digest, made_id: id, claim, claimed_until, session_id: session };
   const added = await tx
     .insertInto("idempotency_keys")
-    .values({ tenant_id: actor.tenant, user_id: actor.user, route, key, ...row })
+    .values({ tenant_id: existingTenant(actor.tenant), user_id: actor.user, route, key, ...row })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst();
   if (added.numInsertedOrUpdatedRows === 1n) return { state: "yours", claim, id };
@@ -240,7 +241,7 @@ export function postgresTickets(db: Db): Tickets {
       const expires_at = new Date(checkTime(expiresAt, "expiresAt"));
       const { numInsertedOrUpdatedRows } = await db
         .insertInto("redeemed_tickets")
-        .values({ tenant_id: tenant, id, expires_at })
+        .values({ tenant_id: existingTenant(tenant), id, expires_at })
         .onConflict((conflict) => conflict.doNothing())
         .executeTakeFirst();
       return numInsertedOrUpdatedRows === 1n;

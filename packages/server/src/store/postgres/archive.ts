@@ -19,6 +19,7 @@ import { checkBatch } from "../rules/archive.ts";
 import { foldStoredTurn, type StoredTurn } from "../rules/archived-turn.ts";
 import { checkCount, checkLimit } from "../rules/arguments.ts";
 import { upgradeTurns, upgradeWindow } from "../upgrade-turns.ts";
+import { maintainPeriods, periodOf } from "./archive-periods.ts";
 import type { Db } from "./database.ts";
 import { ofSession, sessionNotFound } from "./session-row.ts";
 import { writeArchive } from "./write-archive.ts";
@@ -30,8 +31,9 @@ export function postgresArchive(db: Db): Archive {
       if (row === undefined) throw sessionNotFound(ref);
       return { archived: cursorOf(row), header: row.header, v: row.v };
     },
+    maintain: (query) => maintainPeriods(db, query),
     async window(ref, turns) {
-      const row = await windowQuery(db, ref, turns).executeTakeFirst();
+      const row = await windowQuery(db, ref, turns, await periodOf(db, ref)).executeTakeFirst();
       if (row === undefined) throw sessionNotFound(ref);
       const { header, v, turn_count, turns: shown } = row;
       const folded = shown.flatMap((stored) => foldRow(stored) ?? []);
@@ -57,10 +59,12 @@ export function postgresArchive(db: Db): Archive {
       const most = checkLimit(limit, MAX_BATCH);
       const found: SessionEvent[] = [];
       let last = checkCount(after, "after");
+      const period = await periodOf(db, ref);
       while (found.length < most) {
         const page = Math.ceil((most - found.length) / EVENTS_PER_ROW);
         const rows = await ofSession(db.selectFrom("archived_events"), ref)
           .select(["last_seq", "events"])
+          .where("period", "=", period)
           .where("last_seq", ">", last)
           .orderBy("last_seq")
           .limit(page)
@@ -94,14 +98,17 @@ function headerOf(db: Db, ref: SessionRef) {
 }
 
 /** The events of the turn in `turns`, by row; null if its snapshot has all of it. */
-const turnEvents = sql<SessionEvent[][] | null>`case when turns.snapshot is null then (
-  select json_agg(e.events order by e.last_seq) from archived_events e
-  where e.tenant_id = turns.tenant_id and e.session_id = turns.session_id
-    and e.last_seq between turns.start_seq and coalesce((
-      select min(last_seq) from archived_events f
-      where f.tenant_id = turns.tenant_id and f.session_id = turns.session_id and f.last_seq >= turns.end_seq
-    ), 1e15::bigint)
-) end`;
+function turnEvents(period: number) {
+  return sql<SessionEvent[][] | null>`case when turns.snapshot is null then (
+    select json_agg(e.events order by e.last_seq) from archived_events e
+    where e.tenant_id = turns.tenant_id and e.session_id = turns.session_id and e.period = ${period}::integer
+      and e.last_seq between turns.start_seq and coalesce((
+        select min(last_seq) from archived_events f
+        where f.tenant_id = turns.tenant_id and f.session_id = turns.session_id and f.period = ${period}::integer
+          and f.last_seq >= turns.end_seq
+      ), 1e15::bigint)
+  ) end`;
+}
 
 interface TurnWithEvents extends StoredTurn {
   readonly events: SessionEvent[][] | null;
@@ -115,10 +122,10 @@ function foldRow(row: TurnWithEvents) {
  * One statement, so that header and turns are from the same moment. It passes the session id again instead of taking it
  * from the row: otherwise the planner can't estimate the number of turns.
  */
-function windowQuery(db: Db, ref: SessionRef, turns: number) {
+function windowQuery(db: Db, ref: SessionRef, turns: number, period: number) {
   const limit = turns === 0 ? 0 : checkLimit(turns, MAX_PAGE);
   const row = sql`start_seq, json_build_object('start', start_seq, 'end', end_seq, 'message', message,
-    'snapshot', snapshot, 'v', v, 'events', ${turnEvents}) as turn`;
+    'snapshot', snapshot, 'v', v, 'events', ${turnEvents(period)}) as turn`;
   return headerOf(db, ref).select(
     sql<TurnWithEvents[]>`coalesce((
       with newest as (
@@ -141,22 +148,25 @@ export function postgresTurns(db: Db): Turns {
     upgradeTurns(postgresArchive(db), ref, rows.flatMap(recordOf));
   return {
     async get(ref, id) {
-      const rows = await turnsOf(db, ref).where("id", "=", id).execute();
+      const rows = await turnsOf(db, ref, await periodOf(db, ref))
+        .where("id", "=", id)
+        .execute();
       return (await upgrade(ref, rows))[0] ?? null;
     },
     async list(ref, { limit, before }) {
-      let query = turnsOf(db, ref).orderBy("start_seq", "desc").limit(checkLimit(limit, MAX_PAGE));
+      const all = turnsOf(db, ref, await periodOf(db, ref));
+      let query = all.orderBy("start_seq", "desc").limit(checkLimit(limit, MAX_PAGE));
       if (before !== undefined) query = query.where("start_seq", "<", checkCount(before, "before"));
       return upgrade(ref, await query.execute());
     },
     async open(ref) {
-      const open = turnsOf(db, ref).where("open", "=", true).orderBy("start_seq").limit(MAX_BATCH);
-      return upgrade(ref, await open.execute());
+      const open = turnsOf(db, ref, await periodOf(db, ref)).where("open", "=", true);
+      return upgrade(ref, await open.orderBy("start_seq").limit(MAX_BATCH).execute());
     },
   };
 }
 
-function turnsOf(db: Db, ref: SessionRef) {
+function turnsOf(db: Db, ref: SessionRef, period: number) {
   return ofSession(db.selectFrom("turns"), ref).select([
     "id",
     "start_seq as start",
@@ -166,7 +176,7 @@ function turnsOf(db: Db, ref: SessionRef) {
     "message",
     "snapshot",
     "v",
-    turnEvents.as("events"),
+    turnEvents(period).as("events"),
   ]);
 }
 

@@ -15,6 +15,7 @@ import type { Db } from "./database.ts";
 import { toStoreError } from "./errors.ts";
 import { inTransaction } from "./session-row.ts";
 import { postgresUserNumbers } from "./sessions.ts";
+import { existingTenant } from "./tenant-row.ts";
 
 export function postgresAudit(db: Db, options: ResolvedAuditOptions): Audit {
   const add = (tx: Db, tenant: string, entry: AuditEntry): Promise<AuditRow | null> =>
@@ -26,7 +27,7 @@ export function postgresAudit(db: Db, options: ResolvedAuditOptions): Audit {
       inTransaction(db, async (tx) => {
         const { numInsertedOrUpdatedRows } = await tx
           .insertInto("usage_marks")
-          .values({ tenant_id: tenant, key: `audit:${mark}` })
+          .values({ tenant_id: existingTenant(tenant), key: `audit:${mark}` })
           .onConflict((conflict) => conflict.doNothing())
           .executeTakeFirst();
         return numInsertedOrUpdatedRows === 0n ? null : add(tx, tenant, entry);

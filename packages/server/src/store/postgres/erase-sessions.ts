@@ -1,20 +1,24 @@
 /**
  * `eraseSessions`, `eraseUser` and `eraseExpired` erase sessions on PostgreSQL. Foreign keys with ON DELETE CASCADE
- * erase all rows of a session. They do not delete logs.
+ * erase all rows of a session. They do not delete logs. `takeErasures` claims erasures whose logs must be deleted.
+ *
+ * An expired session leaves its archived events, which are dropped with their period. No session can read them: a new
+ * one with the same id has a later period. All other erasures delete them.
  *
  * Invariant: every erased session leaves a row in `erasures`, in the same commit, until its log is deleted too.
  * Sessions are locked before they are deleted. Every column with a user id in the tables of a session must be in
  * `USER_COLUMNS`.
  */
 import { sql } from "kysely";
-import { checkDuration, checkLimit, checkTime } from "../rules/arguments.ts";
-import { type Erasure, MAX_BATCH } from "../ports/sessions.ts";
+import { checkDuration, checkLimit } from "../rules/arguments.ts";
+import { type Erasure, MAX_BATCH, type TakeErasuresQuery } from "../ports/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
+import { currentPeriod } from "./archive-periods.ts";
 import type { Db } from "./database.ts";
 import type { JobQueue } from "./job-queue.ts";
 import { deleteRequestsOfUser } from "./access.ts";
 import { removeMemories } from "./memories.ts";
-import { ago, bytewiseOrder, clock, inTransaction } from "./session-row.ts";
+import { ago, bytewiseOrder, clock, clockPlus, inTransaction, ofSession } from "./session-row.ts";
 import { dropJobsOf } from "./turn-jobs.ts";
 
 /** Every column with a user id in the tables of a session. */
@@ -111,6 +115,7 @@ export async function eraseExpired(
     const rows = await tx
       .selectFrom("sessions")
       .select(["tenant_id", "id"])
+      .select(sql<boolean>`period < ${currentPeriod}`.as("isInOldPeriod"))
       .where("updated_at", "<", ago(olderThanMs))
       .orderBy("updated_at")
       .orderBy(bytewiseOrder("id"))
@@ -134,7 +139,7 @@ async function deleteAndNote(
   tx: Db,
   queue: JobQueue,
   tenant: string,
-  sessions: readonly { readonly id: string }[],
+  sessions: readonly { readonly id: string; readonly isInOldPeriod?: boolean }[],
 ): Promise<string[]> {
   if (sessions.length === 0) return [];
   // Deleting a long history takes long. With a timeout, each attempt would be cut off and the erasure would never
@@ -142,6 +147,14 @@ async function deleteAndNote(
   await sql`select set_config('statement_timeout', '0', true)`.execute(tx);
   const ids = sessions.map(({ id }) => id);
   await dropJobsOf(tx, queue, tenant, ids);
+  const withEvents = sessions.filter(({ isInOldPeriod }) => isInOldPeriod !== true).map(({ id }) => id);
+  // Of all periods: a session that was moved has rows in two of them.
+  if (withEvents.length > 0)
+    await tx
+      .deleteFrom("archived_events")
+      .where("tenant_id", "=", tenant)
+      .where("session_id", "=", sql<string>`any(${withEvents}::text[])`)
+      .execute();
   const rows = await tx
     .with("gone", (qb) =>
       qb
@@ -153,30 +166,59 @@ async function deleteAndNote(
     .insertInto("erasures")
     .columns(["tenant_id", "session_id"])
     .expression((eb) => eb.selectFrom("gone").select(["tenant_id", "id"]))
-    .onConflict((oc) => oc.columns(["tenant_id", "session_id"]).doUpdateSet({ requested_at: clock }))
+    .onConflict((oc) =>
+      oc.columns(["tenant_id", "session_id"]).doUpdateSet({ requested_at: clock, is_log_removed: false }),
+    )
     .returning("session_id")
     .execute();
   return rows.map((row) => row.session_id).toSorted();
 }
 
-export async function pendingErasures(db: Db, limit: number, after?: Erasure): Promise<Erasure[]> {
-  let query = db
+export async function pendingErasures(db: Db, limit: number): Promise<Erasure[]> {
+  const rows = await db
     .selectFrom("erasures")
     .selectAll()
     .orderBy("requested_at")
     .orderBy(bytewiseOrder("tenant_id"))
     .orderBy(bytewiseOrder("session_id"))
-    .limit(checkLimit(limit, MAX_BATCH));
-  if (after !== undefined) {
-    const { requestedAt, tenant, session } = after;
-    const end = sql`(${new Date(checkTime(requestedAt, "requestedAt"))}::timestamptz, ${tenant}, ${session})`;
-    const row = sql`(requested_at, ${bytewiseOrder("tenant_id")}, ${bytewiseOrder("session_id")})`;
-    query = query.where(sql<boolean>`${row} > ${end}`);
-  }
-  const rows = await query.execute();
+    .limit(checkLimit(limit, MAX_BATCH))
+    .execute();
   return rows.map((row) => ({
     tenant: row.tenant_id,
     session: row.session_id,
     requestedAt: row.requested_at,
   }));
+}
+
+/** Claims erasures in one statement, and no lock outlives it. */
+export async function takeErasures(db: Db, query: TakeErasuresQuery): Promise<SessionRef[]> {
+  const graceMs = checkDuration(query.graceMs, "graceMs");
+  const { rows } = await sql<{ tenant: string; session: string }>`
+    with due as (
+      select tenant_id, session_id from erasures
+      where (claimed_until is null or claimed_until <= ${ago(0)})
+        and (not is_log_removed or requested_at <= ${ago(graceMs)})
+      order by requested_at, tenant_id collate "C", session_id collate "C"
+      limit ${checkLimit(query.limit, MAX_BATCH)} for update skip locked)
+    update erasures e set claimed_until = ${clockPlus(checkDuration(query.leaseMs, "leaseMs"))}
+    from due where e.tenant_id = due.tenant_id and e.session_id = due.session_id
+    returning e.tenant_id as tenant, e.session_id as session`.execute(db);
+  return rows;
+}
+
+/** Deletes the record, or if it is too young releases it. */
+export async function finishErasure(
+  db: Db,
+  ref: SessionRef,
+  query: { readonly olderThanMs: number },
+): Promise<boolean> {
+  const graceMs = checkDuration(query.olderThanMs, "olderThanMs");
+  const { numDeletedRows } = await ofSession(db.deleteFrom("erasures"), ref)
+    .where("requested_at", "<=", ago(graceMs))
+    .executeTakeFirst();
+  if (numDeletedRows === 1n) return true;
+  await ofSession(db.updateTable("erasures"), ref)
+    .set({ is_log_removed: true, claimed_until: null })
+    .execute();
+  return false;
 }

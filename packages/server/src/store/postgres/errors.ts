@@ -51,12 +51,17 @@ const BY_CLASS: Readonly<Record<string, StoreErrorCode>> = {
   "58": "UNAVAILABLE",
 };
 
-/** True if the database aborted this work in favor of other work. It can be retried immediately. */
-function isDeadlock(error: unknown): boolean {
+export function sqlStateOf(error: unknown): string | null {
   const cause = isStoreError(error) ? error.cause : safeCause(error);
   const { sqlstate = null } = (
     typeof cause === "object" && cause !== null ? cause : {}
   ) as Partial<RedactedCause>;
+  return sqlstate;
+}
+
+/** True if the database aborted this work in favor of other work. It can be retried immediately. */
+function isDeadlock(error: unknown): boolean {
+  const sqlstate = sqlStateOf(error);
   return sqlstate === "40001" || sqlstate === "40P01";
 }
 

@@ -190,7 +190,14 @@ type Execute = BossDatabase["executeSql"];
 
 /** Installs or updates the tables of pg-boss, in a schema next to that of the connection. */
 export async function installJobQueue(connection: Db): Promise<void> {
-  const boss = await createBoss((text, values) => runOn(connection, text, values), { migrate: true });
+  // pg-boss lets the statements of others wait longer for its migrations.
+  const execute: Execute = (text, values) =>
+    runOn(
+      connection,
+      text.replaceAll(/set local lock_timeout = \d+/gi, "set local lock_timeout = 2000"),
+      values,
+    );
+  const boss = await createBoss(execute, { migrate: true });
   const queue = new JobQueue(connection);
   try {
     await boss.start();

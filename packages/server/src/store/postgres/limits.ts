@@ -59,12 +59,11 @@ export function postgresLimits(db: Db): CallerLimits {
     async findExceededBytes(owner, limits) {
       const { tenant, user, apiKey } = owner;
       const { rows } = await sql<{ readonly scope: UseScope; readonly bytes: number }>`
-        select case user_id when '' then 'tenant' else 'user' end as scope, bytes
-        from stored_bytes where tenant_id = ${tenant} and user_id in ('', ${user})
+        select case user_id when '' then 'tenant' else 'user' end as scope, sum(bytes)::bigint as bytes
+        from stored_bytes where tenant_id = ${tenant} and user_id in ('', ${user}) group by 1
         union all
-        select 'key', bytes from stored_key_bytes where tenant_id = ${tenant} and key_id = ${apiKey}`.execute(
-        db,
-      );
+        select 'key', sum(bytes)::bigint from stored_key_bytes
+        where tenant_id = ${tenant} and key_id = ${apiKey} having count(*) > 0`.execute(db);
       const bytesOf = (scope: UseScope) => rows.find((row) => row.scope === scope)?.bytes ?? 0;
       const bytes = { user: bytesOf("user"), key: bytesOf("key"), tenant: bytesOf("tenant") };
       return findExceededBytesLimit(owner, bytes, limits);

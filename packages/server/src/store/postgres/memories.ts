@@ -15,6 +15,7 @@ import {
 import type { Actor } from "../../util/refs.ts";
 import type { Db } from "./database.ts";
 import { bytewiseOrder, clock, inTransaction } from "./session-row.ts";
+import { existingTenant } from "./tenant-row.ts";
 
 const COLUMNS = ["id", "text", "pinned", "created_at", "updated_at"] as const;
 
@@ -35,7 +36,7 @@ export function postgresMemories(db: Db): Memories {
         if (count >= MAX_MEMORIES) return "full";
         await tx
           .insertInto("memories")
-          .values({ tenant_id: actor.tenant, user_id: actor.user, ...values })
+          .values({ tenant_id: existingTenant(actor.tenant), user_id: actor.user, ...values })
           .execute();
         return "saved";
       }),

@@ -2,12 +2,13 @@
  * `migrate` creates and updates the tables that this version needs, in the schema of the connection, and those of the job
  * queue in `<schema>_jobs`. It creates the schemas if they are missing, and reads and writes nothing in other schemas.
  *
- * Invariant: any number of processes may call it concurrently, also on an empty database: they run one after the other.
- * It never migrates down, and refuses a database with unknown migrations. A released migration never changes: new ones
- * are added at the end.
+ * Invariant: any number of processes may call it concurrently, also on an empty database: each migration runs once, in a
+ * transaction of its own. It never migrates down, and refuses a database with unknown migrations. A released migration
+ * never changes: new ones are added at the end. No statement of others waits longer for it than `LOCK_TIMEOUT_MS` in
+ * `migration-steps.ts`.
  */
 import { sql } from "kysely";
-import { type Migration, Migrator } from "kysely/migration";
+import { poll } from "../../util/retry.ts";
 import { StoreError } from "../errors.ts";
 import type { Db } from "./database.ts";
 import { toStoreError } from "./errors.ts";
@@ -36,13 +37,24 @@ import { limits } from "./migrations/0024-limits.ts";
 import { keyLimits } from "./migrations/0025-key-limits.ts";
 import { jobs } from "./migrations/0026-jobs.ts";
 import { installJobQueue } from "./job-queue.ts";
+import { isPooled } from "./open-database.ts";
+import {
+  buildIndex,
+  type IndexBuild,
+  inShortTransaction,
+  retryOnLock,
+  type StoreMigration,
+} from "./migration-steps.ts";
 import { logReached } from "./migrations/0028-log-reached.ts";
 import { objects } from "./migrations/0030-objects.ts";
 import { unarchivedOutbox } from "./migrations/0031-unarchived-outbox.ts";
 import { eventBatches } from "./migrations/0032-event-batches.ts";
+import { sharedRows } from "./migrations/0033-shared-rows.ts";
+import { erasureClaims } from "./migrations/0034-erasure-claims.ts";
+import { archivePeriods } from "./migrations/0035-archive-periods.ts";
 import { foldVersions } from "./migrations/0047-fold-versions.ts";
 
-const migrations: Readonly<Record<string, Migration>> = {
+const migrations: Readonly<Record<string, StoreMigration>> = {
   "0001-core": core,
   "0002-ledger": ledger,
   "0003-runtime": runtime,
@@ -71,68 +83,100 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0030-objects": objects,
   "0031-unarchived-outbox": unarchivedOutbox,
   "0032-event-batches": eventBatches,
+  "0033-shared-rows": sharedRows,
+  "0034-erasure-claims": erasureClaims,
+  "0035-archive-periods": archivePeriods,
   "0047-fold-versions": foldVersions,
 };
 
-/** Names of its own, because a database may have Kysely's tables of an app. */
+/** A name of its own, because a database may have Kysely's tables of an app. */
 const MIGRATION_TABLE = "migrations";
-const LOCK_TABLE = "migration_lock";
 
 /** An arbitrary number that nothing else in the database uses for an advisory lock. */
 const LOCK = 7_817_233_602;
+const LOCK_POLL = { initialDelayMs: 100, maxDelayMs: 500 };
 
 export interface MigrateOptions {
-  /** Called with the name of each migration right before it runs. They are committed together, after the last one. */
+  /** Called with the name of each migration right before it runs. */
   readonly onMigration?: (name: string) => void;
 }
 
 /**
  * @returns the names of the migrations that this call ran
- * @throws StoreError with OUTDATED if the database has migrations that this version doesn't know.
+ * @throws StoreError with OUTDATED if the database has migrations that this version doesn't know, and with BUSY if other
+ *   transactions have kept a table locked for minutes. Then the migrations before it are done: call it again.
  */
 export async function migrate(db: Db, options: MigrateOptions = {}): Promise<string[]> {
   try {
-    return await db.transaction().execute(async (tx) => {
-      // No timeouts: waiting for other processes and filling a large table may take long.
-      await sql`select set_config(name, '0', true) from unnest(
-        array['lock_timeout', 'statement_timeout', 'idle_in_transaction_session_timeout']) name`.execute(tx);
-      // Kysely's own lock is a row of a table that doesn't exist yet in an empty database.
-      await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx);
-      return await migrateAlone(tx, options);
-    });
+    return await db
+      .connection()
+      .execute((connection) =>
+        isPooled(db)
+          ? migrateAlone(connection, options, "blocking")
+          : withLock(connection, () => migrateAlone(connection, options, "concurrent")),
+      );
   } catch (error) {
     throw toStoreError(error, "migrate");
   }
 }
 
-async function migrateAlone(db: Db, { onMigration }: MigrateOptions): Promise<string[]> {
-  const migrator = new Migrator({
-    db,
-    provider: { getMigrations: async () => withProgress(onMigration) },
-    migrationTableSchema: await readSchema(db),
-    migrationTableName: MIGRATION_TABLE,
-    migrationLockTableName: LOCK_TABLE,
-  });
+async function migrateAlone(db: Db, { onMigration }: MigrateOptions, indexes: IndexBuild): Promise<string[]> {
   const { unknown } = await readMigrations(db);
   if (unknown.length > 0) throw new StoreError("OUTDATED", `migration ${unknown.join(", ")}`);
-  // In transactions of its own. It runs again if the migrations fail.
-  await installJobQueue(db);
-  const { error, results = [] } = await migrator.migrateToLatest();
-  if (error !== undefined) throw error instanceof Error ? error : new StoreError("INTERNAL", "migrate");
-  return results.filter(({ status }) => status === "Success").map(({ migrationName }) => migrationName);
+  const schema = await readSchema(db);
+  await inShortTransaction(db, (tx) => createLedger(tx, schema));
+  await retryOnLock(() => installJobQueue(db));
+  const ran: string[] = [];
+  for (const name of (await readMigrations(db)).pending) {
+    onMigration?.(name);
+    if (await inShortTransaction(db, (tx) => runOnce(tx, name))) ran.push(name);
+  }
+  // Also those of earlier migrations, because a process may have died before it has built them.
+  for (const { indexes: built = {} } of Object.values(migrations))
+    for (const [name, definition] of Object.entries(built)) await buildIndex(db, name, definition, indexes);
+  return ran;
 }
 
-function withProgress(onMigration: MigrateOptions["onMigration"]): Record<string, Migration> {
-  const announced = Object.entries(migrations).map(([name, migration]): [string, Migration] => [
-    name,
-    {
-      async up(db) {
-        onMigration?.(name);
-        await migration.up(db);
-      },
-    },
-  ]);
-  return Object.fromEntries(announced);
+/**
+ * Runs work while no other process migrates, without timeouts. It polls for the lock: a statement that waits for it
+ * would have a snapshot, and the other process waits for all snapshots when it builds an index.
+ */
+async function withLock<T>(connection: Db, work: () => Promise<T>): Promise<T> {
+  const names = ["lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout"];
+  await sql`select set_config(name, '0', false) from unnest(${names}::text[]) name`.execute(connection);
+  const tryLock = async (): Promise<boolean> => {
+    const { rows } = await sql<{ isMine: boolean }>`select pg_try_advisory_lock(${LOCK}) as "isMine"`.execute(
+      connection,
+    );
+    return rows[0]?.isMine === true;
+  };
+  try {
+    await poll(tryLock, { ...LOCK_POLL, isDone: (isMine) => isMine });
+    return await work();
+  } finally {
+    // All locks of this connection. If it is lost, so are they.
+    await sql`select pg_advisory_unlock_all()`.execute(connection).catch(() => undefined);
+    // To what the connection started with.
+    await sql`reset all`.execute(connection).catch(() => undefined);
+  }
+}
+
+/** Two processes behind a pooler can come here at the same time. One of them waits for the other's rows. */
+async function runOnce(tx: Db, name: string): Promise<boolean> {
+  const { rows } = await sql`insert into ${sql.table(MIGRATION_TABLE)} (name, timestamp)
+    values (${name}, ${new Date().toISOString()}) on conflict do nothing returning name`.execute(tx);
+  if (rows.length === 0) return false;
+  await migrations[name]?.up(tx);
+  return true;
+}
+
+async function createLedger(tx: Db, schema: string): Promise<void> {
+  const { rows } = await sql<{ isThere: boolean }>`
+    select exists (select from pg_namespace where nspname = ${schema}) as "isThere"`.execute(tx);
+  // A role that may not create schemas can use one that its owner has created.
+  if (rows[0]?.isThere !== true) await sql`create schema if not exists ${sql.id(schema)}`.execute(tx);
+  await sql`create table if not exists ${sql.table(MIGRATION_TABLE)} (
+    name varchar(255) primary key, timestamp varchar(255) not null)`.execute(tx);
 }
 
 export interface MigrationStatus {

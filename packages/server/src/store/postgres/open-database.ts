@@ -93,9 +93,9 @@ export function openDatabase(options: PostgresOptions): Db {
   const timeouts = { ...TIMEOUTS, ...options.timeouts };
   const max = options.max ?? 5;
   const settings = settingsOf(schema, timeouts);
-  const isPooled = /[?&]pgbouncer=true(&|$)/.test(options.url);
+  const isBehindPooler = /[?&]pgbouncer=true(&|$)/.test(options.url);
   const pool = new pg.Pool({
-    ...(isPooled ? { connectionString: options.url } : withOptions(options.url, settings)),
+    ...(isBehindPooler ? { connectionString: options.url } : withOptions(options.url, settings)),
     max,
     application_name: options.name ?? "turnstream",
     connectionTimeoutMillis: timeouts.connectMs,
@@ -106,12 +106,21 @@ export function openDatabase(options: PostgresOptions): Db {
   pool.on("error", (error) => options.onIdleError?.(error));
   // The pool only handles errors of idle connections. In a transaction, the next statement reports the error.
   pool.on("connect", (client) => client.on("error", () => undefined));
-  return new Kysely<Database>({
+  const db = new Kysely<Database>({
     dialect: new PostgresDialect({
-      pool: takeTurns(isPooled ? checked(pool, settings) : pool, max, timeouts.connectMs),
+      pool: takeTurns(isBehindPooler ? checked(pool, settings) : pool, max, timeouts.connectMs),
     }),
     ...(options.onQuery === undefined ? {} : { log: options.onQuery }),
   });
+  if (isBehindPooler) pooled.add(db);
+  return db;
+}
+
+const pooled = new WeakSet<Db>();
+
+/** True if consecutive statements can reach different connections of the server. */
+export function isPooled(db: Db): boolean {
+  return pooled.has(db);
 }
 
 /** The isolation level is fixed: statements that wait for a row must see its current version. */

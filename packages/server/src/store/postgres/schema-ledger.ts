@@ -109,6 +109,8 @@ export interface LedgerTables {
     tenant_id: string;
     day: string;
     model: string;
+    /** The counts of a day are the sums over its shards. */
+    shard: Generated<number>;
     turns: number;
     calls: number;
     input_tokens: number;
@@ -122,6 +124,7 @@ export interface LedgerTables {
     user_id: string;
     day: string;
     model: string;
+    shard: Generated<number>;
     turns: number;
     calls: number;
     input_tokens: number;

@@ -45,7 +45,10 @@ export interface CoreTables {
     forked_turns: Generated<number>;
     created_at: Time;
     updated_at: Time;
+    /** The partition of its archived events. */
+    period: Generated<number>;
   };
+  archive_periods: { period: number; emptied_at: NullableTime };
   session_epochs: {
     tenant_id: string;
     session_id: string;
@@ -93,6 +96,7 @@ export interface CoreTables {
   archived_events: {
     tenant_id: string;
     session_id: string;
+    period: number;
     /** The seq of the last of the events. */
     last_seq: number;
     /** Ascending. */
@@ -153,7 +157,14 @@ export interface CoreTables {
   /** The last session number of each tenant. */
   session_counters: { tenant_id: string; last: number };
   /** Erased sessions whose log may still exist. Without a foreign key, because the session's row is deleted. */
-  erasures: { tenant_id: string; session_id: string; requested_at: Time };
+  erasures: {
+    tenant_id: string;
+    session_id: string;
+    requested_at: Time;
+    /** Until when one worker finishes it. */
+    claimed_until: NullableTime;
+    is_log_removed: Generated<boolean>;
+  };
 }
 
 /** Tables of migration 0007. */
@@ -350,8 +361,8 @@ export interface LimitTables {
     changed_at: Time;
   };
   /** Triggers on `uploads` write it. An empty user stands for the whole tenant. */
-  stored_bytes: { tenant_id: string; user_id: string; bytes: number };
-  stored_key_bytes: { tenant_id: string; key_id: string; bytes: number };
+  stored_bytes: { tenant_id: string; user_id: string; shard: number; bytes: number };
+  stored_key_bytes: { tenant_id: string; key_id: string; shard: number; bytes: number };
 }
 
 /** Table of migration 0016. */

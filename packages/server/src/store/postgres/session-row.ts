@@ -3,7 +3,7 @@
  * changes it.
  *
  * Invariant: locks are taken in this order, so that transactions don't deadlock:
- * 1. the tenant's row, if the tenant is erased
+ * 1. the tenant, if it is erased, or gets a row that no foreign key checks (`tenant-row.ts`)
  * 2. the session's row; several in the order of their ids
  *    - `lockSessionRow` to change rows of the session
  *    - `lockSession` to change rows in the session's order
@@ -38,7 +38,10 @@ export const SESSION_COLUMNS = [
   "sessions.updated_at",
 ] as const;
 
-type SessionRow = Omit<Selectable<CoreTables["sessions"]>, "header" | "v" | "checkpoint" | "turn_count">;
+type SessionRow = Omit<
+  Selectable<CoreTables["sessions"]>,
+  "header" | "v" | "checkpoint" | "turn_count" | "period"
+>;
 
 export function sessionOf(row: SessionRow): Session {
   return {

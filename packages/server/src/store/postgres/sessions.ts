@@ -1,6 +1,5 @@
 /**
- * `postgresSessions`, `postgresEpochs`, `postgresUserNumbers` and `postgresTenants` implement sessions and their owners
- * on PostgreSQL.
+ * `postgresSessions`, `postgresEpochs` and `postgresUserNumbers` implement sessions and their owners on PostgreSQL.
  *
  * Invariant: calls with an `Actor` filter by tenant and user. A new session is refused while its id is being erased,
  * checked after the insert. One UPDATE issues an epoch or a session number, and its row lock makes it unique. An index
@@ -17,13 +16,10 @@ import {
   type NewSession,
   type UserNumbers,
   type Sessions,
-  type Tenant,
-  type Tenants,
 } from "../ports/sessions.ts";
 import type { Actor } from "../../util/refs.ts";
 import {
   checkCount,
-  checkDuration,
   checkId,
   checkLimit,
   checkSessionId,
@@ -34,9 +30,15 @@ import { formatPageToken, parsePageToken } from "../rules/page-token.ts";
 import type { Db } from "./database.ts";
 import type { JobQueue } from "./job-queue.ts";
 import { reopened } from "./outbox.ts";
-import { eraseExpired, eraseSessions, eraseUser, pendingErasures } from "./erase-sessions.ts";
 import {
-  ago,
+  eraseExpired,
+  eraseSessions,
+  eraseUser,
+  finishErasure,
+  pendingErasures,
+  takeErasures,
+} from "./erase-sessions.ts";
+import {
   bytewiseOrder,
   clock,
   inTransaction,
@@ -46,6 +48,7 @@ import {
   SESSION_COLUMNS,
   sessionOf,
 } from "./session-row.ts";
+import { existingTenant } from "./tenant-row.ts";
 
 export function postgresSessions(db: Db, env: Env, queue: JobQueue): Sessions {
   return {
@@ -112,13 +115,9 @@ export function postgresSessions(db: Db, env: Env, queue: JobQueue): Sessions {
     },
     removeUser: (tenant, user) => eraseUser(db, queue, tenant, user),
     removeExpired: (query) => eraseExpired(db, queue, query),
-    pendingErasures: (limit, after) => pendingErasures(db, limit, after),
-    async erased(ref, { olderThanMs }) {
-      const { numDeletedRows } = await ofSession(db.deleteFrom("erasures"), ref)
-        .where("requested_at", "<=", ago(checkDuration(olderThanMs, "olderThanMs")))
-        .executeTakeFirst();
-      return numDeletedRows === 1n;
-    },
+    pendingErasures: (limit) => pendingErasures(db, limit),
+    takeErasures: (query) => takeErasures(db, query),
+    erased: (ref, query) => finishErasure(db, ref, query),
   };
 }
 
@@ -145,7 +144,7 @@ async function create(db: Db, env: Env, actor: Actor, session: NewSession) {
   return inTransaction(db, async (tx) => {
     const row = await tx
       .insertInto("sessions")
-      .values({ ...values, number })
+      .values({ ...values, tenant_id: existingTenant(values.tenant_id), number })
       .returning(SESSION_COLUMNS)
       .executeTakeFirstOrThrow();
     // The old log may still exist, and its deletion would delete the new one. Check after the insert, which waits for a
@@ -165,7 +164,7 @@ async function create(db: Db, env: Env, actor: Actor, session: NewSession) {
 async function nextNumber(db: Db, tenant: string): Promise<number> {
   const counted = db
     .insertInto("session_counters")
-    .values({ tenant_id: tenant, last: 1 })
+    .values({ tenant_id: existingTenant(tenant), last: 1 })
     .onConflict((oc) => oc.column("tenant_id").doUpdateSet({ last: sql<number>`session_counters.last + 1` }))
     .returning("last");
   const { last } = await (
@@ -219,6 +218,18 @@ export function postgresEpochs(db: Db): Epochs {
             .returning(["tenant_id", "id", "epoch", "archived_epoch", "archived_seq"]);
           return ifEpoch === null ? claimed : claimed.where("epoch", "=", ifEpoch);
         })
+        // Those that `list` can't return any more.
+        .with("pruned", (qb) =>
+          ofSession(qb.deleteFrom("session_epochs"), ref).where(
+            "epoch",
+            "<=",
+            ofSession(qb.selectFrom("session_epochs as newer"), ref)
+              .select("newer.epoch")
+              .orderBy("newer.epoch", "desc")
+              .offset(MAX_PAGE - 1)
+              .limit(1),
+          ),
+        )
         .insertInto("session_epochs")
         .columns(["tenant_id", "session_id", "epoch", "by", "reason"])
         .expression((eb) =>
@@ -278,7 +289,7 @@ export function postgresUserNumbers(db: Db): UserNumbers {
       if (there !== undefined) return there.number;
       const { number } = await db
         .insertInto("people")
-        .values({ tenant_id: tenant, user_id: user })
+        .values({ tenant_id: existingTenant(tenant), user_id: user })
         // An update that changes nothing, so that the row of a concurrent insert is returned.
         .onConflict((conflict) =>
           conflict.columns(["tenant_id", "user_id"]).doUpdateSet({ user_id: sql`excluded.user_id` }),
@@ -307,29 +318,4 @@ export function postgresUserNumbers(db: Db): UserNumbers {
       return numDeletedRows > 0n;
     },
   };
-}
-
-export function postgresTenants(db: Db, queue: JobQueue): Tenants {
-  return {
-    async create({ id, name }) {
-      const values = { id: checkId(id, "tenant id"), name: checkText(name, "tenant name") };
-      return tenantOf(await db.insertInto("tenants").values(values).returningAll().executeTakeFirstOrThrow());
-    },
-    async get(id) {
-      const row = await db.selectFrom("tenants").selectAll().where("id", "=", id).executeTakeFirst();
-      return row === undefined ? null : tenantOf(row);
-    },
-    remove: (id) =>
-      inTransaction(db, async (tx) => {
-        // The lock on the tenant's row prevents new sessions, which would be erased without a record.
-        await tx.selectFrom("tenants").select("id").where("id", "=", id).forUpdate().execute();
-        const erased = await eraseSessions(tx, queue, { tenant: id });
-        await tx.deleteFrom("tenants").where("id", "=", id).execute();
-        return erased;
-      }),
-  };
-}
-
-function tenantOf(row: { id: string; name: string; created_at: number }): Tenant {
-  return { id: row.id, name: row.name, createdAt: row.created_at };
 }

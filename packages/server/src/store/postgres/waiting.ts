@@ -9,11 +9,12 @@ import type { UserMessage } from "@turnstream/protocol";
 import type { SessionRef } from "../../util/refs.ts";
 import { checkMessage, type NewMessage, type QueuedMessages, queuedMessageBody } from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
+import { checkDuration, checkLimit } from "../rules/arguments.ts";
 import { agentOf } from "../rules/jobs.ts";
 import { checkOptions, checkTurnCaller, type StoredTurnCaller } from "../rules/running.ts";
 import type { Db } from "./database.ts";
 import type { JobQueue } from "./job-queue.ts";
-import { inTransaction, lockSession, ofSession, ownerColumn, rowOf } from "./session-row.ts";
+import { ago, inTransaction, lockSession, ofSession, ownerColumn, rowOf } from "./session-row.ts";
 import { newJobId, nextRank, QUEUED_COLUMNS, queueAgent, queueNext, toJob } from "./turn-jobs.ts";
 
 export function postgresWaiting(db: Db, queue: JobQueue): QueuedMessages {
@@ -37,6 +38,14 @@ export function postgresWaiting(db: Db, queue: JobQueue): QueuedMessages {
         await remove(tx, queue, ref, message.id);
         return message;
       }),
+    async prune({ olderThanMs, limit }) {
+      const { numAffectedRows } = await sql`
+        delete from waiting_messages where (tenant_id, session_id, id) in (
+          select tenant_id, session_id, id from waiting_messages
+          where body is null and added_at <= ${ago(checkDuration(olderThanMs, "olderThanMs"))}
+          order by added_at limit ${checkLimit(limit, MAX_BATCH)} for update skip locked)`.execute(db);
+      return Number(numAffectedRows ?? 0n);
+    },
   };
 }
 

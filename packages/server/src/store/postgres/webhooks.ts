@@ -43,12 +43,11 @@ export function postgresWebhooks(db: Db, env: Env): Webhooks {
       return rows.map(endpointOf);
     },
     async remove(tenant, id) {
-      const { numDeletedRows } = await db
-        .deleteFrom("webhook_endpoints")
-        .where("tenant_id", "=", tenant)
-        .where("id", "=", id)
-        .executeTakeFirst();
-      return numDeletedRows === 1n;
+      const { rows } = await sql`
+        with gone as (delete from webhook_endpoints where tenant_id = ${tenant} and id = ${id} returning id),
+        deliveries as (delete from webhook_deliveries where endpoint_id in (select id from gone))
+        select from gone`.execute(db);
+      return rows.length === 1;
     },
     async enqueue(ref, event) {
       const data = checkWebhookEvent(event);
@@ -126,11 +125,19 @@ export function postgresWebhooks(db: Db, env: Env): Webhooks {
         return sending === undefined ? null : deliveryOf(sending);
       }),
     async prune({ olderThanMs, limit }) {
+      const before = ago(checkDuration(olderThanMs, "olderThanMs"));
+      const most = checkLimit(limit, MAX_BATCH);
+      // A delivery that was queued while its endpoint was removed stays pending.
       const { rows } = await sql<{ id: string }>`
+        with ended as (
+          select endpoint_id, id from webhook_deliveries where ended_at <= ${before} order by ended_at limit ${most}
+        ), without_endpoint as (
+          select endpoint_id, id from webhook_deliveries d where state = 'pending' and created_at <= ${before}
+            and not exists (select from webhook_endpoints e where e.id = d.endpoint_id)
+          order by created_at limit ${most}
+        )
         delete from webhook_deliveries where (endpoint_id, id) in (
-          select endpoint_id, id from webhook_deliveries
-          where ended_at <= ${ago(checkDuration(olderThanMs, "olderThanMs"))}
-          order by ended_at limit ${checkLimit(limit, MAX_BATCH)})
+          select * from ended union all select * from without_endpoint limit ${most})
         returning id`.execute(db);
       return rows.length;
     },

@@ -14,6 +14,7 @@ import type { SessionRef } from "../../util/refs.ts";
 import { type CheckedBatch, toEventRows } from "../rules/archive.ts";
 import { MAX_USAGE } from "../ports/usage.ts";
 import { checkJournalEntries, type CheckedEntries } from "../rules/running.ts";
+import { periodOf } from "./archive-periods.ts";
 import type { Db } from "./database.ts";
 import { ofSession, sessionNotFound } from "./session-row.ts";
 
@@ -52,8 +53,10 @@ export async function writeArchive(
 async function passed(db: Db, ref: SessionRef, archived: Position, to: Position): Promise<boolean> {
   if (to.seq > archived.seq) return false;
   if (to.seq === 0) return to.epoch === 0;
+  const period = await periodOf(db, ref);
   const row = await ofSession(db.selectFrom("archived_events"), ref)
     .select("events")
+    .where("period", "=", period)
     .where("last_seq", ">=", to.seq)
     .orderBy("last_seq")
     .limit(1)
@@ -80,16 +83,16 @@ async function writeBatch(
   const checkpoint = batch.checkpoint === undefined ? null : JSON.stringify(batch.checkpoint);
   const result = await sql<Locked>`
     with held as materialized (
-      select tenant_id, id, epoch, archived_epoch, archived_seq from sessions
+      select tenant_id, id, period, epoch, archived_epoch, archived_seq from sessions
       where tenant_id = ${ref.tenant} and id = ${ref.session} for no key update
     ), allowed as materialized (
-      select tenant_id, id from held
+      select tenant_id, id, period from held
       where archived_epoch = ${from.epoch}::bigint and archived_seq = ${from.seq}::bigint
         and ${events.length > 0}::boolean and epoch <= ${batch.epoch}::bigint
         and epoch <= ${entries?.epoch ?? batch.epoch}::bigint
     ), added_events as (
-      insert into archived_events (tenant_id, session_id, last_seq, events)
-      select tenant_id, id, e.* from allowed, unnest(
+      insert into archived_events (tenant_id, session_id, period, last_seq, events)
+      select tenant_id, id, period, e.* from allowed, unnest(
         ${rows.map(({ last }) => last)}::bigint[],
         ${rows.map(({ json }) => json)}::json[]
       ) e

@@ -3,16 +3,13 @@
  *
  * Invariant: its SQL never changes after its release, because databases have run it. Add another migration.
  */
-import { type Kysely, sql } from "kysely";
-import type { Migration } from "kysely/migration";
+import { sql } from "kysely";
+import type { StoreMigration } from "../migration-steps.ts";
 
-export const unarchivedOutbox: Migration = {
-  async up(db: Kysely<unknown>): Promise<void> {
-    await sql
-      .raw(
-        `create index outbox_unarchived_by_age on outbox (delivered_at)
-          where delivered_at is not null and archived_at is null`,
-      )
-      .execute(db);
+export const unarchivedOutbox: StoreMigration = {
+  up: async () => undefined,
+  indexes: {
+    outbox_unarchived_by_age: sql`on outbox (delivered_at)
+      where delivered_at is not null and archived_at is null`,
   },
 };

@@ -1,0 +1,59 @@
+/**
+ * `measureLooks` measures the queries with which workers and gateways look for work, while many messages are queued
+ * behind turns that wait for their users.
+ */
+import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
+import { figure, type Measurement, percentile } from "../measure.ts";
+import type { TablesSize } from "./tables.ts";
+import type { TablesEnvironment } from "./turn-ends.ts";
+
+const PER_SESSION = 10;
+const LOOKS = 200;
+const LIMIT = 100;
+const MAX_MS = 2;
+
+export async function measureLooks(
+  { store, url }: TablesEnvironment,
+  { queuedMessages }: TablesSize,
+): Promise<Measurement[]> {
+  await store.tenants.create({ id: "queued", name: "queued" });
+  await runSql(url, ...fill(queuedMessages));
+  const looks: Readonly<Record<string, () => Promise<unknown>>> = {
+    "running.startable": () => store.running.startable({ olderThanMs: 0, limit: LIMIT }),
+    "jobs.fetch": () => store.jobs.fetch({ executor: "bench", agents: ["helper"], limit: 10, alone: false }),
+    "jobs.wakeDue": () => store.jobs.wakeDue({ limit: LIMIT }),
+    "running.stopping": () => store.running.stopping({ limit: LIMIT }),
+  };
+  const measurements: Measurement[] = [];
+  for (const [name, look] of Object.entries(looks)) {
+    const times: number[] = [];
+    for (let n = 0; n < LOOKS; n++) {
+      const since = performance.now();
+      await look();
+      times.push(performance.now() - since);
+    }
+    const label = `${name} with ${queuedMessages} queued messages`;
+    measurements.push(
+      figure(`${label}, p50`, percentile(times, 0.5), "ms", MAX_MS),
+      figure(`${label}, p95`, percentile(times, 0.95), "ms"),
+    );
+  }
+  return measurements;
+}
+
+/** Half of the turns run, and half wait for their users. */
+function fill(messages: number): string[] {
+  const sessions = `generate_series(1, ${messages / PER_SESSION}) n`;
+  return [
+    "set search_path = turnstream",
+    `insert into sessions (tenant_id, id, user_id, number, epoch)
+      select 'queued', 'q-' || n, 'u-' || n, n, 1 from ${sessions}`,
+    `insert into running_turns (tenant_id, session_id, turn, owner, executor, rank, attempts, parked_at)
+      select 'queued', 'q-' || n, 't', 'u-' || n, case when n % 2 = 0 then 'e' end, case when n % 2 = 0 then 1 end, 1,
+        case when n % 2 = 1 then clock_timestamp() end from ${sessions}`,
+    `insert into waiting_messages (tenant_id, session_id, id, body, owner, added_at)
+      select 'queued', 'q-' || n, 'm-' || m, '{"text":"Continue."}', 'u-' || n, clock_timestamp() - interval '1 hour'
+      from ${sessions}, generate_series(1, ${PER_SESSION}) m`,
+    "analyze",
+  ];
+}

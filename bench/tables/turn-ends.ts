@@ -1,0 +1,70 @@
+/**
+ * `startTurns` and `endTurn` start and end turns in the store alone, without a worker. `endTurn` is the part of a turn's
+ * last commit that is not about its own session: usage, webhooks, and the next job.
+ */
+import type { SessionRef } from "@turnstream/server";
+import type { ClosableStore } from "@turnstream/server/ports";
+
+export interface TablesEnvironment {
+  readonly store: ClosableStore;
+  readonly url: string;
+}
+
+/** How many operations run at a time. */
+export const CONCURRENCY = 24;
+export const MODEL = "model";
+const TURN = "turn";
+const USED = { turns: 1, calls: 3, input_tokens: 900, output_tokens: 100, total_tokens: 1_000, cost: 0.01 };
+
+let sessions = 0;
+
+export async function createTenants(store: ClosableStore, prefix: string, count: number): Promise<string[]> {
+  const tenants = Array.from({ length: count }, (_, n) => `${prefix}-${n}`);
+  for (const id of tenants) await store.tenants.create({ id, name: id });
+  return tenants;
+}
+
+/** Creates a session with a running turn for each of `count`, in the tenants in turns. */
+export async function startTurns(
+  store: ClosableStore,
+  tenants: readonly string[],
+  count: number,
+): Promise<SessionRef[]> {
+  const refs = Array.from({ length: count }, (_, n) => ({
+    tenant: tenants[n % tenants.length] ?? "",
+    session: `s-${++sessions}`,
+  }));
+  await runAll(refs, async (ref) => {
+    await createSession(store, ref);
+    await addMessage(store, ref);
+    await store.running.begin(ref, { turn: TURN });
+  });
+  return refs;
+}
+
+export async function createSession(store: ClosableStore, { tenant, session }: SessionRef): Promise<void> {
+  await store.sessions.create({ tenant, user: `user-of-${session}` }, { id: session });
+}
+
+export async function addMessage(store: ClosableStore, ref: SessionRef): Promise<void> {
+  await store.queuedMessages.add(ref, { id: "m", text: "Continue." });
+}
+
+export async function endTurn(store: ClosableStore, ref: SessionRef): Promise<void> {
+  await store.transaction(async (tx) => {
+    const key = `turn/${ref.session}`;
+    await tx.usage.add(ref.tenant, { ...USED, key, model: MODEL, user: `user-of-${ref.session}` });
+    await tx.webhooks.enqueue(ref, { type: "turn.ended", key, data: { turn_id: TURN } });
+    await tx.journal.close(ref, TURN);
+    await tx.running.end(ref, TURN);
+  });
+}
+
+/** Runs an operation for each item, `CONCURRENCY` at a time. */
+export async function runAll<T>(items: readonly T[], run: (item: T) => Promise<unknown>): Promise<void> {
+  const rest = items.values();
+  const lane = async (): Promise<void> => {
+    for (const item of rest) await run(item);
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, lane));
+}

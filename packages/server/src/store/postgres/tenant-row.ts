@@ -1,0 +1,19 @@
+/**
+ * `existingTenant` refuses rows for a tenant that does not exist, in place of a foreign key. `lockTenant` waits for
+ * transactions with such rows, and keeps new ones away until its own transaction ends.
+ *
+ * Invariant: a statement that adds a row of a tenant, and that no foreign key checks, has `existingTenant`. It does not
+ * lock the tenant's row: concurrent locks of one row make multixacts.
+ */
+import { sql } from "kysely";
+import type { Db } from "./database.ts";
+
+/** The id of the tenant. Without the tenant, the statement fails like one with a foreign key. */
+export function existingTenant(tenant: string) {
+  return sql<string>`existing_tenant(${tenant})`;
+}
+
+/** The lock of `existing_tenant` in migration 0033, exclusively. */
+export async function lockTenant(tx: Db, tenant: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended('tenant/' || ${tenant}::text, 0))`.execute(tx);
+}

@@ -1,0 +1,145 @@
+/** Tests the partitions of archived events on a real PostgreSQL, whose clock is advanced by weeks. */
+import { readFileSync } from "node:fs";
+
+import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
+import { sql } from "kysely";
+import { expect, test } from "vitest";
+
+import { openDatabase } from "../../src/store/postgres/open-database.ts";
+import { createPostgresStore } from "../../src/store/postgres/store.ts";
+import type { ClosableStore } from "../../src/store/store.ts";
+import type { SessionRef } from "../../src/util/refs.ts";
+import { batchOf, chat } from "./archive-batch.ts";
+import { newSession, unique } from "./harness.ts";
+import { type PostgresHarness, timedHarness } from "./postgres-harness.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const RETENTION_MS = 7 * DAY_MS;
+const MAINTAIN = { retentionMs: RETENTION_MS, limit: 10 };
+const PAGE = { after: 0, limit: 1_000 };
+
+async function newChat(store: ClosableStore) {
+  const { ref, actor } = await newSession(store);
+  await store.archive.write(ref, batchOf(chat(2)));
+  return { ref, actor, events: await store.archive.events(ref, PAGE) };
+}
+
+/** How many rows of the session are in each partition. */
+async function countRows({ db }: PostgresHarness, { tenant, session }: SessionRef): Promise<number[]> {
+  const { rows } = await sql<{ n: number }>`select count(*) as n from archived_events
+    where tenant_id = ${tenant} and session_id = ${session} group by period order by period`.execute(db);
+  return rows.map(({ n }) => n);
+}
+
+async function listPeriods({ db }: PostgresHarness): Promise<number[]> {
+  const { rows } = await sql<{ period: number }>`select period from archive_periods order by 1`.execute(db);
+  return rows.map(({ period }) => period);
+}
+
+test("an expired period is dropped, and sessions that are still used keep their events", async () => {
+  const harness = await timedHarness();
+  const { store, wait } = harness;
+  const [expired, used] = [await newChat(store), await newChat(store)];
+  const [first] = await listPeriods(harness);
+  expect(await store.archive.maintain(MAINTAIN)).toEqual({ moved: 0, dropped: 0 });
+  await wait(21 * DAY_MS);
+  await store.sessions.touch(used.ref);
+  expect(await store.sessions.removeExpired({ olderThanMs: RETENTION_MS, limit: 10 })).toEqual([expired.ref]);
+  // Hidden at once, and dropped with its period.
+  expect(await store.archive.events(expired.ref, PAGE)).toEqual([]);
+  expect(await countRows(harness, expired.ref)).toHaveLength(1);
+  expect(await store.archive.maintain(MAINTAIN)).toEqual({ moved: 1, dropped: 0 });
+  expect(await store.archive.events(used.ref, PAGE)).toEqual(used.events);
+  // A reader that has read the old period still finds the events.
+  expect(await countRows(harness, used.ref)).toHaveLength(2);
+  expect(await store.archive.maintain(MAINTAIN)).toEqual({ moved: 0, dropped: 0 });
+  await wait(11 * 60_000);
+  expect(await store.archive.maintain(MAINTAIN)).toEqual({ moved: 0, dropped: 1 });
+  expect(await countRows(harness, expired.ref)).toEqual([]);
+  expect(await countRows(harness, used.ref)).toHaveLength(1);
+  expect(await listPeriods(harness)).not.toContain(first);
+  expect(await store.archive.events(used.ref, PAGE)).toEqual(used.events);
+  // The archive continues in the new period.
+  const log = chat(3);
+  const more = batchOf(log, used.events.at(-1)?.id);
+  expect(await store.archive.write(used.ref, more)).toBe("written");
+  expect(await store.archive.events(used.ref, PAGE)).toHaveLength(used.events.length + more.events.length);
+  await store.close();
+});
+
+test("a new session with the id of an expired one has none of its events", async () => {
+  const harness = await timedHarness();
+  const { store, wait } = harness;
+  const { ref, actor } = await newChat(store);
+  await wait(21 * DAY_MS);
+  await store.sessions.removeExpired({ olderThanMs: RETENTION_MS, limit: 10 });
+  await wait(1_000);
+  await store.sessions.erased(ref, { olderThanMs: 0 });
+  await store.sessions.create(actor, { id: ref.session, firstEpoch: 1 });
+  expect(await store.archive.events(ref, PAGE)).toEqual([]);
+  expect(await store.archive.write(ref, batchOf(chat(1)))).toBe("written");
+  // An erasure on request deletes the rows of all periods.
+  await store.sessions.remove(ref);
+  expect(await countRows(harness, ref)).toEqual([]);
+  await store.close();
+});
+
+test("an erased session that was moved leaves no events, and one that expires in its period neither", async () => {
+  const harness = await timedHarness();
+  const { store, wait } = harness;
+  const { ref } = await newChat(store);
+  await wait(21 * DAY_MS);
+  await store.sessions.touch(ref);
+  expect(await store.archive.maintain(MAINTAIN)).toMatchObject({ moved: 1 });
+  expect(await countRows(harness, ref)).toHaveLength(2);
+  await store.sessions.remove(ref);
+  expect(await countRows(harness, ref)).toEqual([]);
+  const { ref: young } = await newChat(store);
+  await wait(60_000);
+  await store.sessions.removeExpired({ olderThanMs: 1_000, limit: 10 });
+  expect(await countRows(harness, young)).toEqual([]);
+  await store.close();
+});
+
+test("without workers, sessions use the newest period that exists", async () => {
+  const harness = await timedHarness();
+  const { store, wait } = harness;
+  const before = await listPeriods(harness);
+  await wait(200 * DAY_MS);
+  const { events } = await newChat(store);
+  expect(events.length).toBeGreaterThan(2);
+  await store.archive.maintain({ retentionMs: null, limit: 10 });
+  expect((await listPeriods(harness)).length).toBe(before.length + 5);
+  await store.close();
+});
+
+test("a role that can't create tables creates and drops periods, with the grants of the documentation", async () => {
+  const harness = await timedHarness();
+  const { ref } = await newChat(harness.store);
+  const role = unique("app").replaceAll(/\W/g, "_");
+  const page = readFileSync(new URL("../../../../docs/tables.md", import.meta.url), "utf8");
+  const grants = /```sql\n(.*?)```/s.exec(page)?.[1]?.replaceAll("to app;", `to ${role};`) ?? "";
+  await runSql(
+    harness.url,
+    `create role ${role} login`,
+    `grant usage on schema test_clock to ${role}`,
+    `grant select on all tables in schema test_clock to ${role}`,
+    ...grants.split("\n").filter(Boolean),
+  );
+  const url = new URL(harness.url);
+  url.username = role;
+  const db = openDatabase({ url: url.href });
+  const store = createPostgresStore(db);
+  await expect(sql`create table mine (id text)`.execute(db)).rejects.toThrow("permission denied");
+  await harness.wait(21 * DAY_MS);
+  const before = await listPeriods(harness);
+  await store.sessions.remove(ref);
+  await store.archive.maintain(MAINTAIN);
+  expect((await listPeriods(harness)).length).toBeGreaterThan(before.length);
+  const { events } = await newChat(store);
+  expect(events.length).toBeGreaterThan(2);
+  await harness.wait(11 * 60_000);
+  expect(await store.archive.maintain(MAINTAIN)).toMatchObject({ dropped: 1 });
+  await store.close();
+  await harness.store.close();
+});
