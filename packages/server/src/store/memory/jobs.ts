@@ -110,7 +110,6 @@ export function memoryJobs(tables: MemoryTables, env: Env): Jobs {
           else if (running !== undefined && runs(rows, job)) returnTurn(rows, env, running, delayMs);
         }
       }),
-    complete: (job) => tables.run((rows) => void dropJob(rows, job, job.id)),
     recover: (executor, { limit }) =>
       tables.run((rows) => {
         const left = rows

@@ -204,8 +204,6 @@ export interface Leases {
    * `release(executor, by)` after it has moved the work. If it dies before that, the executor is in `expired` again.
    */
   takeDead(executor: string, by: string): Promise<boolean>;
-  /** Returns those executors without any lease: no process takes care of work that they left. At most 1,000. */
-  unknown(executors: readonly string[]): Promise<string[]>;
   /**
    * Ends the executor and leaves its work to others: it is in `expired` immediately. Returns false if it no longer has
    * the lease.

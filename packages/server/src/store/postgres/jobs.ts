@@ -58,7 +58,6 @@ export function postgresJobs(db: Db, queue: JobQueue): Jobs {
         const unstarted = jobs.filter(({ id }) => !started.has(id));
         if (unstarted.length > 0) await queue.return(tx, unstarted, delayMs);
       }),
-    complete: (job) => queue.delete(db, [job]),
     recover: (executor, { limit }) =>
       inTransaction(db, async (tx) => {
         const { rows } = await sql<ReturnedRow>`
