@@ -170,7 +170,8 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     async () => {
       await stopRequestedTurns(context, activeTurns);
       loop.poll();
-      await store.jobs.wakeDue({ limit: BATCH });
+      // Another fetch takes the woken turns.
+      if ((await store.jobs.wakeDue({ limit: BATCH })) > 0) loop.poll();
       await relayOutbox(context, { claim: (ref) => claimIfIdle(context, ref) });
       await expireForms({ store, log, signals }, onError);
     },
