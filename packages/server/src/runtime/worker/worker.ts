@@ -145,7 +145,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     hasLostLease: () => executor?.isLost() ?? false,
     awaitLease: async (signal) => (await executor?.untilFresh(signal)) ?? true,
     confirmLease: async (signal) => (await executor?.confirm(signal)) ?? true,
-    fetchNext: () => loop.poll(),
+    fetchNext: (agent) => loop.fetchNext(agent),
     onError,
     reportSecurityEvent,
     onLoss: createLossReporter(reportSecurityEvent, onError),

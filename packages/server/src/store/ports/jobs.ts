@@ -82,8 +82,9 @@ export interface Jobs {
   /** Queues jobs for parked turns whose wake-up time has passed. Returns how many. */
   wakeDue(query: { readonly limit: number }): Promise<number>;
   /**
-   * Returns fetched jobs whose heartbeat stayed away to the queue, and deletes what is no longer needed. Call it every few
-   * seconds in each worker: one call per interval over all workers does the work.
+   * Returns fetched jobs whose heartbeat stayed away to the queue, moves jobs of removed agents to the queue of all
+   * workers, and deletes what is no longer needed. Call it every few seconds in each worker: one call per interval over
+   * all workers does the work.
    */
   maintain(): Promise<void>;
   /** Records a turn that ended because of its deaths. Joins the transaction of `running.end`. */
