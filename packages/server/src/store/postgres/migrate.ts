@@ -35,7 +35,7 @@ import { shareTokens } from "./migrations/0022-share-tokens.ts";
 import { limits } from "./migrations/0024-limits.ts";
 import { keyLimits } from "./migrations/0025-key-limits.ts";
 import { jobs } from "./migrations/0026-jobs.ts";
-import { installJobQueue } from "./job-queue.ts";
+import { installJobQueue, jobSchema } from "./job-queue.ts";
 import { logReached } from "./migrations/0028-log-reached.ts";
 import { objects } from "./migrations/0030-objects.ts";
 import { unarchivedOutbox } from "./migrations/0031-unarchived-outbox.ts";
@@ -84,7 +84,8 @@ export interface MigrateOptions {
 
 /**
  * @returns the names of the migrations that this call ran
- * @throws StoreError with OUTDATED if the database has migrations that this version doesn't know.
+ * @throws StoreError with OUTDATED if the database has migrations that this version doesn't know, with DENIED if the role
+ *   may not create a missing schema.
  */
 export async function migrate(db: Db, options: MigrateOptions = {}): Promise<string[]> {
   try {
@@ -111,6 +112,7 @@ async function migrateAlone(db: Db, { onMigration }: MigrateOptions): Promise<st
   });
   const { unknown } = await readMigrations(db);
   if (unknown.length > 0) throw new StoreError("OUTDATED", `migration ${unknown.join(", ")}`);
+  await requireSchemas(db);
   // In transactions of its own. It runs again if the migrations fail.
   await installJobQueue(db);
   const { error, results = [] } = await migrator.migrateToLatest();
@@ -152,6 +154,18 @@ async function readSchema(db: Db): Promise<string> {
   const { rows } = await sql<{ schema: string }>`
     select trim(split_part(current_setting('search_path'), ',', 1)) as schema`.execute(db);
   return rows[0]?.schema ?? "";
+}
+
+/** @throws StoreError with the statements to run, if schemas are missing and the role may not create them */
+async function requireSchemas(db: Db): Promise<void> {
+  const schema = await readSchema(db);
+  const { rows } = await sql<{ statement: string }>`
+    select format('create schema %I authorization %I;', name, current_user) as statement
+    from unnest(array[${schema}::text, ${jobSchema(schema)}::text]) name
+    where not has_database_privilege(current_database(), 'create')
+      and not exists (select from pg_namespace where nspname = name)`.execute(db);
+  if (rows.length === 0) return;
+  throw new StoreError("DENIED", rows.map(({ statement }) => statement).join(" "));
 }
 
 /** Returns the migrations that have run. Kysely alone would report an unknown one as a corrupted migration. */
