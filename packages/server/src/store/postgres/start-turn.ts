@@ -139,12 +139,7 @@ async function move(
 }
 
 /** Ends a turn, and queues a job for the next message. */
-export async function endTurn(
-  tx: Db,
-  queue: JobQueue,
-  ref: SessionRef,
-  turn: string,
-): Promise<EndReceipt> {
+export async function endTurn(tx: Db, queue: JobQueue, ref: SessionRef, turn: string): Promise<EndReceipt> {
   const of = sql`tenant_id = ${ref.tenant} and session_id = ${ref.session}`;
   const { rows } = await sql<
     QueuedRow & { old_job: string | null; old_agent: string | null; deaths: number }
