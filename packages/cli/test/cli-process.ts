@@ -132,12 +132,18 @@ export class ApiUser {
     return new ApiUser(url, ((await response.json()) as { token: string }).token);
   }
 
-  async post(path: string, body: object = {}): Promise<Record<string, unknown>> {
-    const response = await fetch(`${this.#url}/api/v1${path}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${this.#token}`, "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
+  post(path: string, body: object = {}): Promise<Record<string, unknown>> {
+    return this.#request(path, { method: "POST", body: JSON.stringify(body) });
+  }
+
+  get(path: string): Promise<Record<string, unknown>> {
+    return this.#request(path, { method: "GET" });
+  }
+
+  async #request(path: string, init: { method: string; body?: string }): Promise<Record<string, unknown>> {
+    const type = init.body === undefined ? null : { "content-type": "application/json" };
+    const headers = { authorization: `Bearer ${this.#token}`, ...type };
+    const response = await fetch(`${this.#url}/api/v1${path}`, { ...init, headers });
     return (await response.json()) as Record<string, unknown>;
   }
 

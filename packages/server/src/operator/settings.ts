@@ -23,6 +23,8 @@ const MEANINGS = {
     "Set TURNSTREAM_AUDIT_KEY to at least 32 random bytes, for example with `openssl rand -hex 32`. All processes need the same.",
   DATABASE: "The address is in DATABASE_URL.",
   REDIS: "The address is in REDIS_URL.",
+  FOLDER_IN_USE: "Stop it, or choose another folder with --data.",
+  FOLDER: "Delete it to start again, or choose another folder with --data.",
   PORT: "Stop the program that uses it, or choose another port with PORT or --port.",
 } as const;
 
