@@ -86,9 +86,10 @@ export class CliProcess {
   }
 
   /** Returns what the command printed with `--json` once it is ready. Throws if it exits first. */
-  async ready(): Promise<Record<string, unknown>> {
+  async ready(timeoutMs = 120_000): Promise<Record<string, unknown>> {
+    const ready = until("the command to be ready", () => this.out.endsWith("}\n"), { timeoutMs });
     const { exitCode } = await Promise.race([
-      until("the command to be ready", () => this.out.endsWith("}\n")).then(() => ({ exitCode: undefined })),
+      ready.then(() => ({ exitCode: undefined })),
       this.exited.then((code) => ({ exitCode: code })),
     ]);
     if (exitCode !== undefined) throw new Error(`The command exited with ${exitCode}:\n${this.err}`);

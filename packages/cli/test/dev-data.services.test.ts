@@ -31,7 +31,9 @@ const model = scriptedModel(({ text, step }) => {
 export default defineAgent({ name: "helper", title: false, model, tools: { buy, wait } });
 `;
 
-const TIMEOUT_MS = 240_000;
+const TIMEOUT_MS = 480_000;
+/** The creation of a database takes about ten seconds of processor time, which a busy machine doesn't have for minutes. */
+const START_MS = 240_000;
 const KILLS = 3;
 
 let folder: AgentFolder;
@@ -51,7 +53,7 @@ afterAll(async () => {
 
 async function start(): Promise<ApiUser> {
   cli = new CliProcess(folder.path, ["dev", "--json", "--port", "0", "--page", "page"]);
-  return ApiUser.signIn(String((await cli.ready())["url"]));
+  return ApiUser.signIn(String((await cli.ready(START_MS))["url"]));
 }
 
 async function kill(): Promise<void> {
