@@ -51,7 +51,7 @@ test("answers in the page within 10 s of the command, and a changed agent within
   const folder = await AgentFolder.create({ "agent.ts": agentSource("`You wrote: ${text}`") });
   const tab = await openWatchedPage(browser, { viewport: { width: 1000, height: 700 } });
   const started = performance.now();
-  const cli = new CliProcess(folder.path, ["dev", "--json", "--port", "0", "--page", page]);
+  const cli = new CliProcess(folder.path, ["dev", "--no-data", "--json", "--port", "0", "--page", page]);
   onTestFinished(() => {
     cli.kill();
     folder.remove();

@@ -86,9 +86,10 @@ export class CliProcess {
   }
 
   /** Returns what the command printed with `--json` once it is ready. Throws if it exits first. */
-  async ready(): Promise<Record<string, unknown>> {
+  async ready(timeoutMs = 120_000): Promise<Record<string, unknown>> {
+    const ready = until("the command to be ready", () => this.out.endsWith("}\n"), { timeoutMs });
     const { exitCode } = await Promise.race([
-      until("the command to be ready", () => this.out.endsWith("}\n")).then(() => ({ exitCode: undefined })),
+      ready.then(() => ({ exitCode: undefined })),
       this.exited.then((code) => ({ exitCode: code })),
     ]);
     if (exitCode !== undefined) throw new Error(`The command exited with ${exitCode}:\n${this.err}`);
@@ -132,12 +133,18 @@ export class ApiUser {
     return new ApiUser(url, ((await response.json()) as { token: string }).token);
   }
 
-  async post(path: string, body: object = {}): Promise<Record<string, unknown>> {
-    const response = await fetch(`${this.#url}/api/v1${path}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${this.#token}`, "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
+  post(path: string, body: object = {}): Promise<Record<string, unknown>> {
+    return this.#request(path, { method: "POST", body: JSON.stringify(body) });
+  }
+
+  get(path: string): Promise<Record<string, unknown>> {
+    return this.#request(path, { method: "GET" });
+  }
+
+  async #request(path: string, init: { method: string; body?: string }): Promise<Record<string, unknown>> {
+    const type = init.body === undefined ? null : { "content-type": "application/json" };
+    const headers = { authorization: `Bearer ${this.#token}`, ...type };
+    const response = await fetch(`${this.#url}/api/v1${path}`, { ...init, headers });
     return (await response.json()) as Record<string, unknown>;
   }
 

@@ -26,7 +26,15 @@ beforeAll(async () => {
     "page/assets/main-1.css": "p {}",
     ".env": "GREETING=\n",
   });
-  cli = new CliProcess(folder.path, ["dev", "--json", "--port", "0", "--page", `${folder.path}/page`]);
+  cli = new CliProcess(folder.path, [
+    "dev",
+    "--no-data",
+    "--json",
+    "--port",
+    "0",
+    "--page",
+    `${folder.path}/page`,
+  ]);
   url = String((await cli.ready())["url"]);
   user = await ApiUser.signIn(url);
   session = await user.createSession();

@@ -10,11 +10,13 @@ import {
 import { script, scriptedModel } from "@turnstream/server/testing";
 import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
 import { openBackend, type TestBackend } from "@turnstream/testkit/backend/open-backend.ts";
+import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { type RedisServer, startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { ran } from "./ran.ts";
 
 const TENANT = "acme";
+const PARK_AFTER_MS = 1_000;
 let redis: RedisServer;
 let backend: TestBackend;
 let databaseUrl: string;
@@ -50,7 +52,8 @@ const AGENTS = {
 async function work(...names: (keyof typeof AGENTS)[]): Promise<void> {
   const { store, log, signals } = backend;
   const agents = names.map((name) => AGENTS[name]);
-  workers.push(await startWorker({ store, log, signals, agents, onError: () => undefined }));
+  const parkAfterMs = PARK_AFTER_MS;
+  workers.push(await startWorker({ store, log, signals, agents, parkAfterMs, onError: () => undefined }));
 }
 
 async function send(session: string, options: { readonly agent?: string } = {}): Promise<void> {
@@ -114,6 +117,44 @@ test("a slow tool: its name and age, the worker and its lease", { timeout: 60_00
     code: 1,
     err: expect.stringContaining("no unfinished"),
   });
+});
+
+test(
+  "a turn that ended its processes: listed with its deaths, explained and restarted",
+  { timeout: 60_000 },
+  async () => {
+    await send("s-dead");
+    const { jobs, running } = backend.store;
+    const [job] = await jobs.fetch({ executor: "dead", agents: [null], limit: 1, alone: false });
+    if (job === undefined) throw new Error("no job");
+    await running.start(job, { executor: "dead", turn: "t-dead", agents: ["clerk"] });
+    await runSql(databaseUrl, "update turnstream.running_turns set deaths = 5 where turn = 't-dead'");
+    await jobs.release([job]);
+    await work("clerk");
+    const report = await until("s-dead", /^The turn was ended because 5 processes died while they ran it\.$/);
+    expect(report).toMatchObject({ state: "failed", turn: "t-dead", deaths: 5, attempts: null });
+    const dead = await turnstream("turns", "dead");
+    expect(dead.out).toMatch(/^acme\ts-dead\tt-dead\t-\t5\t\d+ s ago\n$/);
+    expect(dead.err).toContain("turnstream turns retry --tenant TENANT SESSION");
+    expect(await turns("retry", "s-dead")).toMatchObject({ code: 0 });
+    await until("s-dead", /^The turn has ended \(end_turn\)\.$/);
+    expect(await turnstream("turns", "dead")).toEqual({ code: 0, out: "", err: "No such turns.\n" });
+  },
+);
+
+test("a parked turn: it waits for the user, and no worker has it", { timeout: 60_000 }, async () => {
+  await work("seller");
+  await send("s-parked");
+  await until("s-parked", /^The turn has waited \d+ s for the user: an approval is pending/);
+  await vi.waitFor(
+    async () => {
+      expect((await turns("show", "s-parked")).out).toMatch(/^Worker +-$/m);
+      expect((await turns("list", "--state", "waiting")).out).toMatch(/^s-parked\t.*\t-\tapproval\n$/);
+    },
+    { timeout: 20_000 },
+  );
+  expect(await turns("stop", "s-parked")).toMatchObject({ code: 0 });
+  await until("s-parked", /^The turn was stopped\.$/);
 });
 
 test("Redis refuses writes: the error code, also while a tool runs", { timeout: 60_000 }, async () => {

@@ -91,6 +91,7 @@ dist
 .next
 next-env.d.ts
 .env*
+.turnstream
 *.tsbuildinfo
 `;
 

@@ -165,6 +165,7 @@ export type {
   Payments,
 } from "./store/ports/payments.ts";
 export type {
+  EndReceipt,
   Journal,
   JournalEntry,
   Leases,

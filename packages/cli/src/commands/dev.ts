@@ -15,6 +15,8 @@ import { createPrinter, runApp } from "../run-app.ts";
 
 interface DevOptions {
   readonly port?: number;
+  /** False for memory. */
+  readonly data: string | false;
   readonly page: string;
 }
 
@@ -27,25 +29,29 @@ export function addDev(program: Command, context: CliContext): void {
     .description("run the agents of a file with a chat page, and reload them when the file changes")
     .argument("[file]", "exports the agents. Default: agent.ts, agent.js, src/agent.ts or src/agent.js")
     .option("--port <number>", "the port. Default: PORT, or 8080", parsePort)
+    .option("--data <folder>", "keeps the data, if neither DATABASE_URL nor REDIS_URL is set", ".turnstream")
+    .option("--no-data", "keep everything in memory")
     .addOption(new Option("--page <folder>", "a built page").default(PAGE_FOLDER).hideHelp())
     .addHelpText(
       "after",
       examples([
         "turnstream dev",
         "turnstream dev src/support.ts --port 3001",
+        "turnstream dev --no-data",
         "ANTHROPIC_API_KEY=sk-… turnstream dev",
       ]),
     )
     .action(action(context, runDev));
 }
 
-async function runDev(call: CommandCall, { port, page }: DevOptions, name?: string): Promise<void> {
+async function runDev(call: CommandCall, { port, data, page }: DevOptions, name?: string): Promise<void> {
   const { context } = call;
   const file = AgentFile.find(context.folder, name);
   const servePage = readPage(page);
   let definition = await file.load();
   const options = {
     scriptedAnswers: true,
+    ...(data !== false && { dataFolder: data }),
     ...definition,
     runsTurns: true,
     printsSteps: true,

@@ -112,7 +112,12 @@ async function listDead(call: CommandCall, { limit: count }: Pick<ListOptions, "
   await withDatabase(call.settings, async (db) => {
     const dead = await createPostgresStore(db).jobs.dead({ limit });
     const { now } = await readWorkers(db);
-    if (dead.length === 0 && !call.isJson) call.notice("No such turns.");
+    if (!call.isJson)
+      call.notice(
+        dead.length === 0
+          ? "No such turns."
+          : "Restart one with `turnstream turns retry --tenant TENANT SESSION`.",
+      );
     const rows = dead.map(({ tenant, session, turn, agent, deaths, at }) => [
       tenant,
       session,
@@ -167,7 +172,10 @@ function describeReport({ context, styles }: CommandCall, report: TurnReport): s
       ["State", report.state],
       ["Agent", report.agent ?? "-"],
       ["Started", ago(report.startedAt)],
-      ["Attempts", String(report.attempts)],
+      ["Attempts", String(report.attempts ?? "-")],
+      ...(report.deaths === 0
+        ? []
+        : [["Deaths", `${report.deaths} processes died while they ran it`] as const]),
       ["Worker", worker === null ? "-" : `${worker.name}, ${describeLease(worker.leaseUntil, now)}`],
       ["Last event", ago(report.lastEventAt)],
       ["Waits for", report.waitsFor.length === 0 ? "-" : report.waitsFor.join(", ")],

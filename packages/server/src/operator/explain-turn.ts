@@ -36,6 +36,8 @@ export interface TurnFacts {
   readonly agent: { readonly name: string; readonly status: "known" | "unregistered" | "outdated" } | null;
   /** How the last turn ended; null while it runs, or without a turn. */
   readonly ended: { readonly status: string; readonly errorCode: string | null } | null;
+  /** How many processes have died while they ran the turn. */
+  readonly deaths: number;
 }
 
 export interface TurnExplanation {
@@ -143,12 +145,18 @@ function explainProgress(facts: TurnFacts, running: NonNullable<TurnFacts["runni
   return { reason: "A worker writes the answer right now.", fix: null };
 }
 
-function explainEnd({ agent }: TurnFacts, ended: NonNullable<TurnFacts["ended"]>): TurnExplanation {
+function explainEnd({ agent, deaths }: TurnFacts, ended: NonNullable<TurnFacts["ended"]>): TurnExplanation {
   const { status, errorCode } = ended;
   if (status === "user_stopped") return { state: "stopped", reason: "The turn was stopped.", fix: RETRY };
   if (status === "requires_interaction")
     return { state: "waiting", reason: "The turn ended with a form or payment for the user.", fix: null };
   if (status !== "error") return { state: "ended", reason: `The turn has ended (${status}).`, fix: null };
+  if (deaths > 0)
+    return {
+      state: "failed",
+      reason: `The turn was ended because ${deaths} processes died while they ran it.`,
+      fix: "Find out why they died, for example memory or a native module. Then run `turnstream turns retry`.",
+    };
   if (errorCode === "SERVER_ERROR" && isMissing(agent))
     return { state: "failed", ...explainAgent("turn", agent, "Then run `turnstream turns retry`.") };
   return {

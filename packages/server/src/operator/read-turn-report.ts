@@ -16,7 +16,14 @@ import type { Store } from "../store/store.ts";
 import { stringField } from "../util/json.ts";
 import { explainTurn, type TurnExplanation, type TurnFacts } from "./explain-turn.ts";
 import { readRedisStatus, type RedisStatus } from "./read-redis-status.ts";
-import { type AgentStatus, readAgent, readClaim, readQueuedAgent, readWorkers } from "./turn-rows.ts";
+import {
+  type AgentStatus,
+  readAgent,
+  readClaim,
+  readDeaths,
+  readQueuedAgent,
+  readWorkers,
+} from "./turn-rows.ts";
 
 export interface OperatorBackend {
   readonly db: Db;
@@ -29,7 +36,10 @@ export interface TurnReport extends SessionRef, TurnExplanation {
   readonly turn: string | null;
   readonly agent: string | null;
   readonly startedAt: number | null;
-  readonly attempts: number;
+  /** Null if the turn doesn't run. */
+  readonly attempts: number | null;
+  /** How many processes have died while they ran the turn. */
+  readonly deaths: number;
   readonly worker: { readonly name: string; readonly leaseUntil: number | null } | null;
   readonly lastEventAt: number | null;
   /** Kinds and keys of pending interactions, and names of running tools. */
@@ -73,6 +83,7 @@ export async function readTurnReport(backend: OperatorBackend, ref: SessionRef):
     lastEventAt,
     agent: agent === null ? null : { name: agent, status: judgeAgent(await readAgent(db, agent)) },
     ended: running === null && turn !== null && turn.status !== "running" ? toEnded(turn) : null,
+    deaths: running?.deaths ?? (turn === null ? 0 : await readDeaths(db, ref, turn.id)),
   };
   return {
     ...ref,
@@ -80,7 +91,8 @@ export async function readTurnReport(backend: OperatorBackend, ref: SessionRef):
     turn: running?.turn ?? turn?.id ?? null,
     agent,
     startedAt: running?.startedAt ?? turn?.started_at ?? null,
-    attempts: running?.attempts ?? 0,
+    attempts: running?.attempts ?? null,
+    deaths: facts.deaths,
     worker: claim === null ? null : { name: claim.worker, leaseUntil: claim.leaseUntil },
     lastEventAt,
     waitsFor: [

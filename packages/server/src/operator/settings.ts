@@ -23,6 +23,8 @@ const MEANINGS = {
     "Set TURNSTREAM_AUDIT_KEY to at least 32 random bytes, for example with `openssl rand -hex 32`. All processes need the same.",
   DATABASE: "The address is in DATABASE_URL.",
   REDIS: "The address is in REDIS_URL.",
+  FOLDER_IN_USE: "Stop it, or choose another folder with --data.",
+  FOLDER: "Delete it to start again, or choose another folder with --data.",
   PORT: "Stop the program that uses it, or choose another port with PORT or --port.",
 } as const;
 
@@ -158,7 +160,7 @@ export function readSettings(
 export function explainServerError(error: unknown, { databaseUrl, redisUrl }: Settings): unknown {
   if (isStoreError(error, "NOT_MIGRATED"))
     return new SettingsError("DATABASE", STORE_ERRORS.NOT_MIGRATED, error);
-  if (isStoreError(error, "UNAVAILABLE", "OUTDATED"))
+  if (isStoreError(error, "UNAVAILABLE", "OUTDATED", "DENIED"))
     return new SettingsError("DATABASE", describeConnectionError(error, databaseUrl.value ?? ""), error);
   if (isLogError(error, "UNAVAILABLE") && isRedisUrl(redisUrl.value)) {
     const address = addressOf(redisUrl.value);

@@ -1,6 +1,6 @@
 /**
- * `listUnfinishedTurns`, `listFailedTurns`, `findTurn`, `findNewestSession`, `readClaim`, `readWorkers` and
- * `readAgent` read the rows with which an operator finds turns and the reasons why they hang. They change nothing.
+ * `listUnfinishedTurns`, `listFailedTurns`, `findTurn`, `findNewestSession`, `readClaim`, `readDeaths`, `readWorkers`
+ * and `readAgent` read the rows with which an operator finds turns and the reasons why they hang. They change nothing.
  *
  * Invariant: every query that returns rows of sessions has a tenant and a limit. It reads them through an index, in the
  * order of the index. Times are of the database's clock.
@@ -23,7 +23,7 @@ export interface ListedTurn {
   readonly attempts: number;
   /** The kind of the oldest interaction that the turn waits for, or null. */
   readonly waitsFor: string | null;
-  /** The worker that wrote last, or null if none has started. */
+  /** The worker that wrote last, or null if none has started or the turn is parked. */
   readonly worker: string | null;
   readonly leaseUntil: number | null;
 }
@@ -43,6 +43,7 @@ export async function listUnfinishedTurns(db: Db, tenant: string, limit: number)
       join sessions s on s.tenant_id = r.tenant_id and s.id = r.session_id
       left join session_epochs e
         on e.tenant_id = s.tenant_id and e.session_id = s.id and e.epoch = s.epoch and e.at >= r.begun_at
+          and r.parked_at is null
       left join leases l on l.executor = e.by
       left join lateral (select kind from interactions
         where tenant_id = s.tenant_id and session_id = s.id and status in ('pending', 'processing') and turn_id = r.turn
@@ -117,7 +118,7 @@ export interface TurnClaim {
   readonly leaseUntil: number | null;
 }
 
-/** Returns the worker whose attempt wrote last since the turn began, or null if none has started. */
+/** Returns the worker whose attempt wrote last since the turn began, or null if none has started or the turn is parked. */
 export async function readClaim(db: Db, ref: SessionRef, startedAt: number): Promise<TurnClaim | null> {
   return await guarded("read the claim", async () => {
     const { rows } = await sql<TurnClaim>`
@@ -125,10 +126,26 @@ export async function readClaim(db: Db, ref: SessionRef, startedAt: number): Pro
       from sessions s
       join session_epochs e on e.tenant_id = s.tenant_id and e.session_id = s.id and e.epoch = s.epoch
       left join leases l on l.executor = e.by
-      where s.id = ${ref.session} and s.tenant_id = ${ref.tenant} and e.at >= ${new Date(startedAt)} limit 1`.execute(
+      where s.id = ${ref.session} and s.tenant_id = ${ref.tenant} and e.at >= ${new Date(startedAt)}
+        and not exists (select from running_turns r
+          where r.tenant_id = s.tenant_id and r.session_id = s.id and r.parked_at is not null) limit 1`.execute(
       db,
     );
     return rows[0] ?? null;
+  });
+}
+
+/** Returns how many processes died while they ran a turn, if it was ended for that, and 0 otherwise. */
+export async function readDeaths(db: Db, { tenant, session }: SessionRef, turn: string): Promise<number> {
+  return await guarded("read the dead turn", async () => {
+    const row = await db
+      .selectFrom("dead_turns")
+      .select("deaths")
+      .where("tenant_id", "=", tenant)
+      .where("session_id", "=", session)
+      .where("turn", "=", turn)
+      .executeTakeFirst();
+    return row?.deaths ?? 0;
   });
 }
 

@@ -17,6 +17,7 @@ export const STORE_ERRORS = {
   BUSY: "Other transactions repeatedly changed the same rows. Retry a little later.",
   ABORTED:
     "The transaction has failed or ended, so it accepts no more calls. Rethrow its first error and start a new transaction.",
+  DENIED: "The role may not do this. Run it as the owner of the database, then retry.",
   OUTDATED: "The database schema is newer than this version: deploy the newer version.",
   NOT_MIGRATED: "The database does not have the tables of this version. Run `turnstream migrate` first.",
   UNAVAILABLE:

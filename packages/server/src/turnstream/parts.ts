@@ -1,5 +1,6 @@
 /**
- * `openParts` opens what gateway and worker need: store, log and signals, on PostgreSQL and Redis or in memory.
+ * `openParts` opens what gateway and worker need: store, log and signals, on PostgreSQL and Redis, in a folder or in
+ * memory.
  * Invariant: it fails before anything listens if a server can't be used, with the address and what to change. What it
  * has opened is closed again if a later part fails.
  */
@@ -13,6 +14,7 @@ import {
   requireDatabaseUrl,
   requireRedisUrl,
   type Settings,
+  SettingsError,
 } from "../operator/settings.ts";
 import { createMemorySignals } from "../signals/memory.ts";
 import { createRedisSignals } from "../signals/redis.ts";
@@ -20,6 +22,8 @@ import type { Signals } from "../signals/signals.ts";
 import type { AuditOptions } from "../store/audit-options.ts";
 import { isStoreError } from "../store/errors.ts";
 import { createMemoryStore } from "../store/memory/store.ts";
+import { FolderInUse } from "../store/pglite/lock-folder.ts";
+import { endAllLeases, openDataFolder, readFolderSecret } from "../store/pglite/open-data-folder.ts";
 import { migrate } from "../store/postgres/migrate.ts";
 import { openDatabase } from "../store/postgres/open-database.ts";
 import { createPostgresStore } from "../store/postgres/store.ts";
@@ -34,12 +38,21 @@ export interface Parts {
   close(): Promise<void>;
 }
 
+export interface OpenedParts extends Parts {
+  /** Where the data is. */
+  readonly place: "servers" | "folder" | "memory";
+  /** The secret that the folder keeps. Null if there is no folder. */
+  readonly secret: string | null;
+}
+
 export interface OpenPartsOptions {
   readonly tenant: string;
   /** Whether to create or update the tables first. Otherwise a database without them is an error. */
   readonly shouldMigrate: boolean;
   /** Keeps files. Null for the store itself. */
   readonly storage: ObjectStorage | null;
+  /** Where to keep the data without servers. Null for memory. */
+  readonly dataFolder: string | null;
 }
 
 /** Leases have their own connections, so that a busy worker doesn't lose its lease. */
@@ -48,11 +61,11 @@ const LEASE_CONNECTIONS = 2;
 const PROBE = { tenant: "turnstream", session: "turnstream-start" };
 
 /** @throws SettingsError */
-export async function openParts(settings: Settings, options: OpenPartsOptions): Promise<Parts> {
+export async function openParts(settings: Settings, options: OpenPartsOptions): Promise<OpenedParts> {
   try {
     const parts = hasServers(settings)
       ? await openServers(settings, options)
-      : openMemory(readAuditOptions(settings));
+      : ((await openFolder(settings, options)) ?? openMemory(readAuditOptions(settings)));
     try {
       await ensureTenant(parts.store, options.tenant);
       return parts;
@@ -65,22 +78,57 @@ export async function openParts(settings: Settings, options: OpenPartsOptions): 
   }
 }
 
-function openMemory(audit: AuditOptions): Parts {
-  const store = createMemoryStore(systemEnv, audit);
-  const [log, signals] = [createMemoryLog(), createMemorySignals()];
-  return {
-    store,
-    log,
-    signals,
-    async close() {
-      await signals.close();
-      await log.close();
-      await store.close();
-    },
-  };
+function openMemory(audit: AuditOptions): OpenedParts {
+  return withMemoryLog(createMemoryStore(systemEnv, audit), "memory");
 }
 
-async function openServers(settings: Settings, { shouldMigrate, storage }: OpenPartsOptions): Promise<Parts> {
+/** The log and the signals are in memory: a log is restored from the archive, and signals only save time. */
+function withMemoryLog(
+  store: ClosableStore,
+  place: OpenedParts["place"],
+  secret: string | null = null,
+): OpenedParts {
+  const [log, signals] = [createMemoryLog(), createMemorySignals()];
+  return { store, log, signals, place, secret, close: () => closeAll([signals, log, store]) };
+}
+
+/** Returns null if no folder is given, or PGlite is not installed. */
+async function openFolder(
+  settings: Settings,
+  { dataFolder, storage }: OpenPartsOptions,
+): Promise<OpenedParts | null> {
+  const audit = readAuditOptions(settings);
+  if (dataFolder === null) return null;
+  const db = await openDataFolder(dataFolder).catch((error: unknown) => {
+    throw explainFolderError(error, dataFolder);
+  });
+  if (db === null) return null;
+  // Another connection for the lock would wait for the only one for ever.
+  const store = createPostgresStore(db, {
+    holdsLock: false,
+    ...(storage === null ? {} : { storage }),
+    ...audit,
+  });
+  try {
+    await migrate(db);
+    await endAllLeases(db);
+    return withMemoryLog(store, "folder", readFolderSecret(dataFolder));
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+function explainFolderError(error: unknown, folder: string): SettingsError {
+  if (error instanceof FolderInUse)
+    return new SettingsError("FOLDER_IN_USE", `Process ${error.pid} uses the folder ${folder}.`, error);
+  return new SettingsError("FOLDER", `PGlite can't open the folder ${folder}.`, error);
+}
+
+async function openServers(
+  settings: Settings,
+  { shouldMigrate, storage }: OpenPartsOptions,
+): Promise<OpenedParts> {
   const [url, redisUrl] = [requireDatabaseUrl(settings), requireRedisUrl(settings)];
   const { value: schema } = settings.schema;
   const named = schema === null ? { url } : { url, schema };
@@ -103,6 +151,8 @@ async function openServers(settings: Settings, { shouldMigrate, storage }: OpenP
       store,
       log,
       signals,
+      place: "servers",
+      secret: null,
       close: () => closeAll(opened),
     };
   } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * `turnstream` is a whole server in one call: gateway, worker and sign-in, on PostgreSQL and Redis or in memory. It
- * composes the pieces that `@turnstream/server` also exports one by one.
+ * `turnstream` is a whole server in one call: gateway, worker and sign-in, on PostgreSQL and Redis, in a folder or in
+ * memory. It composes the pieces that `@turnstream/server` also exports one by one.
  * Invariant: nothing is opened before the first call of a method. Each part is opened once; a later call repeats an
  * opening that failed. `close` ends the parts in reverse order: connections, turns, then the servers' connections.
  */
@@ -12,7 +12,6 @@ import type { GatewayOptions } from "../gateway/options.ts";
 import {
   DEFAULT_TENANT,
   explainServerError,
-  hasServers,
   readSettings,
   type ServerSettings,
   type Settings,
@@ -26,7 +25,7 @@ import type { ObjectStorage } from "../store/ports/objects.ts";
 import { createSecurityReporter, type SecurityEventHandler } from "../util/security-event.ts";
 import { reportUncaught } from "../util/report-uncaught.ts";
 import { type ActivityLog, createActivityLog } from "./activity-log.ts";
-import { openParts, type Parts } from "./parts.ts";
+import { type OpenedParts, openParts, type Parts } from "./parts.ts";
 import { withScriptedAnswers } from "./scripted-answers.ts";
 import { createSessionCommands, type SessionCommands } from "./session-commands.ts";
 
@@ -58,6 +57,12 @@ export interface TurnstreamOptions extends ServerSettings {
    * @default none: PostgreSQL keeps them
    */
   readonly storage?: ObjectStorage;
+  /**
+   * Keeps the data in this folder while neither `databaseUrl` nor `redisUrl` is set, for development. It needs the
+   * package `@electric-sql/pglite`; without it, everything is in memory. One process at a time can use a folder.
+   * @default none: everything is in memory
+   */
+  readonly dataFolder?: string;
   /** Whether to create and update the tables at the start. @default true, unless NODE_ENV is "production" */
   readonly migrates?: boolean;
   /**
@@ -122,6 +127,9 @@ const SAME_SIGNAL_MS = 500;
 const IN_MEMORY =
   "Everything is in memory: it ends with this process. Set DATABASE_URL, REDIS_URL and TURNSTREAM_SECRET to keep it.";
 
+const WITHOUT_PGLITE =
+  "Everything is in memory: it ends with this process. Install @electric-sql/pglite to keep it in a folder.";
+
 /** @throws SettingsError if a setting is missing or wrong */
 export function turnstream(options: TurnstreamOptions): Turnstream {
   try {
@@ -148,7 +156,7 @@ class App implements Turnstream {
   /** Variables that are reported as missing. */
   readonly #missingKeys = new Set<string | null>();
   #replacing: Promise<void> = Promise.resolve();
-  #parts: Promise<Parts> | null = null;
+  #parts: Promise<OpenedParts> | null = null;
   #worker: Promise<SupervisedWorker> | null = null;
   #gateway: Promise<Gateway> | null = null;
   #server: Server | null = null;
@@ -179,15 +187,16 @@ class App implements Turnstream {
     return this.#options.tenant ?? DEFAULT_TENANT;
   }
 
-  parts(): Promise<Parts> {
+  parts(): Promise<OpenedParts> {
     const { migrates = process.env["NODE_ENV"] !== "production" } = this.#options;
     this.#parts ??= openParts(this.#settings, {
       tenant: this.#tenant,
       shouldMigrate: migrates,
       storage: this.#options.storage ?? null,
+      dataFolder: this.#options.dataFolder ?? null,
     }).then(
       (parts) => {
-        if (!hasServers(this.#settings)) this.#print(IN_MEMORY);
+        this.#reportPlace(parts);
         return parts;
       },
       (error: unknown) => {
@@ -197,6 +206,12 @@ class App implements Turnstream {
       },
     );
     return this.#parts;
+  }
+
+  #reportPlace({ place }: OpenedParts): void {
+    const { dataFolder } = this.#options;
+    if (place === "folder") this.#print(`The data is in ${dataFolder}. Delete the folder to start again.`);
+    if (place === "memory") this.#print(dataFolder === undefined ? IN_MEMORY : WITHOUT_PGLITE);
   }
 
   async worker(): Promise<SupervisedWorker> {
@@ -292,7 +307,7 @@ class App implements Turnstream {
   }
 
   async #gatewayOptions(): Promise<GatewayOptions> {
-    const { store, log, signals } = await this.parts();
+    const { store, log, signals, secret } = await this.parts();
     const { user, payments } = this.#options;
     return {
       onError: this.#activity.onError,
@@ -302,7 +317,7 @@ class App implements Turnstream {
       store,
       log,
       signals,
-      secrets: [this.#secret],
+      secrets: [this.#settings.secret.value ?? secret ?? this.#secret],
       signIn: { tenant: this.#tenant, user },
     };
   }

@@ -18,6 +18,7 @@ const HEALTHY: TurnFacts = {
   lastEventAt: NOW - 100,
   agent: { name: "clerk", status: "known" },
   ended: null,
+  deaths: 0,
 };
 const APPROVAL = { kind: "approval", requestedAt: NOW - 42_000, deadline: NOW + 258_000 };
 const CALL = { name: "search", startedAt: NOW - 30_000 };
@@ -94,6 +95,12 @@ test.each<[string, Partial<TurnFacts>, string, string]>([
     { ...failed("MODEL_OVERLOADED"), agent: { name: "clerk", status: "outdated" } },
     "failed",
     "The turn failed with MODEL_OVERLOADED.",
+  ],
+  [
+    "a turn that ended its processes",
+    { ...failed("SERVER_ERROR"), deaths: 5 },
+    "failed",
+    "The turn was ended because 5 processes died while they ran it.",
   ],
   [
     "an end",

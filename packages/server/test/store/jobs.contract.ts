@@ -63,7 +63,7 @@ export function jobsContract(name: string, makeStore: MakeStore): void {
       expect(turn).toMatchObject({ attemptsWithoutProgress: 1, user: actor.user });
       await add(ref, agent, "c");
       expect(await fetch(agent)).toEqual([]);
-      expect(await store().running.end(ref, "t1")).not.toBe("over");
+      expect(await store().running.end(ref, "t1")).toEqual({ queuedFor: agent });
       const next = await fetchOne(agent);
       expect(next.id).not.toBe(job.id);
       expect(await start(next)).toMatchObject({ message: { id: "b" }, attempts: 1 });
@@ -105,7 +105,6 @@ export function jobsContract(name: string, makeStore: MakeStore): void {
       const job = await fetchOne(agent);
       await store().queuedMessages.take(ref);
       expect(await start(job)).toBeNull();
-      await store().jobs.complete(job);
       expect(await store().jobs.heartbeat([job])).toEqual([job.id]);
       await add(ref, agent);
       expect(await fetch(agent)).toHaveLength(1);
@@ -387,6 +386,25 @@ export function jobsContract(name: string, makeStore: MakeStore): void {
       const counts = await store().jobs.counts();
       expect(counts.find((one) => one.agent === agent)).toEqual({ agent, queued: 2, running: 1 });
     });
+
+    test("every worker fetches the jobs of an agent that was removed, also of turns that were started", async () => {
+      const agent = await newAgent(store());
+      const started = await queued(agent);
+      const { job } = await run(agent);
+      await store().jobs.release([job]);
+      const message = await queued(agent);
+      await store().agents.remove(agent);
+      await wait(6_000);
+      await store().jobs.maintain();
+      const fetched = await store().jobs.fetch({ executor: "w", agents: [null], limit: 1_000, alone: false });
+      for (const ref of [started, message]) {
+        const found = fetched.find(({ session }) => session === ref.session);
+        if (found === undefined) throw new Error("the job was not fetched");
+        expect(found.agent).toBeNull();
+        expect(await start(found, "w", ["another"])).toMatchObject(ref);
+      }
+      await store().jobs.release(fetched);
+    }, 30_000);
 
     test("a job returns to the queue if its process never starts it and sends no heartbeat", async () => {
       const agent = await newAgent(store());

@@ -87,6 +87,22 @@ test("a role that may not create schemas uses those that their owner has created
   await db.destroy();
 });
 
+test("a role that may not create schemas gets the statements that create the missing ones", async () => {
+  const role = `app_${Date.now()}`;
+  const url = await databaseWith(`create role ${role} login`, `create schema chat authorization ${role}`);
+  const limited = new URL(url);
+  limited.username = role;
+  const db = openDatabase({ url: limited.href, schema: "chat", max: 2 });
+  const needed = `create schema chat_jobs authorization ${role};`;
+  await expect(migrate(db)).rejects.toMatchObject({
+    code: "DENIED",
+    message: `${needed}: The role may not do this. Run it as the owner of the database, then retry.`,
+  });
+  await runSql(url, needed);
+  expect((await migrate(db)).length).toBeGreaterThan(10);
+  await db.destroy();
+});
+
 test.each(["Chat", "a b", "", "chat;drop", "x".repeat(64)])("refuses the schema %j", (schema) => {
   expect(() => openDatabase({ url: "postgres://x@127.0.0.1:1/x", schema })).toThrow("`schema`");
 });

@@ -133,6 +133,14 @@ export function outboxContract(name: string, makeStore: MakeStore): void {
       expect(await store.outbox.take(query)).toEqual([ref]);
     });
 
+    test("a relay takes a row that was added while a turn ran", async () => {
+      const { ref } = await newSession(store);
+      await store.queuedMessages.add(ref, { id: "a", text: "a" });
+      await store.running.begin(ref, { turn: "t" });
+      await store.outbox.add(ref, { key: "m", draft: title("m"), relayAfterMs: 15_000 });
+      expect(await store.outbox.take({ limit: 10, olderThanMs: 0, leaseMs: 300_000 })).toEqual([ref]);
+    });
+
     test("concurrent relays share the sessions", async () => {
       const refs = [];
       for (let n = 0; n < 20; n += 1) refs.push((await newSession(store)).ref);

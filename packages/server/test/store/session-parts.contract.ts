@@ -155,7 +155,6 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       expect(takes.filter(Boolean)).toHaveLength(2);
       expect([takes[0], takes[1]]).toEqual([takes[2], takes[3]]);
       const [taker, other] = takes[0] ? [one, two] : [two, one];
-      expect(await store.leases.unknown([dead, "exec-missing", one])).toEqual(["exec-missing"]);
       expect(await store.leases.expired(100)).toEqual([]);
       expect(await store.leases.renew(dead, 150_000)).toBe(false);
       expect(await store.leases.take(dead, 150_000)).toBe(false);

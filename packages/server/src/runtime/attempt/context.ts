@@ -101,8 +101,8 @@ export interface RuntimeContext extends Backend {
   awaitLease(signal: AbortSignal): Promise<boolean>;
   /** Like `awaitLease`, but renews the lease in the store first. */
   confirmLease(signal: AbortSignal): Promise<boolean>;
-  /** Fetches jobs soon, because a turn has queued one. */
-  fetchNext(): void;
+  /** Starts the job that a turn has queued for an agent soon, here or in another worker. */
+  fetchNext(agent: string | null): void;
   readonly onError: ErrorHandler;
   /** Never throws. */
   readonly reportSecurityEvent: SecurityEventHandler;

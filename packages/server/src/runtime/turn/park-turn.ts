@@ -51,6 +51,6 @@ async function park({ context, ref, row, branches }: TurnAttempt, job: TurnJob):
     if (isDecided) await tx.running.wake(ref);
     return true;
   });
-  if (isParked && isDecided) context.fetchNext();
+  if (isParked && isDecided) context.fetchNext(job.agent);
   return isParked;
 }

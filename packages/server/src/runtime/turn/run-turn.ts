@@ -14,7 +14,7 @@ import { isLogError } from "../../log/errors.ts";
 import { enqueueTurnEvent } from "../../session/webhooks/enqueue-events.ts";
 import { isStoreError } from "../../store/errors.ts";
 import { MAX_DEATHS, type TurnJob } from "../../store/ports/jobs.ts";
-import type { RunningTurn } from "../../store/ports/running.ts";
+import type { EndReceipt, RunningTurn } from "../../store/ports/running.ts";
 import type { TurnAttempt, TurnMemory } from "../attempt/attempt.ts";
 import { ModelCalls } from "../attempt/model-calls.ts";
 import { runStreamAgent } from "../agent-loop/stream-agent.ts";
@@ -343,7 +343,7 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
   // After the end of the main run, a later attempt keeps all results.
   await attempt.commitDeferred();
   await writer.writeAll((turn) => nextClosingEvents(turn, end, closing));
-  let isNextQueued = false;
+  let next = "over" as EndReceipt;
   const archived = await attempt.archive(async (tx) => {
     let turns = 1;
     // A turn that called no model still counts as one turn.
@@ -359,9 +359,9 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
     await enqueueTurnEvent(tx, ref, row.turn, end);
     await attempt.closeJournal(tx);
     if (row.deaths >= MAX_DEATHS) await tx.jobs.bury(ref, row.turn);
-    isNextQueued = (await tx.running.end(ref, row.turn)) === "queued";
+    next = await tx.running.end(ref, row.turn);
   });
-  if (isNextQueued) context.fetchNext();
+  if (typeof next === "object") context.fetchNext(next.queuedFor);
   // Not awaited: the next turn must not wait for a slow Redis.
   context.logRetention
     .settle(ref, archived)

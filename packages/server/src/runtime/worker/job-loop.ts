@@ -115,9 +115,20 @@ export class JobLoop implements RunningJobs {
   /** Fetches from the queue that a hint names. */
   hint(topic: string): void {
     const agent = parseTurnTopic(topic);
-    if (agent === undefined || (agent !== null && !this.#options.agents().includes(agent))) return;
+    if (agent === undefined || !this.#has(agent)) return;
     this.#due.add(agent);
     this.#schedule(fetchDelayMs("hint", 0, this.#random()));
+  }
+
+  /** Fetches from the queue of an agent at once. Sends a hint if only other workers have the agent. */
+  fetchNext(agent: string | null): void {
+    if (!this.#has(agent)) return this.#options.signals.hint(turnTopic(agent));
+    this.#due.add(agent);
+    this.#schedule(0);
+  }
+
+  #has(agent: string | null): boolean {
+    return agent === null || this.#options.agents().includes(agent);
   }
 
   /** All workers get this wake-up, so those with less load fetch first. */

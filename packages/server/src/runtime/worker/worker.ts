@@ -140,7 +140,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     hasLostLease: () => executor?.isLost() ?? false,
     awaitLease: async (signal) => (await executor?.untilFresh(signal)) ?? true,
     confirmLease: async (signal) => (await executor?.confirm(signal)) ?? true,
-    fetchNext: () => loop.poll(),
+    fetchNext: (agent) => loop.fetchNext(agent),
     onError,
     reportSecurityEvent,
     onLoss: createLossReporter(reportSecurityEvent, onError),
@@ -165,7 +165,8 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     async () => {
       await stopRequestedTurns(context, activeTurns);
       loop.poll();
-      await store.jobs.wakeDue({ limit: BATCH });
+      // Another fetch takes the woken turns.
+      if ((await store.jobs.wakeDue({ limit: BATCH })) > 0) loop.poll();
       await relayOutbox(context, { claim: (ref) => claimIfIdle(context, ref) });
       await expireForms({ store, log, signals }, onError);
     },

@@ -2,12 +2,14 @@
  * `retryTurn` answers the message of a failed or stopped turn again, with a new turn. It does not run the turn.
  *
  * Invariant: only the last turn can be retried, and only if `canRetry` allows it and no turn runs. The new turn keeps
- * the agent and mode. The store's `begin` lets one of several concurrent retries win.
+ * the agent and mode. The store's `begin` lets one of several concurrent retries win. Users see the end of a turn before
+ * the worker commits it, so a retry waits for that commit.
  */
 import { listBlocks, type Turn } from "@turnstream/protocol";
 import { type Env, systemEnv } from "../../util/env.ts";
 import { StoreError } from "../../store/errors.ts";
 import type { SessionRef } from "../../util/refs.ts";
+import { poll } from "../../util/retry.ts";
 import { readHistory } from "../history/read-history.ts";
 import type { CommandBackend } from "../backend.ts";
 import { type OwnerLimits, requireTurnLimits, toTurnCaller } from "../limit-exceeded.ts";
@@ -28,6 +30,9 @@ export interface RetryTurnOptions {
   readonly limits?: OwnerLimits;
 }
 
+/** How long a retry waits for the commit of a turn whose end is visible. It takes longer only if its worker died. */
+const COMMIT = { initialDelayMs: 20, maxDelayMs: 200, timeoutMs: 5_000 };
+
 /** @throws StoreError CONFLICT if the turn is not the last one, or can't be retried. LimitExceededError beyond `limits` */
 export async function retryTurn(
   { store, log, signals }: CommandBackend,
@@ -35,10 +40,12 @@ export async function retryTurn(
   turn: string,
   { env = systemEnv, limits }: RetryTurnOptions = {},
 ): Promise<RetryReceipt> {
-  const running = await store.running.get(ref);
+  const readLast = async () => (await readHistory({ store, log }, ref, { turns: 1 })).state.turns.last();
+  let running = await store.running.get(ref);
+  if (running?.turn === turn && isEnding(await readLast()))
+    running = await poll(() => store.running.get(ref), { ...COMMIT, isDone: (row) => row?.turn !== turn });
   if (running !== null) return { receipt: "busy", turn: running.turn };
-  const { state } = await readHistory({ store, log }, ref, { turns: 1 });
-  const last = state.turns.last();
+  const last = await readLast();
   if (last?.id !== turn || !canRetry(last)) throw new StoreError("CONFLICT", `turn ${turn}`);
   const { agent, mode } = last;
   const next = { turn: env.id(), retries: turn, options: { agent, mode }, ...toTurnCaller(limits) };
@@ -54,7 +61,15 @@ export async function retryTurn(
 
 /** Returns true if the turn failed with a retryable error or the user stopped it. */
 export function canRetry(turn: Turn): boolean {
-  if (turn.status === "user_stopped") return true;
+  return turn.status === "user_stopped" || (turn.status === "error" && hasRetryableError(turn));
+}
+
+/** Clients offer a retry as soon as the notice is visible, which is before the end of the turn. */
+function isEnding(turn: Turn | undefined): boolean {
+  return turn !== undefined && (turn.status !== "running" || hasRetryableError(turn));
+}
+
+function hasRetryableError(turn: Turn): boolean {
   const notice = listBlocks(turn).at(-1);
-  return turn.status === "error" && notice?.kind === "notice" && notice.error?.can_retry === true;
+  return notice?.kind === "notice" && notice.error?.can_retry === true;
 }

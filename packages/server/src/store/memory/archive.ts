@@ -42,6 +42,7 @@ import {
 import { nextFoldVersion } from "../rules/fold-version.ts";
 import { upgradeTurns, upgradeWindow } from "../upgrade-turns.ts";
 import { addEntries } from "./journal.ts";
+import { runningOf } from "./running-rows.ts";
 import { changeSession, requireSession, sessionRow, type SessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, sessionTable } from "./tables.ts";
 
@@ -148,6 +149,7 @@ export function memoryOutbox(tables: MemoryTables, env: Env): Outbox {
     add: (ref, row) =>
       tables.run((rows) => {
         const draft = checkOutboxRow(row);
+        const relayAfterMs = checkDuration(row.relayAfterMs ?? 0, "relayAfterMs");
         const { archived } = requireSession(rows, ref);
         const since = sinceOf(row.since, parseCursor(archived) ?? { epoch: 0, seq: 0 });
         if (rows.get(OUTBOX, ref, row.key) !== undefined) return "already";
@@ -161,7 +163,7 @@ export function memoryOutbox(tables: MemoryTables, env: Env): Outbox {
           since: formatCursor(since),
           attempts: 0,
           createdAt: now,
-          nextAttemptAt: now + checkDuration(row.relayAfterMs ?? 0, "relayAfterMs"),
+          nextAttemptAt: now + (runningOf(rows, ref) === undefined ? relayAfterMs : 0),
           deliveredAt: null,
           cursor: null,
           archivedAt: null,

@@ -15,7 +15,7 @@ import { compareText, requireSession, sessionRow } from "./session-rows.ts";
 import { AGENTS } from "./tenants.ts";
 import { type MemoryTables, type Rows, sessionTable } from "./tables.ts";
 
-interface JobRow extends TurnJob {
+export interface JobRow extends TurnJob {
   readonly n: number;
   readonly rank: number;
   /** Not to be fetched before. */
@@ -36,7 +36,7 @@ export interface NewJob {
 }
 
 /** Replaces the session's job, if it has one. */
-export function queueJob(rows: Rows, env: Env, ref: SessionRef, job: NewJob): { id: string; rank: number } {
+export function queueJob(rows: Rows, env: Env, ref: SessionRef, job: NewJob): JobRow {
   const { tenant, session } = ref;
   const { user } = requireSession(rows, ref);
   rows.remove(JOBS, ref, ONLY);
@@ -44,11 +44,15 @@ export function queueJob(rows: Rows, env: Env, ref: SessionRef, job: NewJob): { 
   const n = rows.next("jobs");
   const after = env.now() + (job.delayMs ?? 0);
   const { deaths = 0 } = job;
-  // Any worker may fetch a turn of an unknown agent: it reports that to the user.
-  const agent = job.agent !== null && rows.get(AGENTS, "", job.agent) === undefined ? null : job.agent;
+  const agent = queueAgent(rows, job.agent);
   const row = { id: `job_${n}`, tenant, session, user, agent, deaths, rank, n, after, heartbeatAt: null };
   rows.put(JOBS, ref, ONLY, row);
   return row;
+}
+
+/** Any worker may fetch a turn of an unknown agent: it reports that to the user. */
+function queueAgent(rows: Rows, agent: string | null): string | null {
+  return agent !== null && rows.get(AGENTS, "", agent) === undefined ? null : agent;
 }
 
 export function dropJob(rows: Rows, ref: SessionRef, id: string): boolean {
@@ -80,7 +84,9 @@ export function memoryJobs(tables: MemoryTables, env: Env): Jobs {
         const now = env.now();
         const found = rows
           .all(JOBS)
-          .filter((row) => isFree(row, now) && agents.includes(row.agent))
+          .filter((row) => isFree(row, now))
+          .map((row) => ({ ...row, agent: queueAgent(rows, row.agent) }))
+          .filter((row) => agents.includes(row.agent))
           .filter((row) => !skipTenants.includes(row.tenant))
           .filter(({ deaths }) => deaths >= DEATHS_BEFORE_ALONE === alone)
           .toSorted((a, b) => a.rank - b.rank || a.n - b.n)
@@ -110,7 +116,6 @@ export function memoryJobs(tables: MemoryTables, env: Env): Jobs {
           else if (running !== undefined && runs(rows, job)) returnTurn(rows, env, running, delayMs);
         }
       }),
-    complete: (job) => tables.run((rows) => void dropJob(rows, job, job.id)),
     recover: (executor, { limit }) =>
       tables.run((rows) => {
         const left = rows

@@ -163,8 +163,6 @@ export function memoryLeases(tables: MemoryTables, env: Env): Leases {
         rows.put(LEASES, "", executor, { ...lease, takenBy: by });
         return true;
       }),
-    unknown: (executors) =>
-      tables.run((rows) => executors.filter((executor) => rows.get(LEASES, "", executor) === undefined)),
     leave: (executor) =>
       tables.run((rows) => {
         const lease = rows.get(LEASES, "", executor);

@@ -106,7 +106,8 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
         if (row?.turn !== turn) return "over";
         if (row.job !== null) dropJob(rows, ref, row.job);
         rows.remove(RUNNING, ref, ONLY);
-        return queueNext(rows, env, ref) ? "queued" : "ended";
+        const job = queueNext(rows, env, ref);
+        return job === null ? "ended" : { queuedFor: job.agent };
       }),
     stopping: ({ limit }) =>
       tables.run((rows) =>

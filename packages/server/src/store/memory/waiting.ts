@@ -17,7 +17,7 @@ import { MAX_BATCH } from "../ports/sessions.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
 import { agentOf } from "../rules/jobs.ts";
 import { checkOptions, checkTurnCaller, type StoredTurnCaller } from "../rules/running.ts";
-import { dropJob, queueJob } from "./jobs.ts";
+import { dropJob, type JobRow, queueJob } from "./jobs.ts";
 import { runningOf } from "./running-rows.ts";
 import { requireSession, sessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, sessionTable } from "./tables.ts";
@@ -83,18 +83,18 @@ export function memoryWaiting(tables: MemoryTables, env: Env): QueuedMessages {
   };
 }
 
-/** Queues a job for the oldest message, unless it has one or a turn runs. Returns whether it did. */
-export function queueNext(rows: Rows, env: Env, ref: SessionRef): boolean {
+/** Queues a job for the oldest message, unless it has one or a turn runs. Returns the job, or null. */
+export function queueNext(rows: Rows, env: Env, ref: SessionRef): JobRow | null {
   const [next] = waitingOf(rows, ref);
-  if (next === undefined || next.job !== null || runningOf(rows, ref) !== undefined) return false;
-  queueFor(rows, env, ref, next);
-  return true;
+  if (next === undefined || next.job !== null || runningOf(rows, ref) !== undefined) return null;
+  return queueFor(rows, env, ref, next);
 }
 
 /** Queues a job for a message, and replaces the job of the session. */
-export function queueFor(rows: Rows, env: Env, ref: SessionRef, next: WaitingRow): void {
-  const { id, rank } = queueJob(rows, env, ref, { agent: next.agent });
-  rows.put(WAITING, ref, next.id, { ...next, job: { id, rank } });
+export function queueFor(rows: Rows, env: Env, ref: SessionRef, next: WaitingRow): JobRow {
+  const job = queueJob(rows, env, ref, { agent: next.agent });
+  rows.put(WAITING, ref, next.id, { ...next, job: { id: job.id, rank: job.rank } });
+  return job;
 }
 
 /** Another job replaces the one of the oldest message. */

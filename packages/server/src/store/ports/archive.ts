@@ -160,7 +160,8 @@ export interface NewOutboxRow {
   /** A position of the log before the row was added, if known. A search for a repeat stops there. */
   readonly since?: Cursor;
   /**
-   * How long relays leave the row to others, because a turn archives its entry anyway, which marks the row.
+   * How long relays leave the row to the turn that starts next: it archives the entry anyway, which marks the row. Ignored
+   * while a turn runs, because that one may take long.
    * @default 0
    */
   readonly relayAfterMs?: number;

@@ -13,7 +13,7 @@
  *   a decision, `running.requestStop`, a passed wake-up time   queue a job for a parked turn
  *   erasure of the session                                 deletes the job
  *
- * An engine that assigns work by itself fits: it implements fetch, heartbeat, complete and release.
+ * An engine that assigns work by itself fits: it implements fetch, heartbeat and release, and `running.start` completes.
  */
 import type { SessionRef } from "../../util/refs.ts";
 
@@ -73,8 +73,6 @@ export interface Jobs {
   heartbeat(jobs: readonly TurnJob[]): Promise<string[]>;
   /** Returns jobs to the queue, for example when the process shuts down. Other workers can fetch them immediately. */
   release(jobs: readonly TurnJob[], options?: { readonly delayMs?: number }): Promise<void>;
-  /** Deletes a job that was not started. */
-  complete(job: TurnJob): Promise<void>;
   /**
    * Returns at most `limit` jobs of a dead executor to the queue and counts a death for each turn. The delay grows with
    * the deaths of a turn.
@@ -84,8 +82,9 @@ export interface Jobs {
   /** Queues jobs for parked turns whose wake-up time has passed. Returns how many. */
   wakeDue(query: { readonly limit: number }): Promise<number>;
   /**
-   * Returns fetched jobs whose heartbeat stayed away to the queue, and deletes what is no longer needed. Call it every few
-   * seconds in each worker: one call per interval over all workers does the work.
+   * Returns fetched jobs whose heartbeat stayed away to the queue, moves jobs of removed agents to the queue of all
+   * workers, and deletes what is no longer needed. Call it every few seconds in each worker: one call per interval over
+   * all workers does the work.
    */
   maintain(): Promise<void>;
   /** Records a turn that ended because of its deaths. Joins the transaction of `running.end`. */

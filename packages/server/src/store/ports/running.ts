@@ -60,6 +60,13 @@ export interface NewTurn extends Partial<TurnCaller> {
 export type StopReceipt = "stopping" | "already" | "over";
 
 /**
+ * - "over": the turn isn't running.
+ * - "ended": it was removed.
+ * - `queuedFor`: it was removed, and a job for the next message is in the queue of this agent, or of all workers for null.
+ */
+export type EndReceipt = "over" | "ended" | { readonly queuedFor: string | null };
+
+/**
  * The sub-port of running turns: at most one per session, from taking its message until its end is in the log. A worker
  * that takes over a turn continues from here, and a stop request waits here.
  */
@@ -108,9 +115,8 @@ export interface RunningTurns {
   stopping(query: { readonly limit: number }): Promise<RunningTurn[]>;
   /**
    * Removes the running turn after its end was written to the log.
-   * @returns "over" if it isn't running, "queued" if a job for the next message was queued, otherwise "ended"
    */
-  end(ref: SessionRef, turn: string): Promise<"over" | "ended" | "queued">;
+  end(ref: SessionRef, turn: string): Promise<EndReceipt>;
   /**
    * Returns the running turns of at most 1,000 sessions whose process has left them or has lost its lease, by the store's
    * clock. Another worker will continue them. In no order.
@@ -205,8 +211,6 @@ export interface Leases {
    * `release(executor, by)` after it has moved the work. If it dies before that, the executor is in `expired` again.
    */
   takeDead(executor: string, by: string): Promise<boolean>;
-  /** Returns those executors without any lease: no process takes care of work that they left. At most 1,000. */
-  unknown(executors: readonly string[]): Promise<string[]>;
   /**
    * Ends the executor and leaves its work to others: it is in `expired` immediately. Returns false if it no longer has
    * the lease.

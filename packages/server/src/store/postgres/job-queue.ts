@@ -188,6 +188,11 @@ export class JobQueue {
 
 type Execute = BossDatabase["executeSql"];
 
+/** The schema of the job queue, next to that of the store. */
+export function jobSchema(schema: string): string {
+  return `${schema}_jobs`;
+}
+
 /** Installs or updates the tables of pg-boss, in a schema next to that of the connection. */
 export async function installJobQueue(connection: Db): Promise<void> {
   // pg-boss lets the statements of others wait longer for its migrations.
@@ -214,15 +219,15 @@ export async function installJobQueue(connection: Db): Promise<void> {
 
 async function createBoss(execute: Execute, { migrate = false } = {}): Promise<PgBoss> {
   const { rows } = await execute(`
-    select name, exists (select from pg_namespace where nspname = name) as "isThere"
-    from (select trim(split_part(current_setting('search_path'), ',', 1)) || '_jobs' as name) schema`);
-  const schema = rows[0] as { readonly name: string; readonly isThere: boolean };
+    select name, exists (select from pg_namespace where nspname = name || '_jobs') as "isThere"
+    from (select trim(split_part(current_setting('search_path'), ',', 1)) as name) schema`);
+  const { name, isThere } = rows[0] as { readonly name: string; readonly isThere: boolean };
   const boss = new PgBoss({
     db: { executeSql: execute },
-    schema: schema.name,
+    schema: jobSchema(name),
     migrate,
     // A role that may not create schemas can use one that its owner has created.
-    createSchema: migrate && !schema.isThere,
+    createSchema: migrate && !isThere,
     supervise: false,
     schedule: false,
     reindex: false,

@@ -12,7 +12,8 @@ import { checkDuration, checkLimit } from "../rules/arguments.ts";
 import { HEARTBEAT_SECONDS, recoveryDelayMs } from "../rules/jobs.ts";
 import type { Db } from "./database.ts";
 import type { JobQueue } from "./job-queue.ts";
-import { ago, bytewiseOrder, clock, inTransaction, lockSession, lockSessionRow } from "./session-row.ts";
+import { ago, bytewiseOrder, clock, inTransaction, lockSessionRow, tryLockSession } from "./session-row.ts";
+import { moveOrphans } from "./start-turn.ts";
 import { queueAgent, queueParked, type QueuedRow, toJob } from "./turn-jobs.ts";
 
 /** One process per interval looks for missed heartbeats. */
@@ -58,7 +59,6 @@ export function postgresJobs(db: Db, queue: JobQueue): Jobs {
         const unstarted = jobs.filter(({ id }) => !started.has(id));
         if (unstarted.length > 0) await queue.return(tx, unstarted, delayMs);
       }),
-    complete: (job) => queue.delete(db, [job]),
     recover: (executor, { limit }) =>
       inTransaction(db, async (tx) => {
         const { rows } = await sql<ReturnedRow>`
@@ -88,7 +88,7 @@ export function postgresJobs(db: Db, queue: JobQueue): Jobs {
       let woken = 0;
       for (const row of due)
         await inTransaction(db, async (tx) => {
-          await lockSession(tx, refOf(row));
+          if ((await tryLockSession(tx, refOf(row))) === null) return;
           if (await queueParked(tx, queue, refOf(row))) woken += 1;
         });
       return woken;
@@ -99,7 +99,9 @@ export function postgresJobs(db: Db, queue: JobQueue): Jobs {
         .set({ at: clock })
         .where("at", "<", ago(MAINTENANCE_MS))
         .executeTakeFirst();
-      if (numUpdatedRows === 1n) await queue.maintain();
+      if (numUpdatedRows !== 1n) return;
+      await queue.maintain();
+      await moveOrphans(db, queue, MAX_BATCH);
     },
     bury: (ref, turn) =>
       inTransaction(db, async (tx) => {

@@ -23,10 +23,12 @@ interface OwnLock {
 
 export class LeaseLock {
   readonly #db: Db;
+  readonly #isEnabled: boolean;
   #lock: OwnLock | null = null;
 
-  constructor(db: Db) {
+  constructor(db: Db, isEnabled: boolean) {
     this.#db = db;
+    this.#isEnabled = isEnabled;
   }
 
   isOwnedBy(executor: string): boolean {
@@ -35,6 +37,7 @@ export class LeaseLock {
 
   /** Takes the lock, unless this process has it. A process that lost its lease starts again under another name. */
   async hold(executor: string): Promise<boolean> {
+    if (!this.#isEnabled) return false;
     if (this.isOwnedBy(executor)) return true;
     this.release();
     return new Promise<boolean>((resolve, reject) => {

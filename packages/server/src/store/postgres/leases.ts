@@ -91,16 +91,6 @@ export function postgresLeases(db: Db, lock: LeaseLock): Leases {
       const { numUpdatedRows } = (await lock.run(takeOver)) ?? (await takeOver(db, null));
       return numUpdatedRows === 1n;
     },
-    async unknown(executors) {
-      if (executors.length === 0) return [];
-      const rows = await db
-        .selectFrom("leases")
-        .select("executor")
-        .where("executor", "in", executors.slice(0, MAX_BATCH))
-        .execute();
-      const known = new Set(rows.map((row) => row.executor));
-      return executors.slice(0, MAX_BATCH).filter((executor) => !known.has(executor));
-    },
     async leave(executor) {
       const { numUpdatedRows } = await db
         .updateTable("leases")

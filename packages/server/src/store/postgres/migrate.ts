@@ -36,7 +36,7 @@ import { shareTokens } from "./migrations/0022-share-tokens.ts";
 import { limits } from "./migrations/0024-limits.ts";
 import { keyLimits } from "./migrations/0025-key-limits.ts";
 import { jobs } from "./migrations/0026-jobs.ts";
-import { installJobQueue } from "./job-queue.ts";
+import { installJobQueue, jobSchema } from "./job-queue.ts";
 import { isPooled } from "./open-database.ts";
 import {
   buildIndex,
@@ -103,8 +103,9 @@ export interface MigrateOptions {
 
 /**
  * @returns the names of the migrations that this call ran
- * @throws StoreError with OUTDATED if the database has migrations that this version doesn't know, and with BUSY if other
- *   transactions have kept a table locked for minutes. Then the migrations before it are done: call it again.
+ * @throws StoreError with OUTDATED if the database has migrations that this version doesn't know, with DENIED if the role
+ *   may not create a missing schema, and with BUSY if other transactions have kept a table locked for minutes. Then the
+ *   migrations before it are done: call it again.
  */
 export async function migrate(db: Db, options: MigrateOptions = {}): Promise<string[]> {
   try {
@@ -123,6 +124,7 @@ export async function migrate(db: Db, options: MigrateOptions = {}): Promise<str
 async function migrateAlone(db: Db, { onMigration }: MigrateOptions, indexes: IndexBuild): Promise<string[]> {
   const { unknown } = await readMigrations(db);
   if (unknown.length > 0) throw new StoreError("OUTDATED", `migration ${unknown.join(", ")}`);
+  await requireSchemas(db);
   const schema = await readSchema(db);
   await inShortTransaction(db, (tx) => createLedger(tx, schema));
   await retryOnLock(() => installJobQueue(db));
@@ -200,6 +202,18 @@ async function readSchema(db: Db): Promise<string> {
   const { rows } = await sql<{ schema: string }>`
     select trim(split_part(current_setting('search_path'), ',', 1)) as schema`.execute(db);
   return rows[0]?.schema ?? "";
+}
+
+/** @throws StoreError with the statements to run, if schemas are missing and the role may not create them */
+async function requireSchemas(db: Db): Promise<void> {
+  const schema = await readSchema(db);
+  const { rows } = await sql<{ statement: string }>`
+    select format('create schema %I authorization %I;', name, current_user) as statement
+    from unnest(array[${schema}::text, ${jobSchema(schema)}::text]) name
+    where not has_database_privilege(current_database(), 'create')
+      and not exists (select from pg_namespace where nspname = name)`.execute(db);
+  if (rows.length === 0) return;
+  throw new StoreError("DENIED", rows.map(({ statement }) => statement).join(" "));
 }
 
 /** Returns the migrations that have run. Kysely alone would report an unknown one as a corrupted migration. */

@@ -6,7 +6,7 @@
  * timeouts and READ COMMITTED from the start, because statements that wait for a row must see its current version.
  * Behind a pooler the role must have them: a connection without them is refused.
  */
-import { Kysely, PostgresDialect, type LogEvent } from "kysely";
+import { Kysely, PostgresDialect, type LogEvent, type PostgresPool } from "kysely";
 import pg from "pg";
 import { isDatabaseUrl } from "./database-url.ts";
 import type { Db, Database } from "./database.ts";
@@ -74,7 +74,7 @@ function readInt8(text: string): number {
  * Reads bigint as number and timestamptz as milliseconds since 1970. The columns have milliseconds, so no precision is
  * lost.
  */
-const types: pg.CustomTypesConfig = {
+export const types: pg.CustomTypesConfig = {
   getTypeParser: ((id: number, format?: "text" | "binary") => {
     if (format !== "binary" && id === INT8) return readInt8;
     if (format !== "binary" && id === TIMESTAMPTZ) return (text: string) => readTime(text).getTime();
@@ -106,14 +106,30 @@ export function openDatabase(options: PostgresOptions): Db {
   pool.on("error", (error) => options.onIdleError?.(error));
   // The pool only handles errors of idle connections. In a transaction, the next statement reports the error.
   pool.on("connect", (client) => client.on("error", () => undefined));
-  const db = new Kysely<Database>({
-    dialect: new PostgresDialect({
-      pool: takeTurns(isBehindPooler ? checked(pool, settings) : pool, max, timeouts.connectMs),
-    }),
-    ...(options.onQuery === undefined ? {} : { log: options.onQuery }),
+  const { connectMs } = timeouts;
+  const db = createDatabase(isBehindPooler ? checked(pool, settings) : pool, {
+    max,
+    connectMs,
+    log: options.onQuery,
   });
   if (isBehindPooler) pooled.add(db);
   return db;
+}
+
+/**
+ * Creates the query builder on a pool of connections.
+ * @param options.max the connections of the pool
+ * @param options.connectMs how long a caller waits for a connection
+ */
+export function createDatabase(
+  pool: PostgresPool,
+  options: { readonly max: number; readonly connectMs: number; readonly log?: PostgresOptions["onQuery"] },
+): Db {
+  const { max, connectMs, log } = options;
+  return new Kysely<Database>({
+    dialect: new PostgresDialect({ pool: takeTurns(pool, max, connectMs) }),
+    ...(log !== undefined && { log }),
+  });
 }
 
 const pooled = new WeakSet<Db>();

@@ -35,7 +35,10 @@ export function postgresOutbox(db: Db): Outbox {
           insert into outbox (tenant_id, session_id, key, draft, since_epoch, since_seq, next_attempt_at)
           select tenant_id, id, ${row.key}::text, ${draft}::json,
             case when is_later then ${since.epoch}::bigint else archived_epoch end,
-            case when is_later then ${since.seq}::bigint else archived_seq end, ${clockPlus(dueIn)}
+            case when is_later then ${since.seq}::bigint else archived_seq end,
+            case when ${dueIn} = 0 or exists (select from running_turns r
+              where r.tenant_id = held.tenant_id and r.session_id = held.id)
+            then clock_timestamp() else ${clockPlus(dueIn)} end
           from held
           on conflict (tenant_id, session_id, key) do nothing
           returning id

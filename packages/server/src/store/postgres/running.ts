@@ -24,6 +24,7 @@ import {
   ofSession,
   ownerColumn,
   rowOf,
+  tryLockSession,
 } from "./session-row.ts";
 import { endTurn, replaceJob, startTurn } from "./start-turn.ts";
 import { newJobId, nextRank, QUEUED_COLUMNS, queueAgent, queueParked, toJob } from "./turn-jobs.ts";
@@ -44,7 +45,7 @@ export function postgresRunning(db: Db, queue: JobQueue): RunningTurns {
     park: (job, turn, { wakeAt }) =>
       inTransaction(db, async (tx) => {
         const time = wakeAt === null ? null : new Date(checkTime(wakeAt, "wakeAt"));
-        if (!(await tryLock(tx, job))) return false;
+        if ((await tryLockSession(tx, job)) === null) return false;
         const row = await ofSession(tx.updateTable("running_turns"), job)
           .set({ job: null, executor: null, rank: null, parked_at: clock, wake_at: time })
           .where("turn", "=", turn)
@@ -55,7 +56,11 @@ export function postgresRunning(db: Db, queue: JobQueue): RunningTurns {
         if (row !== undefined && row.stop_at !== null) await queueParked(tx, queue, job);
         return row !== undefined;
       }),
-    wake: (ref) => inTransaction(db, async (tx) => (await tryLock(tx, ref)) && queueParked(tx, queue, ref)),
+    wake: (ref) =>
+      inTransaction(
+        db,
+        async (tx) => (await tryLockSession(tx, ref)) !== null && queueParked(tx, queue, ref),
+      ),
     async attempt(ref, turn) {
       const row = await withSessionLock(db, ref)
         .updateTable("running_turns")
@@ -88,8 +93,8 @@ export function postgresRunning(db: Db, queue: JobQueue): RunningTurns {
     end: (ref, turn) =>
       inTransaction(db, async (tx) => {
         // The next statement sees the messages of those who had the lock before.
-        const isThere = await tryLock(tx, ref);
-        return isThere ? endTurn(tx, queue, ref, turn) : "over";
+        const session = await tryLockSession(tx, ref);
+        return session === null ? "over" : endTurn(tx, queue, ref, turn);
       }),
     async stopping({ limit }) {
       const rows = await runningTurns(db)
@@ -117,17 +122,6 @@ export function postgresRunning(db: Db, queue: JobQueue): RunningTurns {
     startable: ({ olderThanMs, limit }) =>
       startable(db, checkDuration(olderThanMs, "olderThanMs"), checkLimit(limit, MAX_BATCH)),
   };
-}
-
-async function tryLock(tx: Db, ref: SessionRef): Promise<boolean> {
-  const row = await tx
-    .selectFrom("sessions")
-    .select("id")
-    .where("tenant_id", "=", ref.tenant)
-    .where("id", "=", ref.session)
-    .forNoKeyUpdate()
-    .executeTakeFirst();
-  return row !== undefined;
 }
 
 async function requestStop(

@@ -126,14 +126,20 @@ export function withSessionLock(db: Db, ref: SessionRef) {
   );
 }
 
+export type LockedSession = Pick<SessionRow, "epoch" | "archived_epoch" | "archived_seq">;
+
 /**
  * Locks the session's row until the transaction ends, so that changes in the session's order run one after the other.
  * Rows that only reference the session can still be added.
  */
-export async function lockSession(
-  tx: Db,
-  ref: SessionRef,
-): Promise<{ epoch: number; archived_epoch: number; archived_seq: number }> {
+export async function lockSession(tx: Db, ref: SessionRef): Promise<LockedSession> {
+  const row = await tryLockSession(tx, ref);
+  if (row === null) throw sessionNotFound(ref);
+  return row;
+}
+
+/** Like `lockSession`. Returns null if the session does not exist. */
+export async function tryLockSession(tx: Db, ref: SessionRef): Promise<LockedSession | null> {
   const row = await tx
     .selectFrom("sessions")
     .select(["epoch", "archived_epoch", "archived_seq"])
@@ -141,8 +147,7 @@ export async function lockSession(
     .where("tenant_id", "=", ref.tenant)
     .forNoKeyUpdate()
     .executeTakeFirst();
-  if (row === undefined) throw sessionNotFound(ref);
-  return row;
+  return row ?? null;
 }
 
 /** Joins the running transaction or starts one. After a deadlock the whole call is retried; see `store.ts`. */

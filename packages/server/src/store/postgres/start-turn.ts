@@ -1,17 +1,19 @@
 /**
- * `startTurn` makes a process run the turn of a fetched job, on PostgreSQL.
+ * `startTurn` makes a process run the turn of a fetched job, and `endTurn` ends it, on PostgreSQL. `moveOrphans` moves
+ * jobs of removed agents.
  *
  * Invariant: three statements: lock the session, continue the turn or take the oldest message, and delete the job. A turn
  * that another process runs is never taken, whatever the job contains.
  */
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { SessionRef } from "../../util/refs.ts";
 import type { TurnJob } from "../ports/jobs.ts";
+import type { EndReceipt } from "../ports/running.ts";
 import { checkId } from "../rules/arguments.ts";
 import type { Db } from "./database.ts";
 import type { JobQueue } from "./job-queue.ts";
 import { newest, type TurnRow } from "./running-rows.ts";
-import { ofSession } from "./session-row.ts";
+import { inTransaction, ofSession, tryLockSession } from "./session-row.ts";
 import { newJobId, nextRank, queueAgent, type QueuedRow, toJob } from "./turn-jobs.ts";
 
 export interface StartedBy {
@@ -30,24 +32,15 @@ export async function startTurn(
 ): Promise<TurnRow | null> {
   checkId(by.executor, "executor");
   checkId(by.turn, "turn");
-  const isThere = await ofId(tx, job).executeTakeFirst();
-  const row = isThere === undefined ? undefined : await start(tx, job, by);
+  const session = await tryLockSession(tx, job);
+  const row = session === null ? undefined : await start(tx, job, by);
   const obsolete = [job];
   if (row !== undefined && row.old_job !== null && row.old_job !== job.id)
     obsolete.push({ ...job, id: row.old_job, agent: row.old_agent, deaths: row.deaths });
   await queue.delete(tx, obsolete);
   if (row !== undefined) return row;
-  if (isThere !== undefined) await move(tx, queue, job, by.agents);
+  if (session !== null) await move(tx, queue, job, sql`not ${canRun(by.agents)}`);
   return null;
-}
-
-function ofId(tx: Db, { tenant, session }: SessionRef) {
-  return tx
-    .selectFrom("sessions")
-    .select("id")
-    .where("tenant_id", "=", tenant)
-    .where("id", "=", session)
-    .forNoKeyUpdate();
 }
 
 /** True for a row whose turn a worker with these agents can run. */
@@ -91,8 +84,33 @@ async function start(tx: Db, job: TurnJob, { executor, turn, agents }: StartedBy
   return rows[0];
 }
 
-/** Queues the session's job for the agent that its next turn needs, if there is one and no process runs it. */
-async function move(tx: Db, queue: JobQueue, ref: SessionRef, agents: readonly string[]): Promise<void> {
+/** True for a row whose job is in the queue of an agent that was removed. No worker fetches from it. */
+const isOrphan = sql<boolean>`(queue_agent is not null and not exists (select from agents where name = queue_agent))`;
+
+/** Moves jobs of removed agents to the queue of all workers, which report the missing agent to the users. */
+export async function moveOrphans(db: Db, queue: JobQueue, limit: number): Promise<void> {
+  const { rows } = await sql<{ tenant: string; session: string }>`
+    select tenant_id as tenant, session_id as session from (
+      select tenant_id, session_id, queue_agent from waiting_messages where rank is not null
+      union all
+      select tenant_id, session_id, queue_agent from running_turns where rank is not null and executor is null) queued
+    where ${isOrphan} limit ${limit}`.execute(db);
+  for (const ref of rows)
+    await inTransaction(db, async (tx) => {
+      if ((await tryLockSession(tx, ref)) !== null) await move(tx, queue, ref, isOrphan);
+    });
+}
+
+/**
+ * Queues the session's job for the agent that its next turn needs, if there is one and no process runs it.
+ * @param isMisplaced true for a row whose job is in a wrong queue
+ */
+async function move(
+  tx: Db,
+  queue: JobQueue,
+  ref: SessionRef,
+  isMisplaced: RawBuilder<unknown>,
+): Promise<void> {
   const of = sql`tenant_id = ${ref.tenant} and session_id = ${ref.session}`;
   const agent = queueAgent(sql.ref("agent"));
   const { rows } = await sql<QueuedRow & { old_job: string | null; old_agent: string | null }>`
@@ -102,11 +120,11 @@ async function move(tx: Db, queue: JobQueue, ref: SessionRef, agents: readonly s
     turn as (select job, queue_agent from running_turns where ${of}),
     moved_message as (
       update waiting_messages set job = ${newJobId()}::uuid, queue_agent = ${agent}, rank = coalesce(rank, ${nextRank(ref)})
-      where ${of} and id = (select id from next) and not ${canRun(agents)}
+      where ${of} and id = (select id from next) and ${isMisplaced}
       returning job, queue_agent, rank, owner, 0 as deaths),
     moved_turn as (
       update running_turns set job = ${newJobId()}::uuid, queue_agent = ${agent}
-      where ${of} and executor is null and job is not null and not ${canRun(agents)}
+      where ${of} and executor is null and job is not null and ${isMisplaced}
       returning job, queue_agent, rank, owner, deaths)
     select moved.*, old.job as old_job, old.queue_agent as old_agent
     from (select * from moved_message union all select * from moved_turn) moved
@@ -121,12 +139,7 @@ async function move(tx: Db, queue: JobQueue, ref: SessionRef, agents: readonly s
 }
 
 /** Ends a turn, and queues a job for the next message. */
-export async function endTurn(
-  tx: Db,
-  queue: JobQueue,
-  ref: SessionRef,
-  turn: string,
-): Promise<"over" | "ended" | "queued"> {
+export async function endTurn(tx: Db, queue: JobQueue, ref: SessionRef, turn: string): Promise<EndReceipt> {
   const of = sql`tenant_id = ${ref.tenant} and session_id = ${ref.session}`;
   const { rows } = await sql<
     QueuedRow & { old_job: string | null; old_agent: string | null; deaths: number }
@@ -147,7 +160,7 @@ export async function endTurn(
   if (id !== null) await queue.delete(tx, [{ id, agent, deaths }]);
   if (row.job === null) return "ended";
   await queue.add(tx, toJob(ref, { ...row, deaths: 0 }));
-  return "queued";
+  return { queuedFor: row.queue_agent };
 }
 
 /** Clears the job of the oldest message, because the job of a retry replaces it. */

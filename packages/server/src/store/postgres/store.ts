@@ -51,6 +51,12 @@ export interface PostgresStoreOptions extends AuditOptions {
    */
   readonly leases?: Db;
   /**
+   * Whether a worker holds an advisory lock on a connection of its own, so that others notice its death at once. Without
+   * it, they notice when its lease expires.
+   * @default true
+   */
+  readonly holdsLock?: boolean;
+  /**
    * Keeps the bytes of new blobs and uploads, such as `createS3Storage` of `@turnstream/server/s3`. All processes need
    * the same one.
    * @default none: PostgreSQL keeps them
@@ -60,9 +66,13 @@ export interface PostgresStoreOptions extends AuditOptions {
 
 /** Closing the store closes the given pools. */
 export function createPostgresStore(db: Db, options: PostgresStoreOptions = {}): ClosableStore {
-  const { env = systemEnv, leases = db, storage = null } = options;
+  const { env = systemEnv, leases = db, storage = null, holdsLock = true } = options;
   const audit = resolveAuditOptions(options);
-  const shared = { queue: new JobQueue(db), lock: new LeaseLock(leases), objects: { env, storage } };
+  const shared = {
+    queue: new JobQueue(db),
+    lock: new LeaseLock(leases, holdsLock),
+    objects: { env, storage },
+  };
   const createPorts = (on: Db) => portsOn(on, shared, audit);
   const retried = (on: Db) => wrapPorts(createPorts(on), (_, __, call) => retryOnDeadlock(env, call));
   const store = createAuditedStore({

@@ -26,8 +26,8 @@ const pending = (turn: Turn | undefined): ApprovalBlock[] =>
 export function parkedTurnsContract(name: string, makeBackend: () => Promise<HarnessBackend>): void {
   let harness: TurnHarness;
   let runs: { symbol: string; at: number }[];
-  const open = async (): Promise<void> => {
-    harness = await TurnHarness.open(await makeBackend());
+  const open = async (backend?: HarnessBackend): Promise<void> => {
+    harness = await TurnHarness.open(backend ?? (await makeBackend()));
     runs = [];
   };
   afterEach(() => harness.close());
@@ -143,15 +143,28 @@ export function parkedTurnsContract(name: string, makeBackend: () => Promise<Har
       expect(runs).toEqual([]);
     });
 
-    it("continues when the time for the decision has passed", async () => {
-      await open();
+    it("continues as soon as a worker finds that the time for the decision has passed", async () => {
+      const backend = await makeBackend();
+      const { jobs } = backend.store;
+      let wokenAt = Infinity;
+      const wakeDue: typeof jobs.wakeDue = async (query) => {
+        const woken = await jobs.wakeDue(query);
+        if (woken > 0) wokenAt = performance.now();
+        return woken;
+      };
+      await open({ ...backend, store: { ...backend.store, jobs: { ...jobs, wakeDue } } });
       const ref = await harness.session();
-      const worker = await harness.worker([broker(["VNM"], { timeoutMs: 2_000 })], parking(50));
+      const pollIntervalMs = 3_000;
+      const worker = await harness.worker([broker(["VNM"], { timeoutMs: 2_000 })], {
+        ...parking(50),
+        pollIntervalMs,
+      });
       await harness.send(ref, "go");
       await parked(ref, worker, 1);
       const turn = await harness.ended(ref, () => true, 30_000);
       expect(turn.status).toBe("end_turn");
       expect(runs).toEqual([]);
+      expect(performance.now() - wokenAt).toBeLessThan(pollIntervalMs / 2);
     });
 
     it("loses no decision that arrives while it is being parked", async () => {

@@ -77,6 +77,24 @@ test("fetches only the queue that a hint names, once", async () => {
   expect(fixture.fetches).toHaveLength(1);
 });
 
+test("fetches the next job of a session from its queue alone, and sends a hint if only others have its agent", async () => {
+  const fixture = new Fixture();
+  const loop = fixture.loop({ agents: () => ["a", "b"] });
+  const hints: string[] = [];
+  fixture.signals.offer("other", { topics: [turnTopic("c")], load: 0 });
+  fixture.signals.listen("other", (topic) => hints.push(topic));
+  await pass(50);
+  fixture.fetches.length = 0;
+  fixture.add(1, "b");
+  loop.fetchNext("b");
+  await pass(1);
+  expect(fixture.started).toEqual(["job-0"]);
+  loop.fetchNext("c");
+  await pass(50);
+  expect(fixture.fetches.map(({ agents }) => agents)).toEqual([["b"]]);
+  expect(hints).toEqual([turnTopic("c")]);
+});
+
 test("runs no more jobs than it has slots, and fetches the next one when one ends", async () => {
   const fixture = new Fixture();
   const loop = fixture.loop({ maxJobs: 5 });
