@@ -69,6 +69,18 @@ export class LogEntry implements Position {
     return `{"id":"${this.epoch}-${this.seq}",${this.line.slice(this.line.indexOf("{") + 1)}`;
   }
 
+  /** The whole event as JSON text, with `suffix` instead of its closing brace. */
+  textWith(suffix: string): string {
+    return `{"id":"${this.epoch}-${this.seq}",${this.line.slice(this.line.indexOf("{") + 1, -1)}${suffix}`;
+  }
+
+  /**
+   * Returns true if the event's JSON contains `text`, without parsing it. May return true for a match inside a string.
+   */
+  mightContain(text: string): boolean {
+    return this.line.includes(text);
+  }
+
   /** Drops the parsed event. For callers that retain many entries and seldom read them again. */
   releaseParsed(): void {
     this.parsed = undefined;

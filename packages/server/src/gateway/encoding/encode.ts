@@ -5,7 +5,7 @@
  * paths (`encodeEntries`, `rawDeltaFrame`) produce the same frames as the parsed ones. No frame contains an unresolved
  * blob reference. Without `includeHidden`, no frame contains hidden content.
  */
-import type { Cursor, SessionEvent, SessionState } from "@turnstream/protocol";
+import type { SessionEvent, SessionState } from "@turnstream/protocol";
 import { formatSse, resolveBlobUrls } from "@turnstream/protocol/writer";
 import { blocks, eachResyncFrame } from "@turnstream/protocol/blocks";
 import { responses, type ResponsesEncoder } from "@turnstream/protocol/responses";
@@ -140,7 +140,6 @@ export interface RawDelta {
   /** Without its quotes. */
   readonly rawText: string;
   readonly prefix: DeltaPrefix;
-  readonly cursor: Cursor;
 }
 
 /**
@@ -149,21 +148,21 @@ export interface RawDelta {
  */
 export function rawDeltaFrame(
   target: EncodingTarget,
-  { prefix, rawText, cursor }: RawDelta,
+  { prefix, rawText }: RawDelta,
   entry: LogEntry,
 ): string {
   const { format, suffix } = target;
   if (format.dialect === "native") return entryText(target, entry);
+  const { cursor } = entry;
   return format.wire === "sse"
     ? `event: content_block_delta\nid: ${cursor}\ndata: ${prefix}"${rawText}"}}\n\n`
     : `${prefix}"${rawText}"},"event_id":"${cursor}"${suffix}`;
 }
 
 function entryText(target: EncodingTarget, entry: LogEntry): string {
-  const { text } = entry;
-  if (mayContainBlobs(text)) return frameText(target, entry.event);
-  if (target.format.wire === "socket") return withSuffix(text, target);
-  return `event: ${entry.type}\nid: ${entry.cursor}\ndata: ${text}\n\n`;
+  if (entry.mightContain("blob")) return frameText(target, entry.event);
+  if (target.format.wire === "socket") return entry.textWith(target.suffix);
+  return `event: ${entry.type}\nid: ${entry.cursor}\ndata: ${entry.text}\n\n`;
 }
 
 export function frameText(target: EncodingTarget, frame: object): string {

@@ -8,7 +8,10 @@
 const FINAL_TEXT_FRAME = 0x81;
 
 export function encodeTextFrame(text: string): Buffer {
-  return encodeTextFrames([text]);
+  const length = Buffer.byteLength(text);
+  const bytes = Buffer.allocUnsafe(headerLength(length) + length);
+  bytes.write(text, writeHeader(bytes, 0, length));
+  return bytes;
 }
 
 /** Encodes several frames into one buffer. */

@@ -64,7 +64,7 @@ export class LiveState {
     if (this.#unfolded.length >= MAX_UNFOLDED) this.#folded = this.state;
     this.#unfolded.push(rawText);
     this.#last = entry;
-    return { rawText, prefix, cursor: entry.cursor };
+    return { rawText, prefix };
   }
 
   #fold(entry: LogEntry, useRawDeltas: boolean): LiveChange {

@@ -17,7 +17,7 @@ import type { FeedContext, FeedListener } from "../subscription/feed-context.ts"
 import type { SubscriptionEndReason, SubscribeOptions, Subscriber } from "../subscription/subscription.ts";
 import { type LogFollower, followLog } from "./follow-log.ts";
 import { Gate } from "../../util/gate.ts";
-import { LiveState, type LiveChange } from "./live-state.ts";
+import { LiveState } from "./live-state.ts";
 import { EntryBuffer } from "./entry-buffer.ts";
 import { PromiseCache } from "../../util/promise-cache.ts";
 import { BroadcastGroup } from "./broadcast-group.ts";
@@ -63,6 +63,8 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
   #buffer: EntryBuffer | null = null;
   /** The state at the feed's position, while a live subscription needs it. */
   #liveState: LiveState | null = null;
+  /** True if the formats of all groups support raw deltas. */
+  #useRawDeltas = true;
   #lastEntryAt: number | null = null;
   #isMemoryReleased = true;
 
@@ -206,7 +208,9 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
     group?.subscribers.delete(controller);
     if (group?.subscribers.size !== 0) return;
     this.#groups.delete(key);
-    if (![...this.#groups.values()].some(({ isFolded }) => isFolded)) this.#liveState = null;
+    const groups = [...this.#groups.values()];
+    if (!groups.some(({ isFolded }) => isFolded)) this.#liveState = null;
+    this.#useRawDeltas = groups.every(({ takesRawDeltas }) => takesRawDeltas);
   }
 
   remove(controller: SubscriptionController): void {
@@ -312,6 +316,7 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
     const key = formatKey(target.format);
     const group = this.#groups.get(key) ?? new BroadcastGroup(target, replayState?.encoderState ?? null);
     this.#groups.set(key, group);
+    this.#useRawDeltas &&= group.takesRawDeltas;
     return group.subscribers;
   }
 
@@ -372,21 +377,14 @@ export class SessionFeed implements SubscriptionHost, LogFollower {
   #broadcast(entries: readonly LogEntry[], endedTurnId: string | null): void {
     const { epoch, seq } = entries.at(-1) as LogEntry;
     const position = { epoch, seq };
-    const changes = this.#applyToLiveState(entries);
+    // Empty while no format needs the effects of the entries.
+    const changes = this.#liveState?.apply(entries, this.#useRawDeltas) ?? [];
     for (const group of this.#groups.values()) group.broadcast(entries, changes, position, endedTurnId);
     this.#buffer?.push(entries);
     if (this.#ahead.size === 0) return;
     const ahead = [...this.#ahead];
     this.#ahead.clear();
     for (const controller of ahead) controller.dispatch({ type: "dataAvailable" });
-  }
-
-  /** Returns the effects of the entries; empty while no format needs them. */
-  #applyToLiveState(entries: readonly LogEntry[]): readonly LiveChange[] {
-    if (this.#liveState === null) return [];
-    let useRawDeltas = true;
-    for (const group of this.#groups.values()) useRawDeltas &&= group.takesRawDeltas;
-    return this.#liveState.apply(entries, useRawDeltas);
   }
 
   #notifyListeners(entries: readonly LogEntry[], from: Position): void {
