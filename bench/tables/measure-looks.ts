@@ -19,6 +19,7 @@ export async function measureLooks(
   await store.tenants.create({ id: "queued", name: "queued" });
   await runSql(url, ...fill(queuedMessages));
   const looks: Readonly<Record<string, () => Promise<unknown>>> = {
+    "a query without tables": () => store.leases.clock(),
     "running.startable": () => store.running.startable({ olderThanMs: 0, limit: LIMIT }),
     "jobs.fetch": () => store.jobs.fetch({ executor: "bench", agents: ["helper"], limit: 10, alone: false }),
     "jobs.wakeDue": () => store.jobs.wakeDue({ limit: LIMIT }),

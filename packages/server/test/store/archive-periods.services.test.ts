@@ -38,11 +38,11 @@ async function listPeriods({ db }: PostgresHarness): Promise<number[]> {
 
 test("an expired period is dropped, and sessions that are still used keep their events", async () => {
   const harness = await timedHarness();
-  const { store, wait } = harness;
+  const { store } = harness;
   const [expired, used] = [await newChat(store), await newChat(store)];
   const [first] = await listPeriods(harness);
   expect(await store.archive.maintain(MAINTAIN)).toEqual({ moved: 0, dropped: 0 });
-  await wait(21 * DAY_MS);
+  await harness.wait(21 * DAY_MS);
   await store.sessions.touch(used.ref);
   expect(await store.sessions.removeExpired({ olderThanMs: RETENTION_MS, limit: 10 })).toEqual([expired.ref]);
   // Hidden at once, and dropped with its period.
@@ -53,7 +53,7 @@ test("an expired period is dropped, and sessions that are still used keep their 
   // A reader that has read the old period still finds the events.
   expect(await countRows(harness, used.ref)).toHaveLength(2);
   expect(await store.archive.maintain(MAINTAIN)).toEqual({ moved: 0, dropped: 0 });
-  await wait(11 * 60_000);
+  await harness.wait(11 * 60_000);
   expect(await store.archive.maintain(MAINTAIN)).toEqual({ moved: 0, dropped: 1 });
   expect(await countRows(harness, expired.ref)).toEqual([]);
   expect(await countRows(harness, used.ref)).toHaveLength(1);
@@ -69,11 +69,11 @@ test("an expired period is dropped, and sessions that are still used keep their 
 
 test("a new session with the id of an expired one has none of its events", async () => {
   const harness = await timedHarness();
-  const { store, wait } = harness;
+  const { store } = harness;
   const { ref, actor } = await newChat(store);
-  await wait(21 * DAY_MS);
+  await harness.wait(21 * DAY_MS);
   await store.sessions.removeExpired({ olderThanMs: RETENTION_MS, limit: 10 });
-  await wait(1_000);
+  await harness.wait(1_000);
   await store.sessions.erased(ref, { olderThanMs: 0 });
   await store.sessions.create(actor, { id: ref.session, firstEpoch: 1 });
   expect(await store.archive.events(ref, PAGE)).toEqual([]);
@@ -86,16 +86,16 @@ test("a new session with the id of an expired one has none of its events", async
 
 test("an erased session that was moved leaves no events, and one that expires in its period neither", async () => {
   const harness = await timedHarness();
-  const { store, wait } = harness;
+  const { store } = harness;
   const { ref } = await newChat(store);
-  await wait(21 * DAY_MS);
+  await harness.wait(21 * DAY_MS);
   await store.sessions.touch(ref);
   expect(await store.archive.maintain(MAINTAIN)).toMatchObject({ moved: 1 });
   expect(await countRows(harness, ref)).toHaveLength(2);
   await store.sessions.remove(ref);
   expect(await countRows(harness, ref)).toEqual([]);
   const { ref: young } = await newChat(store);
-  await wait(60_000);
+  await harness.wait(60_000);
   await store.sessions.removeExpired({ olderThanMs: 1_000, limit: 10 });
   expect(await countRows(harness, young)).toEqual([]);
   await store.close();
@@ -103,9 +103,9 @@ test("an erased session that was moved leaves no events, and one that expires in
 
 test("without workers, sessions use the newest period that exists", async () => {
   const harness = await timedHarness();
-  const { store, wait } = harness;
+  const { store } = harness;
   const before = await listPeriods(harness);
-  await wait(200 * DAY_MS);
+  await harness.wait(200 * DAY_MS);
   const { events } = await newChat(store);
   expect(events.length).toBeGreaterThan(2);
   await store.archive.maintain({ retentionMs: null, limit: 10 });

@@ -23,7 +23,7 @@ test("every table has a bound", async () => {
   const declared = page
     .split("\n")
     .filter((line) => line.startsWith("| `"))
-    .flatMap((line) => [...(line.split("|")[1] ?? "").matchAll(/`(\w+)`/g)].map(([, name]) => name));
+    .flatMap((line) => [...(line.split("|")[1] ?? "").matchAll(/`(\w+)`/g)].map(([, name = ""]) => name));
   expect(declared.toSorted()).toEqual(rows.map(({ name }) => name).toSorted());
   for (const line of page.split("\n").filter((each) => each.startsWith("| `")))
     expect(line.split("|")[2]?.trim().length).toBeGreaterThan(4);

@@ -90,7 +90,7 @@ test("a session that is created while its tenant is removed is erased with it, o
       ),
     ),
   ]);
-  const [erased, ...created] = outcomes as [string[], ...string[]];
+  const [erased, ...created] = outcomes;
   expect(created.filter((id) => id !== "NOT_FOUND").toSorted()).toEqual(erased);
   await Promise.all([store, other].map((each) => each.close()));
 });

@@ -33,7 +33,6 @@ export interface RetentionSettings {
 export async function pruneTables(backend: Backend, settings: RetentionSettings): Promise<void> {
   const { store } = backend;
   const { outboxRetentionMs, webhookRetentionMs, sessionRetentionMs } = settings;
-  const older = (olderThanMs: number) => ({ olderThanMs, limit: MAX_BATCH });
   await repeat(() => store.uploads.prune(older(UPLOAD_RETENTION_MS)));
   await repeat(() => store.outbox.prune(older(outboxRetentionMs)));
   await repeat(() => store.shares.prune(older(SHARE_RETENTION_MS)));
@@ -43,6 +42,10 @@ export async function pruneTables(backend: Backend, settings: RetentionSettings)
   if (sessionRetentionMs !== null) await repeat(() => eraseExpired(backend, sessionRetentionMs));
   await store.archive.maintain({ retentionMs: sessionRetentionMs, limit: MOVED_SESSIONS });
   await finishErasures(backend);
+}
+
+function older(olderThanMs: number) {
+  return { olderThanMs, limit: MAX_BATCH };
 }
 
 /** Repeats work until it finds nothing, or the time is over. */

@@ -32,9 +32,11 @@ const DEADLOCK = "40P01";
 
 /** Repeats work that has given way to other transactions. It must be atomic. */
 export function retryOnLock<T>(work: () => Promise<T>): Promise<T> {
-  const isRetryable = (error: unknown): boolean =>
-    [LOCK_NOT_AVAILABLE, DEADLOCK].includes(sqlStateOf(error) ?? "");
-  return retry(work, { ...RETRIES, isRetryable });
+  return retry(work, { ...RETRIES, isRetryable: hasGivenWay });
+}
+
+function hasGivenWay(error: unknown): boolean {
+  return [LOCK_NOT_AVAILABLE, DEADLOCK].includes(sqlStateOf(error) ?? "");
 }
 
 export function inShortTransaction<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<T> {
