@@ -1,6 +1,6 @@
 /**
- * `archiveAgents` defines the agents of the bench `archive`: turns of 10 to 80 steps with long results, and a short turn
- * for long sessions. Definitions only.
+ * `archiveAgents` defines the agents of the bench `archive`: turns of 10 to 80 steps with long results. Definitions
+ * only.
  */
 import { type Agent, defineAgent, tool } from "@turnstream/server";
 import { type ScriptedReply, script, scriptedModel } from "@turnstream/server/testing";
@@ -10,8 +10,6 @@ const RESULT_CHARS = 4_000;
 const ANSWER_CHARS = 1_000;
 /** Text and result of one step. */
 export const STEP_CHARS = RESULT_CHARS + ANSWER_CHARS;
-/** Text and result of a turn of `one_lookup`. */
-const SHORT_CHARS = 1_500;
 
 const anything = {
   "~standard": {
@@ -60,27 +58,6 @@ export function longTurnName(steps: number): string {
   return `steps_${steps}`;
 }
 
-/** One call and an answer. Its context is never compacted, so that only the budget bounds what is read. */
-function oneLookup(): Agent {
-  const model = scriptedModel([
-    [script.toolCall("look", {})],
-    [script.text(randomText(7, SHORT_CHARS), { chunk: 500 })],
-  ]);
-  const look = tool({
-    input: anything,
-    label: "Look",
-    idempotent: true,
-    run: () => randomText(8, SHORT_CHARS),
-  });
-  return defineAgent({
-    name: "one_lookup",
-    model,
-    tools: { look },
-    compaction: { afterTokens: 1_000_000_000 },
-    title: false,
-  });
-}
-
 export function archiveAgents(): Agent[] {
-  return [...STEP_COUNTS.map(longTurn), oneLookup()];
+  return STEP_COUNTS.map(longTurn);
 }

@@ -1,40 +1,71 @@
 /**
- * `measureContext` measures what a turn reads of the turns before it, in a session of more and more turns. Counts the
- * rows, and the bytes of their JSON.
+ * `measureContext` measures what a turn reads of the turns before it, in sessions of more and more turns. Counts the
+ * turns, and the bytes of the JSON in their rows. No turn runs: the sessions are archived as a whole.
  */
-import { readPriorTurns } from "@turnstream/server/internal";
+import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
+import { emptyState, foldAll, formatCursor, SCHEMA_VERSION, START_CURSOR } from "@turnstream/protocol";
+import { coalesce } from "@turnstream/protocol/writer";
+import type { SessionRef } from "@turnstream/server";
+import { changedTurns, readPriorTurns } from "@turnstream/server/internal";
 import type { Store } from "@turnstream/server/ports";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { figure, type Measurement } from "../measure.ts";
-import { openSessions, runTurns, type TurnsEnvironment } from "../turns-environment.ts";
-import { WorkerProcess } from "../worker-process.ts";
+import { openSessions, type TurnsEnvironment } from "../turns-environment.ts";
+import { randomText } from "./archive-agents.ts";
 
 const LENGTHS = [10, 100, 500];
+const RESULT_CHARS = 2_000;
+const ANSWER_CHARS = 1_500;
+const CALLS = 3;
 /** What a turn reads by default: twice the budget of its prompt. */
 const MAX_TOKENS = 200_000;
+/** The turns that fill it, and one page. */
 const MAX_MB = 2.5;
 
 export async function measureContext(environment: TurnsEnvironment): Promise<Measurement[]> {
-  const [ref] = await openSessions(environment, 1);
-  if (ref === undefined) return [];
-  const worker = await WorkerProcess.start(environment);
   const measurements: Measurement[] = [];
-  let turns = 0;
   for (const length of LENGTHS) {
-    for (; turns < length; turns++) await runTurns(environment, [ref], "one_lookup");
-    const read: string[] = [];
+    const [ref] = await openSessions(environment, 1);
+    if (ref === undefined) throw new Error("there is no session");
     const { store } = environment.backend;
+    await archiveTurns(store, ref, length);
+    const read: string[] = [];
     const current = { id: "next", number: length + 1, retries: null };
-    const prior = await readPriorTurns(countingStore(store, read), ref, current, {
-      withImages: false,
-      maxTokens: MAX_TOKENS,
-    });
+    const options = { withImages: false, maxTokens: MAX_TOKENS };
+    const prior = await readPriorTurns(countingStore(store, read), ref, current, options);
     const bytes = await bytesOf(environment, ref.session, read);
     const note = `MB, ${read.length} turns read, ${prior.turns.length} in the prompt`;
     measurements.push(figure(`context after ${length} turns: read`, bytes / 1e6, note, MAX_MB));
   }
-  await worker.shutdown();
   return measurements;
+}
+
+/** Archives turns with three calls and an answer each, with the entries that their journal retains. */
+async function archiveTurns(store: Store, ref: SessionRef, turns: number): Promise<void> {
+  const log = new LogWriter({ check: false }).session(ref.session);
+  const { epoch } = await store.epochs.next(ref, { seen: 0, by: "bench", reason: "bench" });
+  const journal = [];
+  for (let n = 0; n < turns; n++) {
+    log.begin("Continue.");
+    for (let call = 0; call < CALLS; call++) {
+      const id = log.call("read", [`{"n":${n}}`]);
+      log.result(id, "read", randomText(n * CALLS + call, RESULT_CHARS));
+      journal.push({ turn: log.turn, key: `call/${id}`, value: { event: "text" }, epoch, isRetained: true });
+    }
+    log.text([randomText(1e6 + n, ANSWER_CHARS)], { final: true }).end();
+  }
+  const state = foldAll(log.events);
+  const { turns: _, ...header } = state;
+  await store.archive.write(ref, {
+    from: START_CURSOR,
+    to: formatCursor(state),
+    epoch,
+    events: coalesce(log.events),
+    turns: changedTurns(emptyState, state),
+    header,
+    v: SCHEMA_VERSION,
+  });
+  for (const entry of journal) await store.journal.write(ref, entry);
 }
 
 function countingStore(store: Store, read: string[]): Store {
@@ -55,8 +86,10 @@ async function bytesOf(
   const [row] = await runSql(
     backend.databaseUrl,
     `with read as (select * from turnstream.turns where session_id = '${session}' and id in (${ids}))
-     select (select sum(length(e.events::text)) from turnstream.archived_events e, read
-         where e.session_id = '${session}' and e.last_seq between read.start_seq and read.end_seq)
+     select (select sum(length(events::text)) from turnstream.archived_events
+         where session_id = '${session}' and last_seq >= (select min(start_seq) from read)
+           and last_seq <= (select min(last_seq) from turnstream.archived_events
+             where session_id = '${session}' and last_seq >= (select max(end_seq) from read)))
        + (select sum(length(coalesce(message::text, '')) + length(coalesce(snapshot::text, ''))) from read)
        + (select coalesce(sum(length(value::text)), 0) from turnstream.turn_journal j
          where j.session_id = '${session}' and kept and j.turn in (${ids})) as bytes`,

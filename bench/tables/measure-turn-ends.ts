@@ -33,7 +33,7 @@ export async function measureTurnEnds(
   };
   const [ofOne, ofMany]: [number[], number[]] = [[], []];
   for (let n = -WARM_UPS; n < rounds; n++) {
-    // Each goes first as often as the other.
+    // Each is first as often as the other.
     const isOneFirst = n % 2 === 0;
     const first = await endsPerSecond(isOneFirst ? one : many);
     const second = await endsPerSecond(isOneFirst ? many : one);

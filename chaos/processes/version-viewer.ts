@@ -34,7 +34,7 @@ async function report(id: string, cursor: string): Promise<void> {
     const { state, connection } = session.getSnapshot();
     return formatCursor(state) === cursor && connection.phase === "live";
   };
-  // A viewer that doesn't get there reports what it has.
+  // A client that doesn't get there reports what it has.
   await until(`${id} at ${cursor}`, isThere, { timeoutMs: REPORT_MS }).catch(() => undefined);
   const { state, connection } = session.getSnapshot();
   parent.send({ reported: id, state: snapshot(state), phase: connection.phase });

@@ -40,7 +40,8 @@ function statements(from: number, to: number): string[] {
      select 's' || n, 't1', case when n % 10 = 1 then 'u1' else 'u' || (n % 1000 + 2) end, n, n, 20,
        now() - n * interval '1 minute', now() - n * interval '1 minute', ${padding} from ${tenth}`,
     `insert into archived_events (tenant_id, session_id, period, last_seq, events)
-     select 't1', ${session(100)}, (select current_archive_period()), n, json_build_array(json_build_object('id', '1-' || n, 'text', ${padding})) from ${all}`,
+     select 't1', ${session(100)}, (select current_archive_period()), n,
+       to_json(array_fill(json_build_object('id', '1-' || n), array[5])) from ${all}`,
     `insert into turns (tenant_id, session_id, id, start_seq, end_seq, status, open, message)
      select 't1', ${session(20)}, 'turn' || n, n, n, 'end_turn', n in (100, 500),
        json_build_object('id', n, 'text', ${padding}) from ${tenth}`,

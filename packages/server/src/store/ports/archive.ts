@@ -136,7 +136,7 @@ export interface Archive {
    */
   events(ref: SessionRef, page: { readonly after: number; readonly limit: number }): Promise<SessionEvent[]>;
   /**
-   * Prepares room for the events of new sessions. With `retentionMs`, it also drops the events of a period of new
+   * Creates the partitions for the events of new sessions. With `retentionMs`, it also drops the events of a period of new
    * sessions at once, when the period ended that long ago. It copies the events of those sessions that still exist before,
    * at most `limit` sessions per call. Call it periodically.
    */

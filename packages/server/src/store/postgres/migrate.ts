@@ -104,7 +104,7 @@ export interface MigrateOptions {
 /**
  * @returns the names of the migrations that this call ran
  * @throws StoreError with OUTDATED if the database has migrations that this version doesn't know, with DENIED if the role
- *   may not create a missing schema, and with BUSY if other transactions have kept a table locked for minutes. Then the
+ *   may not create a missing schema, and with BUSY if other transactions lock a table for minutes. Then the
  *   migrations before it are done: call it again.
  */
 export async function migrate(db: Db, options: MigrateOptions = {}): Promise<string[]> {
