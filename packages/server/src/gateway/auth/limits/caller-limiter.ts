@@ -39,7 +39,7 @@ export interface CallerLimiterOptions {
 }
 
 /** What a connection opens. `subscriptions` are those of sockets. */
-export type OpenKind = "sockets" | "streams" | "subscriptions";
+type OpenKind = "sockets" | "streams" | "subscriptions";
 
 export interface RequestKind {
   readonly opens?: OpenKind | null;
