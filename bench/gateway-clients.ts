@@ -2,6 +2,9 @@
 import type { RawClientOptions } from "./raw-client.ts";
 import type { MeasuredServerSettings } from "./processes/measured-server.ts";
 
+/** The tenant of all sessions of the gateway bench. */
+export const TENANT = "bench";
+
 export interface ClientKind {
   readonly kind: MeasuredServerSettings["kind"];
   readonly wire: RawClientOptions["wire"];
@@ -21,7 +24,8 @@ export function toClientOptions(
   { kind, wire, dialect = "blocks" }: ClientKind,
   { port, headers, session, after }: ClientTarget,
 ): RawClientOptions {
-  if (kind !== "gateway") return { port, wire, headers: {}, path: `/?session=${session}` };
+  // A baseline server subscribes to the channel of the session's log, whose name contains the tenant.
+  if (kind !== "gateway") return { port, wire, headers: {}, path: `/?session=${TENANT}/${session}` };
   if (wire === "socket") {
     const cursor = after === undefined ? {} : { last_event_id: after };
     const first = JSON.stringify({ type: "subscribe", session_id: session, ...cursor });

@@ -11,8 +11,8 @@ import type { Log, Store } from "@turnstream/server/ports";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
 import { startRedis } from "@turnstream/testkit/servers/start-redis.ts";
+import { TENANT } from "./gateway-clients.ts";
 
-const TENANT = "bench";
 const USER = "user-1";
 /** How many sessions are created at the same time. */
 const CONCURRENCY = 20;

@@ -37,16 +37,26 @@ export class GatewayEnvironment {
     });
   }
 
-  async launchGateway(): Promise<GatewayProgram> {
+  /** @param root a copy of the repository with another version. Default: this repository */
+  async launchGateway(root?: string): Promise<GatewayProgram> {
     const { databaseUrl, redisUrl } = this.turns.backend;
     const name = `gateway-${++this.#count}`;
-    const gateway = await GatewayProgram.launch({
+    const settings = {
       backend: { databaseUrl, redisUrl, name, database: { max: 10 } },
       secrets: ["a secret that only this scenario knows, for all of its gateways"],
       callerLimits: HIGH_LIMITS,
-    });
+    } as const;
+    const gateway = await GatewayProgram.launch(settings, root);
     this.#gateways.push(gateway);
     return gateway;
+  }
+
+  /** Kills a gateway, and starts one on the same port. */
+  async replaceGateway(gateway: GatewayProgram, root?: string): Promise<GatewayProgram> {
+    await gateway.kill();
+    const next = await GatewayProgram.launch(gateway.settings, root);
+    this.#gateways.push(next);
+    return next;
   }
 
   /** The URL and headers that a client needs for this gateway. */

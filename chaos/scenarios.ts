@@ -29,6 +29,7 @@ import type { Scenario } from "./scenario.ts";
 import { slowClient } from "./slow-client.ts";
 import { stop } from "./stop.ts";
 import { toolStartKill } from "./tool-start-kill.ts";
+import { versionSkew } from "./version-skew.ts";
 import { webhookKill } from "./webhook-kill.ts";
 import { webhookOutage } from "./webhook-outage.ts";
 import { workerKill } from "./worker-kill.ts";
@@ -66,4 +67,5 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   "clock-jump": clockJump,
   "redis-full": redisFull,
   "postgres-failover": postgresFailover,
+  "version-skew": versionSkew,
 };

@@ -63,16 +63,22 @@ export class TurnEnvironment {
     }
   }
 
-  /** Starts a worker. Call its `ready()` to wait for it. */
-  launchWorker(settings: Partial<WorkerSettings> = {}): WorkerProcess {
-    const worker = new WorkerProcess({
-      name: `worker-${++this.#count}`,
-      databaseUrl: this.backend.databaseUrl,
-      redisUrl: this.backend.redisUrl,
-      ttlMs: TTL_MS,
-      version: "a",
-      ...settings,
-    });
+  /**
+   * Starts a worker. Call its `ready()` to wait for it.
+   * @param root a copy of the repository with another version. Default: this repository
+   */
+  launchWorker(settings: Partial<WorkerSettings> = {}, root?: string): WorkerProcess {
+    const worker = new WorkerProcess(
+      {
+        name: `worker-${++this.#count}`,
+        databaseUrl: this.backend.databaseUrl,
+        redisUrl: this.backend.redisUrl,
+        ttlMs: TTL_MS,
+        version: "a",
+        ...settings,
+      },
+      root,
+    );
     this.workers.push(worker);
     return worker;
   }

@@ -4,8 +4,9 @@ import { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
 import type { StartCommand, WorkerMessage, WorkerSettings } from "./processes/turn-worker.ts";
 
 export class WorkerProcess extends ChildProgram<WorkerMessage, StartCommand> {
-  constructor(settings: WorkerSettings) {
-    super({ file: join(import.meta.dirname, "processes/turn-worker.ts"), settings, name: settings.name });
+  /** @param root the repository, or a copy of it with another version */
+  constructor(settings: WorkerSettings, root = join(import.meta.dirname, "..")) {
+    super({ file: join(root, "chaos/processes/turn-worker.ts"), settings, name: settings.name });
   }
 
   /** True once the worker was ready for turns. */

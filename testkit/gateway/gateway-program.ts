@@ -30,15 +30,21 @@ export class GatewayProgram extends ChildProgram<GatewayMessage, GatewayRequest>
   readonly settings: GatewaySettings;
   #url = "";
 
-  private constructor(settings: GatewaySettings) {
+  private constructor(settings: GatewaySettings, root: string) {
     const { name = "gateway" } = settings.backend;
-    super({ file: join(import.meta.dirname, "run-gateway.ts"), settings, name });
+    super({ file: join(root, "testkit/gateway/run-gateway.ts"), settings, name });
     this.settings = settings;
   }
 
-  /** @returns the gateway once it listens */
-  static async launch(settings: GatewaySettings): Promise<GatewayProgram> {
-    const gateway = new GatewayProgram({ port: await freePort(), ...settings });
+  /**
+   * @param root the repository, or a copy of it with another version
+   * @returns the gateway once it listens
+   */
+  static async launch(
+    settings: GatewaySettings,
+    root = join(import.meta.dirname, "../.."),
+  ): Promise<GatewayProgram> {
+    const gateway = new GatewayProgram({ port: await freePort(), ...settings }, root);
     gateway.#url = (await gateway.waitFor("url")).url;
     return gateway;
   }

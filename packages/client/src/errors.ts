@@ -30,6 +30,11 @@ export class ClientError extends Error {
   }
 }
 
+/** The page and the server are more than one version apart. */
+export function otherVersionError(): ClientError {
+  return new ClientError("BAD_REQUEST", "This page has another version than the server. Reload it.");
+}
+
 /** Returns a ClientError unchanged and wraps any other error. */
 export function toClientError(
   error: unknown,

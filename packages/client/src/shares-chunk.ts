@@ -3,12 +3,12 @@
  * Invariant: `openShare` sends no credentials, so a link reveals nothing about its reader. A shared session has no
  * connection; its state changes only when `loadMore` adds earlier turns.
  */
-import { restore, restoreTurn, SCHEMA_VERSION, type Snapshot, type TurnSnapshot } from "@turnstream/protocol";
+import { restore, type Snapshot, upgradeSnapshot } from "@turnstream/protocol";
 import type { RestReply } from "@turnstream/protocol/schema";
 import type { Auth } from "./auth/auth.ts";
-import { ClientError, toClientError } from "./errors.ts";
+import { ClientError, otherVersionError, toClientError } from "./errors.ts";
 import { type Api, jsonInit } from "./http/api.ts";
-import { findMissingHistory, prependTurns } from "./session/history.ts";
+import { findMissingHistory, prependTurns, restoreTurns } from "./session/history.ts";
 import { toSessionInfo } from "./session-info.ts";
 import type { Session } from "./session/session.ts";
 import type { ListedShare, SharedSession, ShareInfo, SharingClient } from "./shares.ts";
@@ -69,9 +69,8 @@ async function openShare(api: Api, token: string): Promise<SharedSession> {
   const read = async (query: string) =>
     (await api.json(`${sharePath(token)}?limit=${PAGE_TURNS}${query}`)) as RestReply<"shared">;
   const { title, created_at, expires_at, snapshot } = await read("");
-  const shared = snapshot as unknown as Snapshot;
-  if (shared.v !== SCHEMA_VERSION)
-    throw new ClientError("SERVER_ERROR", "The server has another version. Reload the page.");
+  const shared = upgradeSnapshot(snapshot as unknown as Snapshot);
+  if (shared === null) throw otherVersionError();
   const stored = createStaticSession([], {
     state: restore(shared),
     onCommand: () => Promise.reject(readOnlyError()),
@@ -101,8 +100,8 @@ async function loadMore(
   if (before === null || history.isLoading) return;
   session.setView({ history: { hasMore: true, isLoading: true, error: null } });
   try {
-    const { turns = [], has_more: hasMore } = await readPage(before);
-    const page = (turns as unknown as TurnSnapshot[]).map(restoreTurn);
+    const { v = 0, turns = [], has_more: hasMore } = await readPage(before);
+    const page = restoreTurns(turns, v);
     session.setView({
       state: prependTurns(state, page, !hasMore),
       history: { hasMore, isLoading: false, error: null },

@@ -2,10 +2,12 @@
  * `coalesce` merges adjacent deltas of one block, for replays and the archive, and `joinDeltas` joins two of them.
  * Invariant: the merged events fold to the same state, and the end of each is a position of the log. Events are never
  * reordered, so a client that stops between two events has exactly a prefix of the log. No merge crosses a gap, an
- * epoch or the length limit.
+ * epoch, a schema version or the length limit. Events of a newer version stay as they are, because a merge would drop
+ * fields that this version doesn't know.
  */
 import { parseCursor, seqOf } from "./cursor.ts";
 import type { SessionEvent, EventDraft } from "./events/index.ts";
+import { SCHEMA_VERSION } from "./version.ts";
 
 /**
  * Maximum length of a merged delta, in UTF-16 code units. Longer events would block the event loop or make a frame too
@@ -26,6 +28,7 @@ export function coalesce(events: readonly SessionEvent[], maxLength = MAX_MERGED
 function merge(a: SessionEvent | undefined, b: SessionEvent, maxLength: number): SessionEvent | null {
   // A merged event across a gap or an epoch change would hide that events are missing.
   if (a === undefined || !follows(a, b)) return null;
+  if (a.v !== b.v || a.v > SCHEMA_VERSION) return null;
   const joined = joinDeltas(a, b, maxLength);
   if (joined === null) return null;
   return { ...joined, first: a.first ?? seqOf(a.id), id: b.id, at: b.at };

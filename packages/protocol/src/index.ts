@@ -79,6 +79,7 @@ export {
 } from "./state.ts";
 export { toolLabel } from "./tool-label.ts";
 export { findToolCall, findToolResult, listPendingInteractions, mainRun } from "./turn-queries.ts";
+export { upgradeSnapshot, upgradeTurn } from "./upgrade-snapshot.ts";
 export { SCHEMA_VERSION } from "./version.ts";
 export { toolItem, type ToolItem, type ToolStatus } from "./view/tool-item.ts";
 export {

@@ -16,7 +16,7 @@ export interface TurnSnapshot extends Omit<Turn, "items"> {
   readonly items: readonly ItemSnapshot[];
 }
 export interface Snapshot extends Omit<SessionState, "turns"> {
-  /** The schema version of the writer. A reader of another version requests events instead. */
+  /** The schema version of the writer. `upgradeSnapshot` converts other versions. */
   readonly v: number;
   readonly turns: readonly TurnSnapshot[];
 }
@@ -60,7 +60,25 @@ export function restoreTurn(from: TurnSnapshot): Turn {
   return { ...from, items: Sequence.from(from.items.map(restoreItem)) };
 }
 
+const KINDS: Readonly<Record<Item["kind"], true>> = {
+  thinking: true,
+  text: true,
+  tool_call: true,
+  tool_result: true,
+  files: true,
+  notice: true,
+  approval: true,
+  question: true,
+  form: true,
+  payment: true,
+  group_start: true,
+  group_end: true,
+  superseded: true,
+};
+
 function restoreItem(item: ItemSnapshot): Item | null {
+  // The fold ignores the events of a kind that only a newer version has, so its index stays free.
+  if (item !== null && !Object.hasOwn(KINDS, item.kind)) return null;
   if (item?.kind !== "tool_call") return item;
   const parsed = item.given ? emptyPartialJson : pushJson(emptyPartialJson, item.args);
   const block = { ...item, parsed, input: null };

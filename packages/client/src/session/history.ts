@@ -1,8 +1,17 @@
 /**
- * Joins turns that are older than the server's window to the state (`prependTurns`, `keepLoadedTurns`). Pure.
+ * Reads pages of older turns (`restoreTurns`), and joins them to the state (`prependTurns`, `keepLoadedTurns`). Pure.
  * Invariant: loaded turns survive a new window only if they still connect to it without a hole.
  */
-import { listPendingInteractions, Sequence, type SessionState, type Turn } from "@turnstream/protocol";
+import {
+  listPendingInteractions,
+  restoreTurn,
+  Sequence,
+  type SessionState,
+  type Turn,
+  type TurnSnapshot,
+  upgradeTurn,
+} from "@turnstream/protocol";
+import { otherVersionError } from "../errors.ts";
 
 /** Returns the start of the oldest turn before which a page is missing; null if nothing is missing. */
 export function findMissingHistory(state: SessionState): number | null {
@@ -18,6 +27,15 @@ function newestTurns(turns: readonly Turn[]): readonly Turn[] {
   let from = turns.length - 1;
   while (from > 0 && (turns[from]?.number ?? 0) - (turns[from - 1]?.number ?? 0) === 1) from--;
   return turns.slice(Math.max(0, from));
+}
+
+/** @throws ClientError if the version of the server can't be read */
+export function restoreTurns(turns: readonly object[], v: number): Turn[] {
+  return turns.map((turn) => {
+    const upgraded = upgradeTurn(turn as TurnSnapshot, v);
+    if (upgraded === null) throw otherVersionError();
+    return restoreTurn(upgraded);
+  });
 }
 
 /** @param isComplete whether there are no turns before the page */

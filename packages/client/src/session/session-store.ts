@@ -9,21 +9,19 @@ import {
   emptyState,
   formatCursor,
   restore,
-  restoreTurn,
   SCHEMA_VERSION,
   type SessionEvent,
   type SessionState,
   type Snapshot,
-  START_CURSOR,
-  type TurnSnapshot,
+  upgradeSnapshot,
 } from "@turnstream/protocol";
 import type { RestReply } from "@turnstream/protocol/schema";
-import { toClientError, ClientError } from "../errors.ts";
+import { toClientError, ClientError, otherVersionError } from "../errors.ts";
 import { type ConnectionView, INITIAL_CONNECTION } from "../transport/status.ts";
 import type { Subscription, SubscriptionHandler } from "../transport/transport.ts";
 import { applyEvents } from "./apply-events.ts";
 import { createFrameScheduler, type FrameScheduler } from "./frame-scheduler.ts";
-import { prependTurns, keepLoadedTurns, findMissingHistory } from "./history.ts";
+import { prependTurns, keepLoadedTurns, findMissingHistory, restoreTurns } from "./history.ts";
 import { SessionCommands } from "./session-commands.ts";
 import { type SessionOutbox, createSessionOutbox, type SessionContext } from "./session-outbox.ts";
 import type { HistoryView, MessageInput, SendResult, Session, SessionView } from "./session.ts";
@@ -47,8 +45,8 @@ export class SessionStore extends SessionCommands implements Session {
   #needsSnapshot = false;
   /** The position of the last gap. */
   #gapAt: number | null = null;
-  /** The snapshot had another schema version, so load all events instead. */
-  #isOtherVersion = false;
+  /** An older server folded the snapshot, without what only newer events have. Each connection gets a new one. */
+  #isFromOlderServer = false;
   #pendingRefreshes: { readonly resolve: () => void; readonly reject: (error: ClientError) => void }[] = [];
   #loading: Promise<void> | null = null;
 
@@ -196,8 +194,7 @@ export class SessionStore extends SessionCommands implements Session {
 
   #cursor(): Cursor | null {
     const { state } = this.#view;
-    if (this.#isOtherVersion) return START_CURSOR;
-    return this.#needsSnapshot || state.seq === 0 ? null : formatCursor(state);
+    return this.#needsSnapshot || this.#isFromOlderServer || state.seq === 0 ? null : formatCursor(state);
   }
 
   #onConnection(connection: ConnectionView): void {
@@ -211,46 +208,28 @@ export class SessionStore extends SessionCommands implements Session {
 
   #onSnapshot(snapshot: Snapshot): void {
     this.#dropsUntil = null;
-    if (snapshot.v !== SCHEMA_VERSION) {
-      this.#onOtherVersion();
+    const upgraded = upgradeSnapshot(snapshot);
+    if (upgraded === null) {
+      this.#disconnect();
+      this.#onConnection({ ...INITIAL_CONNECTION, phase: "closed", error: otherVersionError() });
       return;
     }
     const old = this.#view.state;
-    const fresh = restore(snapshot);
-    const isRefresh = this.#pendingRefreshes.length > 0;
+    const fresh = restore(upgraded);
+    const isRefresh = this.#pendingRefreshes.length > 0 || this.#isFromOlderServer;
     this.#needsSnapshot = false;
-    this.#isOtherVersion = false;
+    this.#isFromOlderServer = snapshot.v < SCHEMA_VERSION;
     this.#gapAt = null;
     if (isLoss(old, fresh)) this.#update({ hasLostTurns: true });
     this.#setState(isRefresh ? fresh : keepLoadedTurns(old, fresh));
     for (const { resolve } of this.#pendingRefreshes.splice(0)) resolve();
   }
 
-  /** A snapshot of another version can't be read, but its events can. Loads all events, once. */
-  #onOtherVersion(): void {
-    if (!this.#isOtherVersion) {
-      this.#isOtherVersion = true;
-      this.#setState(emptyState);
-      this.#resync();
-      return;
-    }
-    const message = "This page has another version than the server. Reload it.";
-    this.#disconnect();
-    this.#onConnection({
-      ...INITIAL_CONNECTION,
-      phase: "closed",
-      error: new ClientError("BAD_REQUEST", message),
-    });
-  }
-
   #onEvents(events: readonly SessionEvent[]): void {
     if (this.#dropsUntil !== null) return;
     const { state: before } = this.#view;
     const { state, outcome } = applyEvents(before, events);
-    if (state !== before) {
-      this.#isOtherVersion = false;
-      this.#setState(state);
-    }
+    if (state !== before) this.#setState(state);
     if (outcome === "ok") return;
     // A second gap at the same position can't be closed by a resync from there, so request a snapshot.
     this.#needsSnapshot = outcome === "diverged" || this.#gapAt === state.seq;
@@ -313,8 +292,7 @@ export class SessionStore extends SessionCommands implements Session {
         state = this.#view.state;
         // The window was replaced in the meantime. The caller can load more again.
         if (findMissingHistory(state) !== before) break;
-        const turns = (page.turns as unknown as readonly TurnSnapshot[]).map(restoreTurn);
-        const joined = prependTurns(state, turns, !page.has_more);
+        const joined = prependTurns(state, restoreTurns(page.turns, page.v), !page.has_more);
         if (joined !== state) this.#setState(joined);
         next = joined.turns.length > state.turns.length ? null : page.next_before;
       }

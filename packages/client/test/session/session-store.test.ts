@@ -3,6 +3,7 @@ import {
   emptyState,
   type SessionEvent,
   foldAll,
+  SCHEMA_VERSION,
   type SessionState,
   type Snapshot,
   snapshot,
@@ -154,26 +155,31 @@ describe("SessionStore: incoming data", () => {
     expect(announcesLoss(ended.slice(0, 2), { ...earlier, epoch: 2 })).toBe(false);
   });
 
-  test("a snapshot of another version is requested as events instead; another one closes the session", () => {
+  test("a snapshot of the next version is used as far as it is known, and resumes from its position", () => {
     const one = subscribed(2);
-    const foreign = { ...snapshot(foldAll(LOG)), v: 3 };
     one.transport.handler?.onSubscribed({ resumed: false, reason: "expired" });
-    one.transport.handler?.onSnapshot(foreign, "1-6");
-    expect(one.transport.resyncs).toEqual(["0-0"]);
-    one.transport.handler?.onSubscribed({ resumed: true, reason: "cursor" });
-    one.transport.handler?.onEvents(LOG);
-    expect(stateOf(one)).toEqual(foldAll(LOG));
+    const newer = { ...snapshot(foldAll(LOG.slice(0, 4))), v: SCHEMA_VERSION + 1, mood: "calm" } as Snapshot;
+    one.transport.handler?.onSnapshot(newer, "1-4");
+    one.transport.handler?.onEvents(LOG.slice(4));
+    expect(stateOf(one)).toEqual({ ...foldAll(LOG), mood: "calm" });
     expect(one.transport.cursor()).toBe("1-6");
-    one.transport.handler?.onSubscribed({ resumed: false, reason: "slow" });
-    one.transport.handler?.onSnapshot(foreign, "1-6");
-    one.transport.handler?.onSubscribed({ resumed: false, reason: "expired" });
-    one.transport.handler?.onSnapshot(foreign, "1-6");
-    expect(one.session.getSnapshot().connection).toMatchObject({
-      phase: "closed",
-      error: { code: "BAD_REQUEST" },
-    });
-    expect(one.transport.unsubscribes).toBe(1);
+    expect(one.transport.resyncs).toEqual([]);
   });
+
+  test.each([SCHEMA_VERSION + 2, 1, 0, Number.NaN])(
+    "a snapshot of version %d closes the session, because it can't be read",
+    (v) => {
+      const one = subscribed(2);
+      one.transport.handler?.onSubscribed({ resumed: false, reason: "expired" });
+      one.transport.handler?.onSnapshot({ ...snapshot(foldAll(LOG)), v }, "1-6");
+      expect(one.transport.resyncs).toEqual([]);
+      expect(one.session.getSnapshot().connection).toMatchObject({
+        phase: "closed",
+        error: { code: "BAD_REQUEST" },
+      });
+      expect(one.transport.unsubscribes).toBe(1);
+    },
+  );
 
   test("events of other versions are applied as far as they are known", () => {
     const one = subscribed(2);

@@ -26,6 +26,7 @@ import {
 } from "./socket.ts";
 
 const text = z.string();
+const schemaVersion = count.describe("schema version of the turns");
 /** Fields of pages that go back in time. Pass `next_before` as `before` to get the next page. */
 const olderPage = { has_more: z.boolean(), next_before: count.nullable() };
 
@@ -188,11 +189,14 @@ export const restReplies = {
       expires_at: share.expires_at,
       ...olderPage,
       snapshot: object.exactOptional().describe("only in the newest page"),
+      v: schemaVersion.exactOptional(),
       turns: z.array(object).exactOptional().describe("only in older pages"),
     })
     .describe("A page of a shared session, for native clients."),
-  turns: z.strictObject({ turns: z.array(object), ...olderPage }).describe("A page of turns, oldest first."),
-  turn: z.strictObject({ turn: object }).describe("One turn as it is in snapshots."),
+  turns: z
+    .strictObject({ v: schemaVersion, turns: z.array(object), ...olderPage })
+    .describe("A page of turns, oldest first."),
+  turn: z.strictObject({ v: schemaVersion, turn: object }).describe("One turn as it is in snapshots."),
   end_state: z.strictObject({ task_id: text, output: z.array(object) }).describe("The end state of a task."),
   stop: z
     .strictObject({

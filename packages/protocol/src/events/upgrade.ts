@@ -1,22 +1,49 @@
 /**
- * `upgradeEvent` converts an event of the previous schema version to the current one, so that readers fold both.
- * Invariant: writers never use it. When SCHEMA_VERSION increases, replace the conversion below with the new one.
+ * `upgradeEvent` converts an event of any earlier schema version to the current one, one version at a time, so that
+ * readers fold them all.
  *
- * Version 1 -> 2: `tool_result.end` called its `preview` `content`, and `group.end` could lack `summary`.
+ * Invariant: `UPGRADE_STEPS` has one step per version, and no step changes or disappears, because archives keep events of
+ * every version. A step keeps what already has the newer form: during a deploy, a worker of the older version writes
+ * events that a gateway of the newer one has committed. A reader folds an event of a newer version as one of its own.
  */
 import { SCHEMA_VERSION } from "../version.ts";
 import type { SessionEvent } from "./index.ts";
 
-/** An event of the current schema version or the previous one. */
+/** An event of any schema version. */
 export type ReadableEvent = SessionEvent | { readonly v: number; readonly id: string; readonly type: string };
 
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** Converts what one version wrote into the form of the next. */
+export interface UpgradeStep {
+  readonly event: (event: Fields) => Fields;
+  /**
+   * Converts the turns and the other fields of a snapshot. The result must equal the fold of the converted events. Null
+   * if that needs more than the snapshot; readers then fold the events.
+   */
+  readonly snapshot: {
+    readonly turn: (turn: Fields) => Fields;
+    readonly header: (header: Fields) => Fields;
+  } | null;
+}
+
+/** The step at index n converts version n + 1 to version n + 2. */
+export const UPGRADE_STEPS: readonly UpgradeStep[] = [
+  // Version 2 calls `content` of `tool_result.end` `preview`, and requires `summary` of `group.end`.
+  {
+    event: (event) => {
+      if (event["type"] === "group.end") return { ...event, summary: event["summary"] ?? "" };
+      if (event["type"] !== "tool_result.end") return event;
+      const { content, ...rest } = event;
+      return { ...rest, preview: rest["preview"] ?? content };
+    },
+    snapshot: null,
+  },
+];
+
 export function upgradeEvent(event: ReadableEvent): SessionEvent {
-  if (event.v !== SCHEMA_VERSION - 1) return event as SessionEvent;
-  const old = event as { readonly v: number; readonly type: string; readonly [field: string]: unknown };
-  if (old.type === "tool_result.end") {
-    const { content, ...rest } = old;
-    return { preview: content, ...rest, v: SCHEMA_VERSION } as unknown as SessionEvent;
-  }
-  if (old.type === "group.end") return { summary: "", ...old, v: SCHEMA_VERSION } as unknown as SessionEvent;
-  return { ...old, v: SCHEMA_VERSION } as unknown as SessionEvent;
+  if (!(event.v >= 1 && event.v < SCHEMA_VERSION)) return event as SessionEvent;
+  let fields = event as Fields;
+  for (const step of UPGRADE_STEPS.slice(event.v - 1)) fields = step.event(fields);
+  return { ...fields, v: SCHEMA_VERSION } as unknown as SessionEvent;
 }

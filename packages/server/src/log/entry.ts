@@ -4,9 +4,17 @@
  *
  * Invariant: `formatLine` writes `v` and `at` before the fields of the draft, and `lastStringAfter`, `hasType` and `type`
  * rely on this.
- * The event is parsed only when a reader needs it. All readers share the parsed event, so none may change it.
+ * The event is parsed only when a reader needs it, and has the current schema version, unless a newer one wrote it. All
+ * readers share the parsed event, so none may change it.
  */
-import { type Cursor, type SessionEvent, type Position, SCHEMA_VERSION } from "@turnstream/protocol";
+import {
+  type Cursor,
+  type SessionEvent,
+  type Position,
+  type ReadableEvent,
+  SCHEMA_VERSION,
+  upgradeEvent,
+} from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
 
 /** Maximum size of one event in the log. Larger content is stored in a blob, and the event references it. */
@@ -104,9 +112,9 @@ export class LogEntry implements Position {
 
   get event(): SessionEvent {
     if (this.parsed === undefined) {
-      const event = JSON.parse(this.line.slice(this.line.indexOf("{"))) as { id: Cursor };
+      const event = JSON.parse(this.line.slice(this.line.indexOf("{"))) as ReadableEvent & { id: Cursor };
       event.id = this.cursor;
-      this.parsed = event as SessionEvent;
+      this.parsed = upgradeEvent(event);
     }
     return this.parsed;
   }

@@ -101,6 +101,46 @@ export function archiveContract(name: string, makeStore: MakeStore): void {
       expect(await store.sessions.get(actor, ref.session)).toMatchObject({ archived: batch.to, epoch: 1 });
     });
 
+    test("marks a header if an older version folds newer events or continues a newer state", async () => {
+      const log = chat(3);
+      const [first, second] = [log[5]?.id ?? "", log[9]?.id ?? ""];
+      const version = async (ref: SessionRef) => (await store.archive.header(ref)).v;
+      const write = async (ref: SessionRef, from: string, to: string, v: number, eventVersion = v) => {
+        const batch = batchOf(log, from, to);
+        const events = batch.events.map((event) => ({ ...event, v: eventVersion }) as SessionEvent);
+        expect(await store.archive.write(ref, { ...batch, events, v })).toBe("written");
+      };
+      const [own, next] = [SCHEMA_VERSION, SCHEMA_VERSION + 1];
+      const { ref } = await newSession(store);
+      await write(ref, "0-0", first, own);
+      expect(await version(ref)).toBe(own);
+      await write(ref, first, second, own, next);
+      expect(await version(ref)).toBe(-own);
+      await write(ref, second, log.at(-1)?.id ?? "", own);
+      expect(await version(ref)).toBe(-own);
+      // Readers fold a turn from its events, so it is exact.
+      expect((await store.turns.list(ref, { limit: 10 })).map(({ v }) => v)).toEqual([own, own, own]);
+      const { ref: back } = await newSession(store);
+      await write(back, "0-0", first, next);
+      await write(back, first, second, own);
+      expect(await version(back)).toBe(-own);
+      await write(back, second, log.at(-1)?.id ?? "", next);
+      expect(await version(back)).toBe(next);
+    });
+
+    test("returns events of every earlier version in the current form", async () => {
+      const { ref } = await newSession(store);
+      const writer = new LogWriter().session().begin("x").openGroup().think(["Hm."]).closeGroup("");
+      const batch = batchOf(writer.events);
+      const events = batch.events.map((event) => {
+        if (event.type !== "group.end") return { ...event, v: 1 };
+        const { summary: _, ...rest } = event;
+        return { ...rest, v: 1 };
+      });
+      await store.archive.write(ref, { ...batch, events: events as unknown as SessionEvent[] });
+      expect(await allEvents(ref)).toEqual(batch.events);
+    });
+
     test("stores a checkpoint until the next one, for its tenant only, and erases it with its session", async () => {
       const { ref } = await newSession(store);
       expect(await store.archive.checkpoint(ref)).toBeNull();

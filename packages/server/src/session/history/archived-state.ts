@@ -2,8 +2,9 @@
  * `readArchivedState`, `foldArchivedEvents` and `readCheckpoint` read folded states from the archive: its end, a
  * position, and the state before the newest turn. They do not read the log.
  *
- * Invariant: a state that another schema version folded is never returned. The events are folded again, or
- * `readCheckpoint` returns the empty state. `foldArchivedEvents` folds each event only as `shown` returns it.
+ * Invariant: each state equals what this version folds from the events. A state of an older version is converted, and one
+ * of the next version is used unchanged. If neither is exact, the events are folded again, or `readCheckpoint` returns
+ * the empty state. `foldArchivedEvents` folds each event only as `shown` returns it.
  */
 import {
   emptyState,
@@ -13,7 +14,9 @@ import {
   SCHEMA_VERSION,
   type SessionState,
   snapshot,
+  upgradeSnapshot,
 } from "@turnstream/protocol";
+import { isExactFor } from "../../store/rules/fold-version.ts";
 import type { ArchivedWindow } from "../../store/ports/archive.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
@@ -26,13 +29,17 @@ const POLITE_PAGE = 200;
 export async function readArchivedState(store: Store, ref: SessionRef, turns: number): Promise<SessionState> {
   const window = await store.archive.window(ref, turns);
   if (window.header === null) return emptyState;
-  if (window.v === SCHEMA_VERSION) return stateOf(window);
+  const converted = stateOf(window);
+  if (converted !== null) return converted;
   const { state } = await foldArchivedEvents(store, ref, { end: window.header.seq });
   return restore(snapshot(state, turns));
 }
 
-function stateOf({ header, turns, earlier }: ArchivedWindow): SessionState {
-  return restore({ ...emptyState, ...header, v: SCHEMA_VERSION, earlier, turns });
+/** Returns null if the events must be folded again. */
+function stateOf({ header, v, turns, earlier }: ArchivedWindow): SessionState | null {
+  if (v === null || !isExactFor(v)) return null;
+  const upgraded = upgradeSnapshot({ ...emptyState, ...header, v: Math.abs(v), earlier, turns: [] });
+  return upgraded === null ? null : restore({ ...upgraded, turns });
 }
 
 export interface FoldArchivedOptions {
@@ -74,12 +81,18 @@ export async function foldArchivedEvents(
 
 /**
  * Returns the state right before the newest turn started. Every later position can be folded from it exactly. Returns
- * the empty state if there is no checkpoint of this schema version; folding then takes longer.
+ * the empty state if there is none that this version can use; folding then takes longer.
  */
 export async function readCheckpoint(
   { store }: Pick<Backend, "store">,
   ref: SessionRef,
 ): Promise<SessionState> {
   const checkpoint = await store.archive.checkpoint(ref);
-  return checkpoint === null || checkpoint.v !== SCHEMA_VERSION ? emptyState : restore(checkpoint);
+  if (checkpoint === null) return emptyState;
+  // An older version may have folded newer events before the checkpoint. Only a header that it wrote last shows that it
+  // did not.
+  if (checkpoint.v < SCHEMA_VERSION && (await store.archive.header(ref)).v !== checkpoint.v)
+    return emptyState;
+  const upgraded = upgradeSnapshot(checkpoint);
+  return upgraded === null ? emptyState : restore(upgraded);
 }

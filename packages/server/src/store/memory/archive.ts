@@ -10,6 +10,7 @@ import {
   parseCursor,
   type Position,
   type Snapshot,
+  upgradeEvent,
 } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import type { Env } from "../../util/env.ts";
@@ -38,6 +39,8 @@ import {
   settleOutbox,
   type StoredOutboxRow,
 } from "./outbox-rows.ts";
+import { nextFoldVersion } from "../rules/fold-version.ts";
+import { upgradeTurns, upgradeWindow } from "../upgrade-turns.ts";
 import { addEntries } from "./journal.ts";
 import { changeSession, requireSession, sessionRow, type SessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, sessionTable } from "./tables.ts";
@@ -59,8 +62,8 @@ export function memoryArchive(tables: MemoryTables, env: Env): Archive {
         const header = headerOf(requireSession(rows, ref));
         const all = turnsOf(rows, ref);
         const shown = all.filter((row, n) => row.open || n >= all.length - limit);
-        const snapshots = recordsOf(rows, ref, shown).map(({ snapshot }) => snapshot);
-        return { ...header, turns: snapshots, earlier: all.length - shown.length };
+        const records = recordsOf(rows, ref, shown);
+        return { ...header, ...upgradeWindow(header.v, records), earlier: all.length - shown.length };
       }),
     checkpoint: (ref) =>
       tables.run((rows) => {
@@ -87,7 +90,7 @@ function eventsOf(rows: Rows, ref: SessionRef): EventRow[] {
 }
 
 function eventOf(row: EventRow): SessionEvent {
-  return JSON.parse(row.event) as SessionEvent;
+  return upgradeEvent(JSON.parse(row.event) as SessionEvent);
 }
 
 function headerOf(row: SessionRow) {
@@ -104,7 +107,7 @@ function write(
 ): ArchiveResult {
   const session = requireSession(rows, ref);
   const { journal = [] } = batch;
-  const { to, spans, turning } = checked;
+  const { to, spans, turning, hasNewerEvents } = checked;
   if (session.archived !== formatCursor(checked.from)) {
     if (!passed(rows, ref, session.archived, to)) return { conflict: session.archived };
     addEntries(rows, ref, journal);
@@ -117,12 +120,14 @@ function write(
     const span = spans[n] as EventSpan;
     rows.put(EVENTS, ref, String(span.seq), { ...span, event: JSON.stringify(event) });
   });
-  for (const { message, snapshot, ...turn } of batch.turns)
-    rows.put(TURNS, ref, turn.id, { ...turn, content: JSON.stringify({ message, snapshot }) });
+  for (const { message, snapshot, ...turn } of batch.turns) {
+    const v = nextFoldVersion(rows.get(TURNS, ref, turn.id)?.v ?? null, batch.v, hasNewerEvents);
+    rows.put(TURNS, ref, turn.id, { ...turn, content: JSON.stringify({ message, snapshot }), v });
+  }
   changeSession(rows, session, {
     archived: formatCursor(to),
     header: JSON.stringify(batch.header),
-    v: batch.v,
+    v: nextFoldVersion(session.v, batch.v, hasNewerEvents),
     epoch: Math.max(session.epoch, batch.epoch),
     ...(turning ? { updatedAt: env.now() } : {}),
     ...(batch.checkpoint === undefined ? {} : { checkpoint: JSON.stringify(batch.checkpoint) }),
@@ -267,24 +272,20 @@ interface TurnRow extends Omit<TurnRecord, "snapshot"> {
 
 const TURNS = sessionTable<TurnRow>("turns");
 
-export function memoryTurns(tables: MemoryTables): Turns {
+export function memoryTurns(tables: MemoryTables, archive: Archive): Turns {
+  const read = async (ref: SessionRef, choose: (turns: TurnRow[]) => TurnRow[]): Promise<TurnRecord[]> => {
+    const chosen = await tables.run((rows) => recordsOf(rows, ref, choose(turnsOf(rows, ref))));
+    return upgradeTurns(archive, ref, chosen);
+  };
   return {
-    get: (ref, id) =>
-      tables.run((rows) => {
-        const found = turnsOf(rows, ref).filter((candidate) => candidate.id === id);
-        return recordsOf(rows, ref, found)[0] ?? null;
-      }),
+    get: async (ref, id) => (await read(ref, (turns) => turns.filter((row) => row.id === id)))[0] ?? null,
     list: (ref, { limit, before }) =>
-      tables.run((rows) => {
+      read(ref, (turns) => {
         const end = before === undefined ? Infinity : checkCount(before, "before");
-        const older = turnsOf(rows, ref).filter((row) => row.start < end);
-        return recordsOf(rows, ref, older.toReversed().slice(0, checkLimit(limit, MAX_PAGE)));
+        const older = turns.filter((row) => row.start < end).toReversed();
+        return older.slice(0, checkLimit(limit, MAX_PAGE));
       }),
-    open: (ref) =>
-      tables.run((rows) => {
-        const found = turnsOf(rows, ref).filter((row) => row.open);
-        return recordsOf(rows, ref, found.slice(0, MAX_BATCH));
-      }),
+    open: (ref) => read(ref, (turns) => turns.filter((row) => row.open).slice(0, MAX_BATCH)),
   };
 }
 
@@ -299,7 +300,7 @@ function recordsOf(rows: Rows, ref: SessionRef, turns: readonly TurnRow[]): Turn
   return turns.flatMap(({ content, ...row }) => {
     const stored = JSON.parse(content) as Pick<ArchivedTurn, "message" | "snapshot">;
     const events = all.filter(({ seq }) => seq >= row.start && seq <= (row.end ?? Infinity));
-    const snapshot = foldStoredTurn({ ...row, ...stored }, events.map(eventOf));
-    return snapshot === null ? [] : [{ ...row, snapshot }];
+    const folded = foldStoredTurn({ ...row, ...stored }, events.map(eventOf));
+    return folded === null ? [] : [{ ...row, ...folded }];
   });
 }

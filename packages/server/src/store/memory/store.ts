@@ -45,7 +45,7 @@ function portsOn(tables: MemoryTables, env: Env, audit: ResolvedAuditOptions): S
     tenants: memoryTenants(tables, env),
     sessions: memorySessions(tables, env),
     epochs: memoryEpochs(tables, env),
-    turns: memoryTurns(tables),
+    turns: memoryTurns(tables, memoryArchive(tables, env)),
     queuedMessages: memoryWaiting(tables, env),
     running: memoryRunning(tables, env),
     jobs: memoryJobs(tables, env),

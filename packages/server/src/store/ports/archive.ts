@@ -26,16 +26,26 @@ export interface ArchivedHeader {
   readonly archived: Cursor;
   /** The header at `archived`, or null if nothing is archived yet. */
   readonly header: SessionHeader | null;
-  /** The schema version with which the header was folded. */
-  readonly v: number | null;
+  /** The version of the fold; see `FoldVersion`. Null if nothing is archived yet. */
+  readonly v: FoldVersion | null;
 }
 
+/**
+ * The turns have the form of this schema version. If that is impossible for one of them, `v` is the version of that turn,
+ * and the events must be folded again.
+ */
 export interface ArchivedWindow extends ArchivedHeader {
   /** Ascending by start. */
   readonly turns: readonly TurnSnapshot[];
   /** How many of the session's turns are not in `turns`. */
   readonly earlier: number;
 }
+
+/**
+ * The schema version that folded a header or a turn. It is negative if that version folded events of a newer version, or
+ * continued from a state of a newer version. The state then lacks what only the newer version knows.
+ */
+export type FoldVersion = number;
 
 /** The row of a turn. Its other content is in the archived events from `start` to `end`. */
 export interface ArchivedTurn {
@@ -66,6 +76,7 @@ export interface ArchiveBatch {
   readonly turns: readonly ArchivedTurn[];
   /** The header at `to`. */
   readonly header: SessionHeader;
+  /** The schema version that folded this batch. `nextFoldVersion` decides what is stored. */
   readonly v: number;
   /**
    * The state right before the last `turn.start` in `events`, as far as folding needs it. Absent without such an event;
@@ -234,6 +245,7 @@ export function backoffMs(attempts: number): number {
 /** An archived turn, as it was at the archived position. Only `archive.write` writes it. */
 export interface TurnRecord extends Omit<ArchivedTurn, "message" | "snapshot"> {
   readonly snapshot: TurnSnapshot;
+  readonly v: FoldVersion;
 }
 
 /** The sub-port that reads archived turns. */

@@ -5,13 +5,20 @@
  * their events. A read of turns reads no events of others. `write-archive.ts` writes.
  */
 import { sql } from "kysely";
-import { formatCursor, parseCursor, type SessionEvent, type TurnStatus } from "@turnstream/protocol";
-import type { Archive, ArchivedTurn, TurnRecord, Turns } from "../ports/archive.ts";
+import {
+  formatCursor,
+  parseCursor,
+  type SessionEvent,
+  type TurnStatus,
+  upgradeEvent,
+} from "@turnstream/protocol";
+import type { Archive, TurnRecord, Turns } from "../ports/archive.ts";
 import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { checkBatch } from "../rules/archive.ts";
-import { foldStoredTurn } from "../rules/archived-turn.ts";
+import { foldStoredTurn, type StoredTurn } from "../rules/archived-turn.ts";
 import { checkCount, checkLimit } from "../rules/arguments.ts";
+import { upgradeTurns, upgradeWindow } from "../upgrade-turns.ts";
 import { maintainPeriods, periodOf } from "./archive-periods.ts";
 import type { Db } from "./database.ts";
 import { ofSession, sessionNotFound } from "./session-row.ts";
@@ -30,7 +37,12 @@ export function postgresArchive(db: Db): Archive {
       if (row === undefined) throw sessionNotFound(ref);
       const { header, v, turn_count, turns: shown } = row;
       const folded = shown.flatMap((stored) => foldRow(stored) ?? []);
-      return { archived: cursorOf(row), header, v, turns: folded, earlier: turn_count - shown.length };
+      return {
+        archived: cursorOf(row),
+        header,
+        ...upgradeWindow(v, folded),
+        earlier: turn_count - shown.length,
+      };
     },
     async checkpoint(ref) {
       const row = await db
@@ -58,7 +70,9 @@ export function postgresArchive(db: Db): Archive {
           .limit(page)
           .execute();
         found.push(
-          ...rows.flatMap(({ events }) => events.filter(({ id }) => (parseCursor(id)?.seq ?? 0) > after)),
+          ...rows
+            .flatMap(({ events }) => events.filter(({ id }) => (parseCursor(id)?.seq ?? 0) > after))
+            .map(upgradeEvent),
         );
         last = rows.at(-1)?.last_seq ?? last;
         if (rows.length < page) break;
@@ -96,11 +110,11 @@ function turnEvents(period: number) {
   ) end`;
 }
 
-interface StoredTurn extends Pick<ArchivedTurn, "start" | "end" | "message" | "snapshot"> {
+interface TurnWithEvents extends StoredTurn {
   readonly events: SessionEvent[][] | null;
 }
 
-function foldRow(row: StoredTurn) {
+function foldRow(row: TurnWithEvents) {
   return foldStoredTurn(row, (row.events ?? []).flat());
 }
 
@@ -111,9 +125,9 @@ function foldRow(row: StoredTurn) {
 function windowQuery(db: Db, ref: SessionRef, turns: number, period: number) {
   const limit = turns === 0 ? 0 : checkLimit(turns, MAX_PAGE);
   const row = sql`start_seq, json_build_object('start', start_seq, 'end', end_seq, 'message', message,
-    'snapshot', snapshot, 'events', ${turnEvents(period)}) as turn`;
+    'snapshot', snapshot, 'v', v, 'events', ${turnEvents(period)}) as turn`;
   return headerOf(db, ref).select(
-    sql<StoredTurn[]>`coalesce((
+    sql<TurnWithEvents[]>`coalesce((
       with newest as (
         select ${row} from turns
         where tenant_id = ${ref.tenant} and session_id = ${ref.session} order by start_seq desc limit ${limit}
@@ -130,22 +144,24 @@ function windowQuery(db: Db, ref: SessionRef, turns: number, period: number) {
 }
 
 export function postgresTurns(db: Db): Turns {
+  const upgrade = (ref: SessionRef, rows: readonly Row[]) =>
+    upgradeTurns(postgresArchive(db), ref, rows.flatMap(recordOf));
   return {
     async get(ref, id) {
       const rows = await turnsOf(db, ref, await periodOf(db, ref))
         .where("id", "=", id)
         .execute();
-      return rows.flatMap(recordOf)[0] ?? null;
+      return (await upgrade(ref, rows))[0] ?? null;
     },
     async list(ref, { limit, before }) {
       const all = turnsOf(db, ref, await periodOf(db, ref));
       let query = all.orderBy("start_seq", "desc").limit(checkLimit(limit, MAX_PAGE));
       if (before !== undefined) query = query.where("start_seq", "<", checkCount(before, "before"));
-      return (await query.execute()).flatMap(recordOf);
+      return upgrade(ref, await query.execute());
     },
     async open(ref) {
       const open = turnsOf(db, ref, await periodOf(db, ref)).where("open", "=", true);
-      return (await open.orderBy("start_seq").limit(MAX_BATCH).execute()).flatMap(recordOf);
+      return upgrade(ref, await open.orderBy("start_seq").limit(MAX_BATCH).execute());
     },
   };
 }
@@ -159,6 +175,7 @@ function turnsOf(db: Db, ref: SessionRef, period: number) {
     "open",
     "message",
     "snapshot",
+    "v",
     turnEvents(period).as("events"),
   ]);
 }
@@ -167,6 +184,6 @@ type Row = Awaited<ReturnType<ReturnType<typeof turnsOf>["execute"]>>[number];
 
 function recordOf(row: Row): TurnRecord[] {
   const { id, start, end, status, open } = row;
-  const snapshot = foldRow(row);
-  return snapshot === null ? [] : [{ id, start, end, status: status as TurnStatus, open, snapshot }];
+  const folded = foldRow(row);
+  return folded === null ? [] : [{ id, start, end, status: status as TurnStatus, open, ...folded }];
 }

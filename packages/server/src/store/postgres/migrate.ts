@@ -52,6 +52,7 @@ import { eventBatches } from "./migrations/0032-event-batches.ts";
 import { sharedRows } from "./migrations/0033-shared-rows.ts";
 import { erasureClaims } from "./migrations/0034-erasure-claims.ts";
 import { archivePeriods } from "./migrations/0035-archive-periods.ts";
+import { foldVersions } from "./migrations/0047-fold-versions.ts";
 
 const migrations: Readonly<Record<string, StoreMigration>> = {
   "0001-core": core,
@@ -85,6 +86,7 @@ const migrations: Readonly<Record<string, StoreMigration>> = {
   "0033-shared-rows": sharedRows,
   "0034-erasure-claims": erasureClaims,
   "0035-archive-periods": archivePeriods,
+  "0047-fold-versions": foldVersions,
 };
 
 /** A name of its own, because a database may have Kysely's tables of an app. */

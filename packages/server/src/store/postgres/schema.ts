@@ -68,6 +68,8 @@ export interface CoreTables {
     message: JsonColumn<UserMessage | null>;
     /** Null if the events of the turn have all of it. */
     snapshot: JsonColumn<TurnSnapshot | null>;
+    /** Added by migration 0047. */
+    v: number;
   };
   waiting_messages: {
     tenant_id: string;

@@ -74,7 +74,7 @@ async function writeBatch(
   db: Db,
   ref: SessionRef,
   batch: ArchiveBatch,
-  { from, to, spans, turning }: CheckedBatch,
+  { from, to, spans, turning, hasNewerEvents }: CheckedBatch,
   entries: CheckedEntries | null,
 ): Promise<Locked | undefined> {
   const { events, turns } = batch;
@@ -97,8 +97,8 @@ async function writeBatch(
         ${rows.map(({ json }) => json)}::json[]
       ) e
     ), put_turns as (
-      insert into turns (tenant_id, session_id, id, start_seq, end_seq, status, open, message, snapshot)
-      select allowed.tenant_id, allowed.id, t.* from allowed, unnest(
+      insert into turns (tenant_id, session_id, id, start_seq, end_seq, status, open, message, snapshot, v)
+      select allowed.tenant_id, allowed.id, t.*, ${hasNewerEvents ? -batch.v : batch.v}::integer from allowed, unnest(
         ${turns.map((turn) => turn.id)}::text[],
         ${turns.map((turn) => turn.start)}::bigint[],
         ${turns.map((turn) => turn.end)}::bigint[],
@@ -109,7 +109,7 @@ async function writeBatch(
       ) t
       on conflict (tenant_id, session_id, id) do update set
         end_seq = excluded.end_seq, status = excluded.status, open = excluded.open, message = excluded.message,
-        snapshot = excluded.snapshot
+        snapshot = excluded.snapshot, v = ${nextVersion(batch.v, hasNewerEvents, sql.ref("turns.v"))}
       returning (xmax = 0) as is_new
     ), settled as (
       update outbox set archived_at = clock_timestamp(), delivered_at = coalesce(delivered_at, clock_timestamp())
@@ -123,7 +123,8 @@ async function writeBatch(
     ), moved as (
       update sessions set
         archived_epoch = ${to.epoch}::bigint, archived_seq = ${to.seq}::bigint,
-        header = ${JSON.stringify(batch.header)}::json, v = ${batch.v}::integer,
+        header = ${JSON.stringify(batch.header)}::json, 
+        v = ${nextVersion(batch.v, hasNewerEvents, sql.ref("sessions.v"))},
         turn_count = turn_count + (select count(*) from put_turns where is_new),
         -- An epoch that the log has reached was issued, whatever this database has stored.
         epoch = greatest(sessions.epoch, ${batch.epoch}::bigint),
@@ -135,6 +136,12 @@ async function writeBatch(
     db,
   );
   return result.rows[0];
+}
+
+/** `nextFoldVersion` in SQL. */
+function nextVersion(v: number, hasNewerEvents: boolean, stored: ReturnType<typeof sql>) {
+  return sql`case when ${hasNewerEvents}::boolean or ${stored} = ${-v}::integer or abs(${stored}) > ${v}::integer
+    then ${-v}::integer else ${v}::integer end`;
 }
 
 /** Adds the entries of a turn under the lock of the session, in one statement. @returns how many are new */

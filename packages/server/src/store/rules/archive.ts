@@ -25,6 +25,8 @@ export interface CheckedBatch {
   readonly spans: readonly EventSpan[];
   /** True if a turn starts or ends in the batch. */
   readonly turning: boolean;
+  /** True if the batch has events of a newer schema version than the one that folded it. */
+  readonly hasNewerEvents: boolean;
 }
 
 export interface EventSpan extends Position {
@@ -49,7 +51,8 @@ export function checkBatch(batch: ArchiveBatch): CheckedBatch {
   if (batch.header.epoch !== to.epoch || batch.header.seq !== to.seq)
     throw invalid(`its header is folded up to ${batch.header.epoch}-${batch.header.seq}`);
   const turning = batch.events.some(({ type }) => type === "turn.start" || type === "turn.end");
-  return { from, to, spans, turning };
+  const hasNewerEvents = batch.events.some(({ v }) => v > batch.v);
+  return { from, to, spans, turning, hasNewerEvents };
 
   function invalid(why: string): StoreError {
     return new StoreError("INVALID", `archive batch from ${batch.from} to ${batch.to}: ${why}`);

@@ -13,13 +13,14 @@ import {
   isPending,
   listBlocks,
   parseCursor,
+  SCHEMA_VERSION,
   type SessionEvent,
   type SessionState,
   type Turn,
-  type TurnSnapshot,
+  upgradeEvent,
 } from "@turnstream/protocol";
 import { outlivesTurn, turnSnapshot } from "@turnstream/protocol/writer";
-import type { ArchivedTurn } from "../ports/archive.ts";
+import type { ArchivedTurn, FoldVersion, TurnRecord } from "../ports/archive.ts";
 
 /** Returns true if the turn has a form or payment that is still open. */
 export function hasPendingInteractions(turn: Turn): boolean {
@@ -52,15 +53,20 @@ function hasChangedAfter(turn: Turn, end: number): boolean {
   return listBlocks(turn).some((block) => "version" in block && block.changed > end);
 }
 
+/** The stored part of a turn. `v` is the version of its snapshot. */
+export interface StoredTurn extends Pick<ArchivedTurn, "start" | "end" | "message" | "snapshot"> {
+  readonly v: FoldVersion;
+}
+
 /**
  * @param events archived events, ascending, that include those of the turn. Not read if there is a snapshot
  * @returns null if the events of the turn are missing
  */
 export function foldStoredTurn(
-  { start, end, message, snapshot }: Pick<ArchivedTurn, "start" | "end" | "message" | "snapshot">,
+  { start, end, message, snapshot, v }: StoredTurn,
   events: Iterable<SessionEvent>,
-): TurnSnapshot | null {
-  if (snapshot !== null) return snapshot;
+): Pick<TurnRecord, "snapshot" | "v"> | null {
+  if (snapshot !== null) return { snapshot, v };
   let state: SessionState | null = null;
   for (const event of events) {
     const at = parseCursor(event.id);
@@ -72,8 +78,8 @@ export function foldStoredTurn(
       seq: start - 1,
       waiting: message === null ? [] : [message],
     };
-    state = fold(state, event);
+    state = fold(state, upgradeEvent(event));
   }
   const turn = state?.turns.get(0);
-  return turn === undefined ? null : turnSnapshot(turn);
+  return turn === undefined ? null : { snapshot: turnSnapshot(turn), v: SCHEMA_VERSION };
 }

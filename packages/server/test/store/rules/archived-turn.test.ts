@@ -1,6 +1,6 @@
 /** Tests which rows of turns a batch writes, and that rows and events together give every turn. */
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
-import { emptyState, foldAll, type SessionEvent } from "@turnstream/protocol";
+import { emptyState, foldAll, SCHEMA_VERSION, type SessionEvent } from "@turnstream/protocol";
 import { turnSnapshot } from "@turnstream/protocol/writer";
 import { describe, expect, test } from "vitest";
 import type { ArchivedTurn } from "../../../src/store/ports/archive.ts";
@@ -44,7 +44,7 @@ describe("rows of turns", () => {
       const { turns } = foldAll(log);
       for (let size = 1; size <= log.length; size++) {
         const { rows } = archive(log, size);
-        const folded = rows.map((row) => foldStoredTurn(row, log));
+        const folded = rows.map((row) => foldStoredTurn({ ...row, v: SCHEMA_VERSION }, log)?.snapshot);
         expect(folded).toEqual(turns.toArray().map(turnSnapshot));
       }
     }
@@ -58,8 +58,9 @@ describe("rows of turns", () => {
       const row = changedTurns(emptyState, state).at(-1);
       const last = state.turns.last();
       if (row === undefined || last === undefined) throw new Error("there is no turn");
-      expect(foldStoredTurn(row, part)).toEqual(turnSnapshot(last));
-      expect(foldStoredTurn(row, [])).toBeNull();
+      const stored = { ...row, v: SCHEMA_VERSION };
+      expect(foldStoredTurn(stored, part)?.snapshot).toEqual(turnSnapshot(last));
+      expect(foldStoredTurn(stored, [])).toBeNull();
     }
   });
 

@@ -5,7 +5,7 @@
  * has that cursor. Responses contain temporary URLs instead of blob references, and at most 50 turns. They contain
  * hidden content only for callers with the scope `debug`. Reads only.
  */
-import type { Turn, TurnSnapshot } from "@turnstream/protocol";
+import { SCHEMA_VERSION, type Turn, type TurnSnapshot } from "@turnstream/protocol";
 import { turnSnapshot, resolveBlobUrls } from "@turnstream/protocol/writer";
 import { toHistory, turnMessages } from "@turnstream/protocol/blocks";
 import { restReplies } from "@turnstream/protocol/schema";
@@ -88,6 +88,7 @@ const listTurns = defineRoute({
     const { state } = await readHistory(context, ref, { turns: 1 });
     const { turns, next } = await readTurnPage(context, ref, state, query);
     return jsonWithBlobUrls(context, ref, {
+      v: SCHEMA_VERSION,
       turns: turns.map((turn) => toTurnJson(caller, turn)),
       has_more: next !== null,
       next_before: next,
@@ -104,7 +105,7 @@ const getTurn = defineRoute({
   async handle({ context, caller, ref, params }) {
     const turn = await readTurn(context, ref, params["turn"] ?? "");
     if (turn === null) throw turnNotFound();
-    return jsonWithBlobUrls(context, ref, { turn: toTurnJson(caller, turn) });
+    return jsonWithBlobUrls(context, ref, { v: SCHEMA_VERSION, turn: toTurnJson(caller, turn) });
   },
 });
 

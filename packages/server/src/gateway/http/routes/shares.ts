@@ -5,6 +5,7 @@
  * is open, before it uses a result shared with other reads. So a link that was revoked or has expired stops working at
  * once, and so do the URLs of blobs that it showed. A reader learns neither tenant nor session. Forking needs a caller of the same tenant. Only the session's owner creates, lists and revokes shares.
  */
+import { SCHEMA_VERSION } from "@turnstream/protocol";
 import { toHistory } from "@turnstream/protocol/blocks";
 import { restBodies, restReplies } from "@turnstream/protocol/schema";
 import { turnSnapshot } from "@turnstream/protocol/writer";
@@ -203,7 +204,10 @@ async function readSharedJson(
     expires_at: share.expiresAt,
     ...toPageEnd(shared),
   };
-  if (before !== undefined) return stringify({ ...head, turns: state.turns.toArray().map(turnSnapshot) });
+  if (before !== undefined) {
+    const turns = state.turns.toArray().map(turnSnapshot);
+    return stringify({ ...head, v: SCHEMA_VERSION, turns });
+  }
   const target = { resolveBlobUrl, includeHidden: false };
   return stringifyWithSnapshot(slices, target, head, state, Infinity);
 }
