@@ -12,7 +12,7 @@ export interface TablesEnvironment {
 
 /** How many operations run at a time. */
 export const CONCURRENCY = 24;
-export const MODEL = "model";
+const MODEL = "model";
 const TURN = "turn";
 const USED = { turns: 1, calls: 3, input_tokens: 900, output_tokens: 100, total_tokens: 1_000, cost: 0.01 };
 

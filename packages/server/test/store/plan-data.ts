@@ -42,8 +42,8 @@ function statements(from: number, to: number): string[] {
     `insert into archived_events (tenant_id, session_id, period, last_seq, events)
      select 't1', ${session(100)}, (select current_archive_period()), n,
        to_json(array_fill(json_build_object('id', '1-' || n), array[5])) from ${all}`,
-    `insert into turns (tenant_id, session_id, id, start_seq, end_seq, status, open, message)
-     select 't1', ${session(20)}, 'turn' || n, n, n, 'end_turn', n in (100, 500),
+    `insert into turns (tenant_id, session_id, id, start_seq, end_seq, status, open, v, message)
+     select 't1', ${session(20)}, 'turn' || n, n, n, 'end_turn', n in (100, 500), 1,
        json_build_object('id', n, 'text', ${padding}) from ${tenth}`,
     `insert into session_epochs (tenant_id, session_id, epoch, by, reason) select 't1', ${session(5)}, n, 'w', 'r' from ${tenth}`,
     `insert into outbox (tenant_id, session_id, key, draft, since_epoch, since_seq, created_at, next_attempt_at, delivered_at)

@@ -30,6 +30,7 @@ const MOST_BUFFERS = 400;
 const MOST: Readonly<Record<string, number>> = {
   "outbox.take": 1250,
   "outbox.takeUnarchived": 1250,
+  "sessions.takeErasures": 800,
   "running.startable": 600,
   "running.interrupted": 4_000,
   "operator.listUnfinishedTurns": 1_300,

@@ -40,3 +40,20 @@ test("a session keeps its newest epochs", async () => {
   expect(listed).toEqual(Array.from({ length: MAX_PAGE }, (_, n) => (listed[0] ?? 0) - n));
   await store.close();
 });
+
+test("no foreign key locks a row that the sessions of a tenant share, but those of settings", async () => {
+  const { store, db } = await postgresHarness();
+  const { rows } = await sql<{ from: string }>`
+    select distinct conrelid::regclass::text as from from pg_constraint where contype = 'f' and confrelid in (
+      'tenants'::regclass, 'webhook_endpoints'::regclass, 'turnstream_jobs.queue'::regclass)`.execute(db);
+  expect(rows.map(({ from }) => from).toSorted()).toEqual([
+    "api_keys",
+    "caller_limits",
+    "knowledge_objects",
+    "turnstream_jobs.queue",
+    "turnstream_jobs.schedule",
+    "turnstream_jobs.subscription",
+    "webhook_endpoints",
+  ]);
+  await store.close();
+});

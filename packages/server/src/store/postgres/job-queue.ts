@@ -6,6 +6,7 @@
  * fetched job to the queue if its heartbeat stays away.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { sql } from "kysely";
 import { fromKysely, type Db as BossDatabase, PgBoss } from "pg-boss";
 import { type SessionRef, sessionKey } from "../../util/refs.ts";
 import { StoreError } from "../errors.ts";
@@ -215,6 +216,25 @@ export async function installJobQueue(connection: Db): Promise<void> {
     await boss.stop({ graceful: false, close: false });
     await queue.close();
   }
+}
+
+/**
+ * Drops the foreign keys of jobs to their queue. Each queued job would lock the queue's row, and concurrent locks of one
+ * row make multixacts. pg-boss itself refuses jobs of an unknown queue.
+ */
+export async function dropQueueReferences(tx: Db): Promise<void> {
+  await sql`do $$
+    declare fk record;
+    begin
+      for fk in select c.conrelid::regclass as child, c.conname as name
+        from pg_constraint c join pg_class t on t.oid = c.conrelid
+        where c.contype = 'f' and c.conparentid = 0 and t.relname in ('job', 'job_common')
+          and c.confrelid = to_regclass(
+            trim(split_part(current_setting('search_path'), ',', 1)) || '_jobs.queue')
+      loop
+        execute format('alter table %s drop constraint %I', fk.child, fk.name);
+      end loop;
+    end $$`.execute(tx);
 }
 
 async function createBoss(execute: Execute, { migrate = false } = {}): Promise<PgBoss> {

@@ -36,7 +36,7 @@ import { shareTokens } from "./migrations/0022-share-tokens.ts";
 import { limits } from "./migrations/0024-limits.ts";
 import { keyLimits } from "./migrations/0025-key-limits.ts";
 import { jobs } from "./migrations/0026-jobs.ts";
-import { installJobQueue, jobSchema } from "./job-queue.ts";
+import { dropQueueReferences, installJobQueue, jobSchema } from "./job-queue.ts";
 import { isPooled } from "./open-database.ts";
 import {
   buildIndex,
@@ -128,6 +128,7 @@ async function migrateAlone(db: Db, { onMigration }: MigrateOptions, indexes: In
   const schema = await readSchema(db);
   await inShortTransaction(db, (tx) => createLedger(tx, schema));
   await retryOnLock(() => installJobQueue(db));
+  await inShortTransaction(db, dropQueueReferences);
   const ran: string[] = [];
   for (const name of (await readMigrations(db)).pending) {
     onMigration?.(name);
