@@ -92,7 +92,7 @@ async function bytesOf(
              where session_id = '${session}' and last_seq >= (select max(end_seq) from read)))
        + (select sum(length(coalesce(message::text, '')) + length(coalesce(snapshot::text, ''))) from read)
        + (select coalesce(sum(length(value::text)), 0) from turnstream.turn_journal j
-         where j.session_id = '${session}' and kept and j.turn in (${ids})) as bytes`,
+         where j.session_id = '${session}' and j.turn in (${ids})) as bytes`,
   );
   return Number(row?.["bytes"]);
 }

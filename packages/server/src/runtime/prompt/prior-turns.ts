@@ -4,9 +4,9 @@
  *
  * Invariant: it reads page by page, newest first, up to the last compaction. What it reads is bounded, whatever the
  * length of the session: it stops after the turn that fills `maxTokens` tokens of the prompt or `MAX_READ_CHARS` of
- * stored text, and after 500 turns. The current page is then the last one. Results are cut to 20,000 characters in the newest two turns and to
- * 1,000 in older ones, except in retried turns. Forms and payments have their current state, because they can change
- * after their turn.
+ * stored text, and after 500 turns. The current page is then the last one. Results are cut to 20,000 characters in the
+ * newest two turns and to 1,000 in older ones, except in retried turns. Forms and payments have their current state,
+ * because they can change after their turn.
  */
 import {
   type Block,

@@ -2,9 +2,9 @@
  * `toResultReference` replaces what the journal and the event of a tool result have in common by a reference to the
  * event, and `resolveResult` returns the whole record again. Pure.
  *
- * Invariant: resolving the reference of a record with the same block returns an equal record. A reference is written only in the commit that archives the event,
- * so that the block is always there. Fields that differ from the event stay in the reference. `pool` always does,
- * because no event has it.
+ * Invariant: resolving the reference of a record with the same block returns an equal record. A reference is written
+ * with the commit that archives the event or later, so that the block is there. Fields that differ from the event stay
+ * in the reference. `pool` always does unless it is empty, because no event has it.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Json, ToolResultBlock } from "@turnstream/protocol";
