@@ -40,6 +40,7 @@ import { logReached } from "./migrations/0028-log-reached.ts";
 import { objects } from "./migrations/0030-objects.ts";
 import { unarchivedOutbox } from "./migrations/0031-unarchived-outbox.ts";
 import { foldVersions } from "./migrations/0047-fold-versions.ts";
+import { historyLosses } from "./migrations/0048-history-losses.ts";
 
 const migrations: Readonly<Record<string, Migration>> = {
   "0001-core": core,
@@ -70,6 +71,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   "0030-objects": objects,
   "0031-unarchived-outbox": unarchivedOutbox,
   "0047-fold-versions": foldVersions,
+  "0048-history-losses": historyLosses,
 };
 
 /** Names of its own, because a database may have Kysely's tables of an app. */
