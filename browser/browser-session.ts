@@ -15,6 +15,8 @@ interface BrowserSessionOptions {
   readonly gateway?: GatewayPlace;
   /** If false, the test starts workers itself. @default true */
   readonly hasWorker?: boolean;
+  /** @default the Redis that all tests share */
+  readonly redisUrl?: string;
 }
 
 export class BrowserSession {
@@ -39,8 +41,9 @@ export class BrowserSession {
   static async open({
     gateway = "in-process",
     hasWorker = true,
+    redisUrl,
   }: BrowserSessionOptions = {}): Promise<BrowserSession> {
-    const environment = await TestEnvironment.open(gateway);
+    const environment = await TestEnvironment.open(gateway, redisUrl);
     const harness = await TurnHarness.open(environment.backend);
     const pace = new PacedGates();
     if (hasWorker)

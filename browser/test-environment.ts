@@ -43,9 +43,12 @@ export class TestEnvironment {
     this.proxy = proxy;
   }
 
-  static async open(place: GatewayPlace = "in-process"): Promise<TestEnvironment> {
+  static async open(
+    place: GatewayPlace = "in-process",
+    redisUrl = sharedRedisUrl(),
+  ): Promise<TestEnvironment> {
     const urls = {
-      redisUrl: sharedRedisUrl(),
+      redisUrl,
       databaseUrl: await migratedDatabaseUrl(),
       keyPrefix: freshPrefix(),
     };

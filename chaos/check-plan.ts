@@ -162,10 +162,15 @@ function same(expected: string, actual: string | undefined): boolean {
 
 function lineOf(block: Block): string[] {
   if (block.kind === "thinking") return block.text.startsWith(RETRYING) ? [] : [`thinking ${block.text}`];
-  if (block.kind === "text") return block.call === null ? [`text ${block.text}`] : [];
+  if (block.kind === "text") return block.call !== null || isLossText(block) ? [] : [`text ${block.text}`];
   if (block.kind === "tool_call") return [callLine(block.name, block.input)];
   // The result of its call shows the outcome.
   return block.kind === "tool_result" || block.kind === "approval" ? [] : [block.kind];
+}
+
+/** Returns true for the text that announces a loss of earlier turns. It is in no plan. */
+export function isLossText(block: Block): boolean {
+  return block.kind === "text" && block.text === BUILT_IN_STRINGS.en.historyLost;
 }
 
 /** Sorts the keys, so that their order makes no difference. */

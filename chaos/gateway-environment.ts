@@ -25,7 +25,10 @@ export class GatewayEnvironment {
   }
 
   /** Runs `use`, then stops every process and server, also after an error. */
-  static async use<T>(use: (environment: GatewayEnvironment) => Promise<T>): Promise<T> {
+  static async use<T>(
+    use: (environment: GatewayEnvironment) => Promise<T>,
+    servers: Parameters<typeof TurnEnvironment.use>[1] = {},
+  ): Promise<T> {
     return TurnEnvironment.use(async (turns) => {
       const { secret } = await turns.backend.store.keys.create(ACTOR.tenant, { name: "chaos", scopes: [] });
       const environment = new GatewayEnvironment(turns, { "x-api-key": secret, "x-user-id": ACTOR.user });
@@ -34,7 +37,7 @@ export class GatewayEnvironment {
       } finally {
         await Promise.all(environment.#gateways.map((gateway) => gateway.kill()));
       }
-    });
+    }, servers);
   }
 
   /** @param root a copy of the repository with another version. Default: this repository */
@@ -60,7 +63,7 @@ export class GatewayEnvironment {
   }
 
   /** The URL and headers that a client needs for this gateway. */
-  endpoint({ url }: GatewayProgram): Endpoint {
+  endpoint({ url }: Pick<GatewayProgram, "url">): Endpoint {
     return { url, headers: this.#headers };
   }
 

@@ -3,17 +3,19 @@
  * Turns that ended after the copy are missing in the archive. In half of the sessions their events are still in the log,
  * in the other half the log was trimmed.
  *
- * Invariant: no session is stuck. What the log still has is archived again; the rest is reported as lost.
+ * Invariant: no session is stuck. What the log still has is archived again. The rest is reported as lost, and the next
+ * turn announces it in the log.
  */
 import { execFile } from "node:child_process";
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { listBlocks } from "@turnstream/protocol";
 import { archiveSession, trimLog } from "@turnstream/server/internal";
 import type { SessionRef } from "@turnstream/server";
 import { findPostgres } from "@turnstream/testkit/servers/find-binary.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
-import { checkPlan } from "./check-plan.ts";
+import { checkPlan, isLossText } from "./check-plan.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import { findTurn, TurnEnvironment } from "./turn-environment.ts";
 import { type Plan, randomText } from "./turn-plan.ts";
@@ -43,7 +45,15 @@ interface Played {
 
 async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   return TurnEnvironment.use(async (environment) => {
-    const found = { stuck: 0, wrong: [] as string[], healed: 0, unreported: 0, silent: 0, illegal: 0 };
+    const found = {
+      stuck: 0,
+      wrong: [] as string[],
+      healed: 0,
+      unreported: 0,
+      unannounced: 0,
+      silent: 0,
+      illegal: 0,
+    };
     for (let n = 1; n <= times; n++) {
       await readyWorkers(environment);
       const refs = await Promise.all(Array.from({ length: SESSIONS }, () => environment.createSession()));
@@ -70,6 +80,11 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
       { figure: "later turns that differ from their plan", value: found.wrong.length, exactly: 0 },
       { figure: "events that break a rule", value: found.illegal, exactly: 0 },
       { figure: "lost turns without a report", value: found.unreported, exactly: 0 },
+      {
+        figure: "losses that the next turn did not announce, or announcements without a loss",
+        value: found.unannounced,
+        exactly: 0,
+      },
       { figure: "turns lost although the log had them", value: found.silent, exactly: 0 },
       {
         figure: "turns that were archived again from the log",
@@ -148,6 +163,7 @@ async function check(
     wrong: string[];
     healed: number;
     unreported: number;
+    unannounced: number;
     silent: number;
     illegal: number;
   },
@@ -164,6 +180,8 @@ async function check(
   const turn = findTurn(state, sent);
   if (turn !== undefined) found.wrong.push(...checkPlan(turn, next, true).problems);
   const isThere = findTurn(state, message) !== undefined;
+  const isAnnounced = turn !== undefined && listBlocks(turn).some(isLossText);
+  if (isAnnounced === isThere) found.unannounced++;
   const reports = environment.workers.flatMap(({ failures }) =>
     failures.flatMap((text) => REPORT.exec(text)?.[1] ?? []),
   );

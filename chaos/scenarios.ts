@@ -9,6 +9,7 @@ import { postgresFrozen } from "./disturbances/postgres-frozen.ts";
 import { redisPartition } from "./disturbances/redis-partition.ts";
 import { redisRestart } from "./disturbances/redis-restart.ts";
 import { rollingDeploy } from "./disturbances/rolling-deploy.ts";
+import { diskFull } from "./disk-full.ts";
 import { erasure } from "./erasure.ts";
 import { gateways } from "./gateways.ts";
 import { outboxKill } from "./outbox-kill.ts";
@@ -68,4 +69,5 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   "redis-full": redisFull,
   "postgres-failover": postgresFailover,
   "version-skew": versionSkew,
+  "disk-full": diskFull,
 };

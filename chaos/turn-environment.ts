@@ -51,8 +51,11 @@ export class TurnEnvironment {
   }
 
   /** Runs `use`, then stops every process and server, also after an error. */
-  static async use<T>(use: (environment: TurnEnvironment) => Promise<T>): Promise<T> {
-    const backend = await startBackend();
+  static async use<T>(
+    use: (environment: TurnEnvironment) => Promise<T>,
+    servers: Parameters<typeof startBackend>[0] = {},
+  ): Promise<T> {
+    const backend = await startBackend(servers);
     await runSql(backend.databaseUrl, EFFECTS);
     await backend.store.tenants.create({ id: ACTOR.tenant, name: "Chaos" });
     const environment = new TurnEnvironment(backend);
@@ -100,8 +103,10 @@ export class TurnEnvironment {
     return { tenant: ACTOR.tenant, session: session.id };
   }
 
-  follow(ref: SessionRef): TurnFollower {
-    const follower = new TurnFollower(this.backend.log, ref, () => this.followers.delete(follower));
+  /** @param from the state to continue from, for a session whose log was trimmed. Default: the start */
+  follow(ref: SessionRef, from?: SessionState): TurnFollower {
+    const onStop = () => this.followers.delete(follower);
+    const follower = new TurnFollower(this.backend.log, ref, onStop, from);
     this.followers.add(follower);
     return follower;
   }

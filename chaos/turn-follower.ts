@@ -1,9 +1,16 @@
 /**
- * `TurnFollower` reads one session from its start, folds and checks every event, and tracks which worker owns the
+ * `TurnFollower` reads one session from its start or from a state, folds and checks every event, and tracks which worker owns the
  * running turn. Listeners are called synchronously for each entry. Does not read the archive.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Cursor, emptyState, fold, type SessionState, type Turn } from "@turnstream/protocol";
+import {
+  type Cursor,
+  emptyState,
+  fold,
+  formatCursor,
+  type SessionState,
+  type Turn,
+} from "@turnstream/protocol";
 import { checkEvent } from "@turnstream/protocol/writer";
 import type { SessionRef } from "@turnstream/server";
 import type { LogEntry } from "@turnstream/server/internal";
@@ -16,7 +23,7 @@ export class TurnFollower {
   readonly ref: SessionRef;
   readonly illegal: string[] = [];
   readonly listeners = new Set<Listener>();
-  state: SessionState = emptyState;
+  state: SessionState;
   /** The name of the worker process that owns the current epoch. */
   owner: string | null = null;
   takeovers = 0;
@@ -24,11 +31,13 @@ export class TurnFollower {
   readonly #stopped = new AbortController();
   readonly #done: Promise<void>;
   readonly #onStop: () => void;
-  #last: Cursor = "0-0";
+  #last: Cursor;
 
-  constructor(log: Log, ref: SessionRef, onStop: () => void) {
+  constructor(log: Log, ref: SessionRef, onStop: () => void, from: SessionState = emptyState) {
     this.#log = log;
     this.ref = ref;
+    this.state = from;
+    this.#last = formatCursor(from);
     this.#onStop = onStop;
     this.#done = this.#follow();
   }

@@ -98,3 +98,12 @@ function toolCall(key: string, random: Random, slowness: number): PlanCall {
     ms: Math.floor(slowness * (50 + random() * random() * 2_500)),
   };
 }
+
+/** Returns the keys of the calls to the tool that is not idempotent, those of sub-agents included. */
+export function listOnceKeys({ steps }: Plan): string[] {
+  return steps.flatMap(({ calls }) =>
+    calls.flatMap((each) =>
+      "plan" in each ? listOnceKeys(each.plan) : "key" in each && each.tool === "once" ? [each.key] : [],
+    ),
+  );
+}

@@ -9,7 +9,7 @@ import { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
 import type { GatewayEnvironment } from "./gateway-environment.ts";
 import type { ReaderMessage, ReadRequest, SessionReading } from "./processes/version-reader.ts";
-import type { ViewerMessage, ViewerRequest } from "./processes/version-viewer.ts";
+import type { ClientMessage, ClientRequest } from "./processes/version-client.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
 const REPOSITORY = join(import.meta.dirname, "..");
@@ -17,17 +17,17 @@ const REPOSITORY = join(import.meta.dirname, "..");
 export type Version = "this" | "next";
 const VERSIONS: readonly Version[] = ["this", "next"];
 
-type Viewed = Extract<ViewerMessage, { readonly reported: string }>;
+type Viewed = Extract<ClientMessage, { readonly reported: string }>;
 
-export interface Viewer {
+export interface GatewayClient {
   readonly client: Version;
   /** The version of its gateway. */
   gateway: Version;
-  readonly program: ChildProgram<ViewerMessage, ViewerRequest>;
+  readonly program: ChildProgram<ClientMessage, ClientRequest>;
 }
 
 export class VersionPrograms {
-  readonly viewers: Viewer[] = [];
+  readonly clients: GatewayClient[] = [];
   readonly #environment: GatewayEnvironment;
   readonly #roots: Readonly<Record<Version, string>>;
   readonly #gateways = new Map<Version, GatewayProgram>();
@@ -52,15 +52,14 @@ export class VersionPrograms {
       this.#readers.set(version, await ChildProgram.start<ReaderMessage, ReadRequest>(reader));
     }
     for (const client of VERSIONS) for (const gateway of VERSIONS) await this.#view(client, gateway);
-    await this.keepWorkers();
   }
 
   async #view(client: Version, gateway: Version): Promise<void> {
-    const file = join(this.#roots[client], "chaos/processes/version-viewer.ts");
+    const file = join(this.#roots[client], "chaos/processes/version-client.ts");
     const settings = this.#environment.endpoint(this.#gateway(gateway));
     const name = `client of ${client} version on the gateway of ${gateway} version`;
-    const program = await ChildProgram.start<ViewerMessage, ViewerRequest>({ file, settings, name });
-    this.viewers.push({ client, gateway, program });
+    const program = await ChildProgram.start<ClientMessage, ClientRequest>({ file, settings, name });
+    this.clients.push({ client, gateway, program });
   }
 
   #gateway(version: Version): GatewayProgram {
@@ -70,27 +69,36 @@ export class VersionPrograms {
   }
 
   /** Starts the missing workers: one of each version. */
-  async keepWorkers(): Promise<void> {
-    for (const version of VERSIONS) {
+  async keepWorkers(versions = VERSIONS): Promise<void> {
+    for (const version of versions) {
       const worker = this.#workers.get(version);
       if (worker !== undefined && !worker.hasExited && !worker.hasLostLease) continue;
       this.#workers.set(version, this.#environment.turns.launchWorker({}, this.#roots[version]));
     }
-    await Promise.all([...this.#workers.values()].map((worker) => worker.ready()));
+    await Promise.all(
+      versions.flatMap((version) => this.#workers.get(version) ?? []).map((worker) => worker.ready()),
+    );
   }
 
-  /** Kills the worker of that name with -9. @returns its version, or null if no such worker runs */
-  async killWorker(name: string | null): Promise<Version | null> {
-    for (const [version, worker] of this.#workers) {
-      if (worker.name !== name || worker.hasExited) continue;
-      await worker.kill();
-      return version;
-    }
-    return null;
+  /** Replaces the worker of a version by one that has loaded everything and waits. @returns a function that starts it */
+  async prepareWorker(version: Version): Promise<() => Promise<void>> {
+    await this.killWorker(version);
+    const worker = this.#environment.turns.launchWorker({ isPaused: true }, this.#roots[version]);
+    this.#workers.set(version, worker);
+    await worker.loaded();
+    return () => worker.begin();
+  }
+
+  /** Kills the worker of a version with -9. @returns its name */
+  async killWorker(version: Version): Promise<string | null> {
+    const worker = this.#workers.get(version);
+    if (worker === undefined || worker.hasExited) return null;
+    await worker.kill();
+    return worker.name;
   }
 
   follow({ session }: SessionRef): void {
-    for (const { program } of this.viewers) program.send({ follow: session });
+    for (const { program } of this.clients) program.send({ follow: session });
   }
 
   read(version: Version, ref: SessionRef, archives = false): Promise<SessionReading> {
@@ -99,7 +107,7 @@ export class VersionPrograms {
     return reader.request({ ref, archives }, "folded", ({ session }) => session === ref.session);
   }
 
-  view({ program }: Viewer, { session }: SessionRef, cursor: string): Promise<Viewed> {
+  view({ program }: GatewayClient, { session }: SessionRef, cursor: string): Promise<Viewed> {
     return program.request({ report: session, cursor }, "reported", ({ reported }) => reported === session);
   }
 
@@ -107,12 +115,12 @@ export class VersionPrograms {
   async upgradeGateway(): Promise<void> {
     const next = await this.#environment.replaceGateway(this.#gateway("this"), this.#roots.next);
     this.#gateways.set("this", next);
-    for (const viewer of this.viewers) viewer.gateway = "next";
+    for (const client of this.clients) client.gateway = "next";
     await until("the gateway to answer", async () => (await fetch(`${next.url}/healthz`)).ok);
   }
 
   async stop(): Promise<void> {
-    const programs = [...this.viewers.map(({ program }) => program), ...this.#readers.values()];
+    const programs = [...this.clients.map(({ program }) => program), ...this.#readers.values()];
     await Promise.all(programs.map((program) => program.kill()));
   }
 }

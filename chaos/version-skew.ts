@@ -17,11 +17,12 @@ import { checkPlan } from "./check-plan.ts";
 import { GatewayEnvironment } from "./gateway-environment.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import { ACTOR, findTurn } from "./turn-environment.ts";
-import { type Plan, randomPlan } from "./turn-plan.ts";
+import { listOnceKeys, type Plan, randomPlan } from "./turn-plan.ts";
 import { VersionPrograms, type Version } from "./version-programs.ts";
 
 const SESSIONS = 2;
-const SLOWNESS = 0.4;
+/** The first turn is slow enough that the worker of the other version starts before it ends. */
+const SLOWNESS = [1.5, 0.4] as const;
 const TURN_MS = 120_000;
 
 export const versionSkew: Scenario = {
@@ -63,12 +64,13 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
         for (const ref of archived) {
           programs.follow(ref);
           await compare(programs, ref, found);
+          progress(`${ref.session}: ${JSON.stringify(summary(found))}`);
         }
         const played: SessionRef[] = [];
         for (let n = 1; n <= times; n++) {
           const fresh = Array.from({ length: SESSIONS }, () => environment.createSession());
           const refs = n <= archived.length ? [archived[n - 1] as SessionRef] : await Promise.all(fresh);
-          await playRound(environment, programs, refs, { name: `r${n}`, random }, found);
+          await playRound(environment, programs, refs, { n, random }, found);
           played.push(...refs);
           progress(`${n} of ${times}: ${JSON.stringify(summary(found))}`);
         }
@@ -85,20 +87,25 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   }
 }
 
-/** Two turns per session. The worker of the first one is killed, so that the other version continues it. */
+/** Two turns per session. One version starts the first turn and is killed, so that the other version continues it. */
 async function playRound(
   environment: GatewayEnvironment,
   programs: VersionPrograms,
   refs: readonly SessionRef[],
-  { name, random }: { readonly name: string; readonly random: () => number },
+  { n: round, random }: { readonly n: number; readonly random: () => number },
   found: Found,
 ): Promise<void> {
   const { turns } = environment;
-  await programs.keepWorkers();
-  const followers = refs.map((ref) => turns.follow(ref));
+  const isOdd = round % 2 === 1;
+  const [first, second]: readonly [Version, Version] = isOdd ? ["this", "next"] : ["next", "this"];
+  await programs.keepWorkers([first]);
+  const startSecond = await programs.prepareWorker(second);
+  const followers = await Promise.all(
+    refs.map(async (ref) => turns.follow(ref, (await turns.checkSession(ref)).state)),
+  );
   for (const ref of refs) programs.follow(ref);
   const plans = refs.map((_, n) =>
-    [1, 2].map((turn) => randomPlan(`${name}.${n}.${turn}`, random, SLOWNESS)),
+    [1, 2].map((turn) => randomPlan(`r${round}.${n}.${turn}`, random, SLOWNESS[turn - 1])),
   );
   for (const [isSecond] of [[false], [true]] as const) {
     const messages = await Promise.all(
@@ -106,11 +113,11 @@ async function playRound(
     );
     if (!isSecond) {
       await until("a running turn", () => followers.some(({ running }) => running !== undefined));
-      await sleep(200 + random() * 1_500);
-      const victim = followers.find(({ running }) => running !== undefined);
-      const cut = followers.filter(({ owner, running }) => running !== undefined && owner === victim?.owner);
-      const killed = await programs.killWorker(victim?.owner ?? null);
-      if (killed !== null) found.takeovers[killed === "this" ? "next" : "this"] += cut.length;
+      await startSecond();
+      await sleep(random() * 500);
+      const running = followers.filter((follower) => follower.running !== undefined);
+      const killed = await programs.killWorker(first);
+      found.takeovers[second] += running.filter(({ owner }) => owner === killed).length;
     }
     await Promise.all(followers.map((follower, n) => follower.untilEnded(messages[n] ?? "", TURN_MS)));
     await Promise.all(refs.map((ref) => turns.untilIdle(ref, TURN_MS)));
@@ -129,14 +136,6 @@ async function playRound(
   await Promise.all(followers.map((follower) => follower.stop()));
 }
 
-function listOnceKeys({ steps }: Plan): string[] {
-  return steps.flatMap(({ calls }) =>
-    calls.flatMap((each) =>
-      "plan" in each ? listOnceKeys(each.plan) : "key" in each && each.tool === "once" ? [each.key] : [],
-    ),
-  );
-}
-
 /** Compares what readers and clients of both versions show of an idle session. */
 async function compare(programs: VersionPrograms, ref: SessionRef, found: Found): Promise<void> {
   const note = (who: string, actual: unknown, expected: unknown): void => {
@@ -152,10 +151,10 @@ async function compare(programs: VersionPrograms, ref: SessionRef, found: Found)
   note("history of the next version", next.history, next.folded);
   note("turns of the next version", next.turns, next.folded.turns.slice(0, next.turns.length));
   const cursor = formatCursor(old.folded);
-  for (const viewer of programs.viewers) {
-    const { state } = await programs.view(viewer, ref, cursor);
-    const { name } = viewer.program;
-    if (viewer.client === "next" && viewer.gateway === "next") note(name, state, next.folded);
+  for (const client of programs.clients) {
+    const { state } = await programs.view(client, ref, cursor);
+    const { name } = client.program;
+    if (client.client === "next" && client.gateway === "next") note(name, state, next.folded);
     else note(name, toCommon(state), common);
   }
 }
@@ -172,10 +171,12 @@ function toCommonTurn(turn: TurnSnapshot): TurnSnapshot {
   ) as unknown as TurnSnapshot;
 }
 
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
 /** Names the first difference. */
 function describe(actual: unknown, expected: unknown, path = ""): string {
-  const isObject = (value: unknown): value is Record<string, unknown> =>
-    typeof value === "object" && value !== null;
   if (isObject(actual) && isObject(expected))
     for (const key of new Set([...Object.keys(actual), ...Object.keys(expected)]))
       if (!isDeepStrictEqual(actual[key], expected[key]))

@@ -12,7 +12,7 @@ import { atMoment } from "./at-moment.ts";
 import { checkPlan } from "./check-plan.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import type { Listener, TurnFollower } from "./turn-follower.ts";
-import { type Plan, randomPlan, randomText } from "./turn-plan.ts";
+import { listOnceKeys, type Plan, randomPlan, randomText } from "./turn-plan.ts";
 import { median } from "@turnstream/testkit/util/median.ts";
 import { TurnEnvironment, findTurn } from "./turn-environment.ts";
 import type { WorkerProcess } from "./worker-process.ts";
@@ -170,7 +170,7 @@ async function playSession(
     found.unknown += unknown.length;
     for (const key of unknown) found.unknownKeys.add(key);
     for (const key of done) found.doneKeys.add(key);
-    for (const key of onceKeys(plan)) found.onceKeys.add(key);
+    for (const key of listOnceKeys(plan)) found.onceKeys.add(key);
   }
 }
 
@@ -200,14 +200,6 @@ async function cutLong(environment: TurnEnvironment, plan: Plan, found: Found): 
     environment.keepWorkers(WORKERS);
   }
   await played;
-}
-
-function onceKeys({ steps }: Plan): string[] {
-  return steps.flatMap(({ calls }) =>
-    calls.flatMap((each) =>
-      "plan" in each ? onceKeys(each.plan) : "key" in each && each.tool === "once" ? [each.key] : [],
-    ),
-  );
 }
 
 /** Kills one worker after the other, and starts another for each. */

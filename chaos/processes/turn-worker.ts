@@ -51,6 +51,7 @@ export type WorkerMessage =
 
 /** Time for other workers to take over its turns. */
 const EXIT_DELAY_MS = 500;
+const RETRY_MS = 200;
 
 interface Input {
   readonly key: string;
@@ -88,15 +89,26 @@ function toolOf(idempotent: boolean, label: string, { isAsked = false, isHidden 
     run: async ({ key, ms }, context) => {
       const { idempotencyKey, call } = context;
       const values = [idempotencyKey, call, key, name, String(Date.now())].map(quoted).join();
-      await runSql(
-        databaseUrl,
-        `insert into effects (idempotency_key, call, key, executor, called_at) values (${values})`,
-      );
+      await insertEffect(values);
       context.progress(`at ${key}`);
       await sleep(ms);
       return formatToolResult(key);
     },
   });
+}
+
+/** Retries while the disk of the database is full: the table of effects is on the same disk as the store. */
+async function insertEffect(values: string): Promise<void> {
+  const statement = `insert into effects (idempotency_key, call, key, executor, called_at) values (${values})`;
+  while (true) {
+    try {
+      await runSql(databaseUrl, statement);
+      return;
+    } catch (error) {
+      if ((error as { code?: string }).code !== "53100") throw error;
+      await sleep(RETRY_MS);
+    }
+  }
 }
 
 const model = scriptedModel(createPlanScript(Math.random));

@@ -101,8 +101,11 @@ export async function raiseVersion(): Promise<RaisedVersion> {
   }
 }
 
+function isSource(path: string): boolean {
+  return !["node_modules", "dist", ".tsc"].includes(basename(path));
+}
+
 async function copySources(root: string): Promise<void> {
-  const isSource = (path: string): boolean => !["node_modules", "dist", ".tsc"].includes(basename(path));
   for (const folder of FOLDERS)
     await cp(join(REPOSITORY, folder), join(root, folder), { recursive: true, filter: isSource });
   await cp(join(REPOSITORY, "package.json"), join(root, "package.json"));

@@ -1,8 +1,7 @@
 /**
  * This program records the archive of a session into conformance/archives, as the current schema version writes it: real
  * turns with thinking, tools, sub-agents, approvals, forms, questions and a stop. Run it before the version is raised:
- *
- *   node --conditions=@turnstream/source testkit/versions/record-archive.ts
+ * `npm run record-archive`.
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

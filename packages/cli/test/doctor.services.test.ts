@@ -68,6 +68,13 @@ async function redisWith(config: Record<string, string>, appendOnly = true): Pro
   return server.url;
 }
 
+async function redisWithoutConfig(config: Record<string, string>): Promise<string> {
+  const server = await startRedis({ config });
+  cleanups.push(() => server.stop());
+  await server.command("ACL", "SETUSER", "default", "-config");
+  return server.url;
+}
+
 async function redisWithPassword(): Promise<string> {
   const server = await startRedis();
   cleanups.push(() => server.stop());
@@ -102,6 +109,13 @@ test.each<[string, () => Promise<string>, string, RegExp, RegExp]>([
   [
     "eviction",
     () => redisWith({ "maxmemory-policy": "allkeys-lru" }),
+    "Redis eviction",
+    /maxmemory-policy is allkeys-lru/,
+    /noeviction/,
+  ],
+  [
+    "eviction on a server that forbids CONFIG",
+    () => redisWithoutConfig({ "maxmemory-policy": "allkeys-lru" }),
     "Redis eviction",
     /maxmemory-policy is allkeys-lru/,
     /noeviction/,

@@ -25,7 +25,8 @@ const REDIS = {
   isReachable: true,
   version: "7.0.15",
   refusal: null,
-  settings: { appendOnly: true, appendFsync: "always", evictionPolicy: "noeviction" },
+  settings: { appendOnly: true, appendFsync: "always" },
+  evictionPolicy: "noeviction",
   clockAheadMs: -2,
 } as const satisfies RedisStatus;
 const DOWN: RedisStatus = { isReachable: false, problem: "Nothing listens at 127.0.0.1:1" };

@@ -109,8 +109,8 @@ export function judgePersistence(redis: RedisStatus): Finding {
 
 export function judgeEviction(redis: RedisStatus): Finding {
   if (!redis.isReachable) return skipped("Redis eviction", "Redis can't be reached");
-  if (redis.settings === null) return skipped("Redis eviction", "the server doesn't show its settings");
-  const { evictionPolicy } = redis.settings;
+  const { evictionPolicy } = redis;
+  if (evictionPolicy === null) return skipped("Redis eviction", "the server doesn't show its policy");
   return evictionPolicy === "noeviction"
     ? ok("Redis eviction", "maxmemory-policy noeviction")
     : wrong(

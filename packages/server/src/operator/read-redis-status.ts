@@ -21,8 +21,9 @@ export type RedisStatus =
       readonly settings: {
         readonly appendOnly: boolean;
         readonly appendFsync: string;
-        readonly evictionPolicy: string;
       } | null;
+      /** What the server does when its memory is full, such as `noeviction`; null if it doesn't show it. */
+      readonly evictionPolicy: string | null;
       /** How far its clock is ahead of the clock of this machine. */
       readonly clockAheadMs: number;
     };
@@ -39,9 +40,9 @@ export async function readRedisStatus(url: string, now: () => number = Date.now)
     const [seconds = "0", micros = "0"] = await client.sendCommand<string[]>(["TIME"]);
     const gotAt = now();
     const info = await client.sendCommand<string>(["INFO", "server"]);
-    const settings = await client
-      .configGet(["appendonly", "appendfsync", "maxmemory-policy"])
-      .catch(() => null);
+    const settings = await client.configGet(["appendonly", "appendfsync"]).catch(() => null);
+    // Hosted servers often forbid CONFIG. INFO shows the policy too.
+    const memory = await client.sendCommand<string>(["INFO", "memory"]).catch(() => "");
     const refusal = await client.set(`ts:probe:${randomUUID()}`, "", { PX: 1 }).then(
       () => null,
       (error: unknown) => (error instanceof Error ? error.message : "unknown error"),
@@ -51,6 +52,7 @@ export async function readRedisStatus(url: string, now: () => number = Date.now)
       version: /(?:valkey|redis)_version:(\S+)/.exec(info)?.[1] ?? "unknown",
       refusal,
       settings: settings === null ? null : readSettings(settings),
+      evictionPolicy: /^maxmemory_policy:(\S+)/m.exec(memory)?.[1] ?? null,
       clockAheadMs: Math.round(Number(seconds) * 1_000 + Number(micros) / 1_000 - (sentAt + gotAt) / 2),
     };
   };
@@ -67,7 +69,6 @@ function readSettings(settings: Readonly<Record<string, string>>) {
   return {
     appendOnly: settings["appendonly"] === "yes",
     appendFsync: settings["appendfsync"] ?? "unknown",
-    evictionPolicy: settings["maxmemory-policy"] ?? "unknown",
   };
 }
 

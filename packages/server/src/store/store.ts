@@ -66,6 +66,8 @@ export interface Store extends StorePorts {
    * ABORTED, and so do calls after the end. The end waits for calls that are still running.
    */
   transaction<T>(work: (tx: Store) => Promise<T>): Promise<T>;
+  /** Returns true if the database refused a write in the last ten seconds because its disk is full. Default: false. */
+  isRefusingWrites?(): boolean;
 }
 
 export interface ClosableStore extends Store {

@@ -1,9 +1,9 @@
 /**
- * `registerHealthRoutes` adds `/healthz` (the process is alive) and `/readyz` (store and log are reachable, and the log
- * accepts writes).
+ * `registerHealthRoutes` adds `/healthz` (the process is alive) and `/readyz` (store and log are reachable and accept
+ * writes).
  * Invariant: the routes are public, so they reveal only one status word, and requests share one check per 500 ms. A
- * check fails after 2 seconds. It sends no write of its own: the log tests one in each health check. During shutdown
- * `/readyz` fails without a check.
+ * check fails after 2 seconds. It sends no write of its own: the log tests one in each health check, and the store
+ * remembers writes that a full disk refused. During shutdown `/readyz` fails without a check.
  */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Backend } from "../../session/backend.ts";
@@ -40,7 +40,7 @@ function send(reply: FastifyReply, isHealthy: boolean, status: string): FastifyR
 
 async function isReachable({ store, log }: Backend): Promise<boolean> {
   try {
-    if (log.isImpaired === true) return false;
+    if (log.isImpaired === true || store.isRefusingWrites?.() === true) return false;
     const probe = Promise.all([store.tenants.get(PROBE.tenant), log.head(PROBE)]).then(() => true);
     return await Promise.race([probe, sleep(CHECK_TIMEOUT_MS, { unref: true }).then(() => false)]);
   } catch {

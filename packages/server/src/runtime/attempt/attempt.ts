@@ -60,10 +60,13 @@ export interface TurnAttemptOptions {
   /** The keys of `listWholeResults` in the stored journal. */
   readonly wholeResults: Set<string>;
   readonly memory: TurnMemory;
+  /** True if the session has lost events, and no other turn has started since. */
+  readonly isFirstAfterLoss: boolean;
 }
 
 export class TurnAttempt {
   readonly context: RuntimeContext;
+  readonly isFirstAfterLoss: boolean;
   readonly row: RunningTurn;
   readonly ref: SessionRef;
   readonly epoch: number;
@@ -94,6 +97,7 @@ export class TurnAttempt {
     this.ref = { tenant: options.row.tenant, session: options.row.session };
     this.epoch = options.epoch;
     this.writer = options.writer;
+    this.isFirstAfterLoss = options.isFirstAfterLoss;
     this.stepAttempts = options.memory.stepAttempts;
     this.modelCalls = options.memory.modelCalls;
     this.usage = UsageTracker.from(options.journal);

@@ -118,6 +118,8 @@ export const COMPACTION_KEY: JournalKey<CompactionRecord> = "compact";
 export const STREAM_STARTED_KEY: JournalKey<boolean> = "body";
 /** The files of the message are read, and this block shows them. */
 export const FILES_KEY: JournalKey<{ readonly blocks: readonly string[] }> = "files";
+/** The turn has announced that earlier events of the session are lost, in this block. */
+export const LOSS_KEY: JournalKey<{ readonly blocks: readonly string[] }> = "loss";
 export const STEP_PREFIX = "step/";
 export const USAGE_PREFIX = "spent/";
 export const CALL_PREFIX = "call/";

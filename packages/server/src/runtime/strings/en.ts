@@ -40,6 +40,8 @@ export const en: RuntimeStrings = {
   truncatedArguments: (shown, of) => `[Cut here: ${number(shown)} of ${number(of)} characters are shown.]`,
   limit: ({ limit, value }) =>
     `This answer was ended because it reached its limit (${LIMITS[limit](value)}).`,
+  historyLost:
+    "The server has lost the turns before this one after a failure of its database. Messages and decisions of that time may have to be repeated.",
   retrying: (seconds, attempt, tries) =>
     `The model is not answering. Trying again in ${number(seconds)} s (${number(attempt)} of ${number(tries)}).`,
   readingFile: (name) => `Reading ${name}`,

@@ -33,6 +33,8 @@ export interface RuntimeStrings {
   /** Appended to tool arguments that are too long to show in full in an approval. */
   readonly truncatedArguments: (shown: number, of: number) => string;
   readonly limit: (reached: ReachedLimit) => string;
+  /** The first text of a turn before which the server has lost a part of the session. */
+  readonly historyLost: string;
   readonly retrying: (seconds: number, attempt: number, tries: number) => string;
   readonly conversationSummarized: string;
   readonly readingFile: (name: string) => string;

@@ -38,6 +38,8 @@ export const vi: RuntimeStrings = {
   notApproved: "Không được xác nhận kịp thời.",
   truncatedArguments: (shown, of) => `[Cắt tại đây: hiển thị ${number(shown)}/${number(of)} ký tự.]`,
   limit: ({ limit, value }) => `Câu trả lời đã kết thúc vì đạt giới hạn (${LIMITS[limit](value)}).`,
+  historyLost:
+    "Máy chủ đã mất các lượt trước lượt này sau sự cố cơ sở dữ liệu. Có thể cần gửi lại tin nhắn và quyết định trong khoảng thời gian đó.",
   retrying: (seconds, attempt, tries) =>
     `Mô hình không trả lời. Thử lại sau ${number(seconds)} giây (lần ${number(attempt)}/${number(tries)}).`,
   readingFile: (name) => `Đang đọc ${name}`,

@@ -37,6 +37,7 @@ export const zhCn: RuntimeStrings = {
   notApproved: "未在时限内获得批准。",
   truncatedArguments: (shown, of) => `[此处截断：显示 ${number(of)} 个字符中的 ${number(shown)} 个。]`,
   limit: ({ limit, value }) => `回答已达到上限（${LIMITS[limit](value)}），因此结束。`,
+  historyLost: "数据库故障后，服务器丢失了此轮之前的部分对话。那段时间的消息和决定可能需要重新提交。",
   retrying: (seconds, attempt, tries) =>
     `模型没有响应，${number(seconds)} 秒后重试（第 ${number(attempt)} 次，共 ${number(tries)} 次）。`,
   readingFile: (name) => `正在读取 ${name}`,

@@ -37,6 +37,7 @@ export const zhTw: RuntimeStrings = {
   notApproved: "未在時限內獲得核准。",
   truncatedArguments: (shown, of) => `[於此截斷：顯示 ${number(of)} 個字元中的 ${number(shown)} 個。]`,
   limit: ({ limit, value }) => `回覆已達上限（${LIMITS[limit](value)}），因此結束。`,
+  historyLost: "資料庫故障後，伺服器遺失了此輪之前的部分對話。那段時間的訊息和決定可能需要重新提交。",
   retrying: (seconds, attempt, tries) =>
     `模型沒有回應，${number(seconds)} 秒後重試（第 ${number(attempt)} 次，共 ${number(tries)} 次）。`,
   readingFile: (name) => `正在讀取 ${name}`,

@@ -34,6 +34,7 @@ import {
   type CompactionRecord,
   COMPACTION_KEY,
   FILES_KEY,
+  LOSS_KEY,
   runPath,
   STEP_PREFIX,
   START_PREFIX,
@@ -45,6 +46,7 @@ import { TurnWriter } from "../events/turn-writer.ts";
 import { findSuperseded } from "./supersede.ts";
 
 interface Prepared {
+  readonly session: Session;
   readonly state: SessionState;
   readonly archived: SessionState;
   readonly journal: Map<string, Json>;
@@ -68,7 +70,7 @@ export async function beginAttempt(
     ]);
     const journal = resolveJournal(entries, findTurn(state, row.turn));
     const event = firstEvent(context, { row, session }, state, journal);
-    prepared = { state, archived, journal, event, wholeResults: listWholeResults(entries) };
+    prepared = { session, state, archived, journal, event, wholeResults: listWholeResults(entries) };
     return { event, last: cursor };
   };
   const reason = `attempt ${row.attempts} at turn ${row.turn}`;
@@ -93,7 +95,8 @@ export async function beginAttempt(
     await restoreMessage(context, ref);
     return claim();
   });
-  const { state, archived, journal, wholeResults, event } = prepared as unknown as Prepared;
+  const { session, state, archived, journal, wholeResults, event } = prepared as unknown as Prepared;
+  const lostAfter = claimed.lostAfter ?? session.lostAfter;
   const after = foldDraft(state, event, claimed.cursor, context.env.now());
   const logWriter = new Writer({
     log: context.log,
@@ -125,9 +128,16 @@ export async function beginAttempt(
     journal,
     wholeResults,
     memory,
+    isFirstAfterLoss: isFirstAfterLoss(row.turn, state, lostAfter),
   });
   if (!context.holdsLease()) throw new EngineError("LEFT", `turn ${row.turn}`);
   return attempt;
+}
+
+/** Returns true if no other turn has started since the session has lost events. */
+function isFirstAfterLoss(turn: string, { turns }: SessionState, lostAfter: number | null): boolean {
+  if (lostAfter === null) return false;
+  return turns.findLast(({ id, start }) => id !== turn && start > lostAfter) === undefined;
 }
 
 function lastTurn({ turns }: SessionState): Turn {
@@ -216,7 +226,7 @@ function listJournaled(journal: ReadonlyMap<string, Json>): {
   for (const [key, value] of journal) {
     if (key.startsWith(CALL_PREFIX)) journaledCalls.add(key.slice(CALL_PREFIX.length));
     else if (key.startsWith(START_PREFIX)) journaledCalls.add(key.slice(START_PREFIX.length));
-    else if (key === FILES_KEY)
+    else if (key === FILES_KEY || key === LOSS_KEY)
       for (const block of (value as { blocks: string[] }).blocks) journaledBlocks.add(block);
     else if (key.startsWith(STEP_PREFIX) || key === COMPACTION_KEY) {
       for (const block of (value as unknown as StepRecord | CompactionRecord).blocks)

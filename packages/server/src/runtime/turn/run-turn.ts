@@ -27,7 +27,13 @@ import { NO_USAGE } from "../../models/usage.ts";
 import { commitRequests } from "../interactions/ending-request.ts";
 import { withdrawPending } from "../interactions/withdraw.ts";
 import { RuntimeError } from "../errors.ts";
-import { OUTCOME_KEY, type PinnedAgent, stepKey, STREAM_STARTED_KEY } from "../attempt/journal-entries.ts";
+import {
+  LOSS_KEY,
+  OUTCOME_KEY,
+  type PinnedAgent,
+  stepKey,
+  STREAM_STARTED_KEY,
+} from "../attempt/journal-entries.ts";
 import { closeOpenGroup } from "../attempt/close-open-group.ts";
 import { MAIN_RUN } from "../events/turn-writer.ts";
 import { readFiles } from "../files/read-files.ts";
@@ -313,6 +319,7 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
     if (!hasStarted) await enforceUsageLimits(attempt);
     const pinned: PinnedAgent = await pinAgent(attempt, MAIN_RUN, agent);
     const scope = await mainRunContext(attempt, agent, pinned);
+    await announceLoss(attempt);
     await readFiles(scope);
     const title = attempt.branches.run(() => generateTitle(attempt, agent));
     const prompt = await buildPrompt(scope);
@@ -366,4 +373,17 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
   context.logRetention
     .settle(ref, archived)
     .catch((error: unknown) => context.onError(error, { during: `turn ${row.turn}` }));
+}
+
+/**
+ * Announces in the first turn after a loss that the session has lost events, so that clients that connect later see it
+ * too. The block is journaled: it is written once, and a takeover keeps it.
+ */
+async function announceLoss(attempt: TurnAttempt): Promise<void> {
+  if (!attempt.isFirstAfterLoss || attempt.fromJournal(LOSS_KEY) !== undefined) return;
+  const { writer, strings } = attempt;
+  const place = await writer.start({ type: "text.start", run: MAIN_RUN, part: true });
+  await writer.write({ type: "text.delta", ...place, text: strings.historyLost });
+  await writer.write({ type: "text.end", ...place, final: false });
+  await attempt.commitStep(LOSS_KEY, { blocks: [place.block] });
 }

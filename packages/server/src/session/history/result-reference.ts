@@ -56,8 +56,7 @@ function sharedFields(block: ToolResultBlock, event: "text" | "json", parts: num
     ...(reference === null ? {} : { reference }),
   }));
   const content = event === "text" ? preview : parseJson(preview);
-  const fields = { ...DEFAULTS, status, content, preview, blocks, artifact, results, whole, usage };
-  return fields as unknown as JsonRecord;
+  return { ...DEFAULTS, status, content, preview, blocks, artifact, results, whole, usage };
 }
 
 /** A preview that was truncated is not JSON. */

@@ -2,8 +2,8 @@
  * `claimSession` takes over a session: it gets a new epoch from the store and claims the log under it.
  *
  * Invariant: the store never returns an epoch twice, and the log accepts no lower epoch. The claim is safe even if one
- * of them lost its newest state. If the archive is behind a trimmed log, the log restarts after the archive, and the
- * loss is reported.
+ * of them lost its newest state. If the archive is behind a trimmed log, the log restarts after the archive. The loss is
+ * reported, and stored with the session, so that the next turn announces it.
  */
 import { comparePositions, type Cursor, parseCursor } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
@@ -39,6 +39,8 @@ export interface Claimed {
   /** The name under which the new writer appends. */
   readonly writer: string;
   readonly cursor: Cursor;
+  /** The seq after which events are lost; null if the claim found no loss. */
+  readonly lostAfter: number | null;
 }
 
 const TIMEOUT_MS = 20_000;
@@ -69,10 +71,11 @@ export async function claimSession(
     const writer = `${by}.${epoch}`;
     const seq = await claimAfter(backend, ref, request, { epoch, writer, archivedUpTo: archived }, deadline);
     if (seq === null) continue;
-    if (head !== null && isArchiveBehind(head, archived))
-      backend.onLoss?.({ ...ref, archived, base: head.base, last: head.last });
-    await confirm(backend, ref, epoch);
-    return { epoch, writer, cursor: `${epoch}-${seq}` };
+    const isLoss = head !== null && isArchiveBehind(head, archived);
+    if (isLoss) backend.onLoss?.({ ...ref, archived, base: head.base, last: head.last });
+    const lostAfter = isLoss ? (parseCursor(archived)?.seq ?? 0) : null;
+    await confirm(backend, ref, epoch, lostAfter);
+    return { epoch, writer, cursor: `${epoch}-${seq}`, lostAfter };
   }
 }
 
@@ -142,8 +145,13 @@ async function claimLog(
  * Checks the session again: between epoch and claim it may have been erased or taken over. Also reopens outbox
  * rows, because the log may have lost entries.
  */
-async function confirm({ store, log }: Backend, ref: SessionRef, epoch: number): Promise<void> {
-  const newest = await store.epochs.confirm(ref);
+async function confirm(
+  { store, log }: Backend,
+  ref: SessionRef,
+  epoch: number,
+  lostAfter: number | null,
+): Promise<void> {
+  const newest = await store.epochs.confirm(ref, lostAfter ?? undefined);
   if (newest === null) {
     await log.remove(ref);
     throw new StoreError("NOT_FOUND", `session ${ref.session}`);

@@ -198,6 +198,7 @@ function create(rows: Rows, env: Env, actor: Actor, session: NewSession): Sessio
     archived: START_CURSOR,
     forkedFromShare: session.forkedTurns !== undefined,
     forkedTurns: session.forkedTurns === undefined ? 0 : checkCount(session.forkedTurns, "forkedTurns"),
+    lostAfter: null,
     createdAt: now,
     updatedAt: now,
     header: null,
@@ -256,10 +257,13 @@ export function memoryEpochs(tables: MemoryTables, env: Env): Epochs {
         rows.put(EPOCHS, ref, String(epoch), { epoch, by, reason, at: env.now() });
         return { epoch, archived: session.archived };
       }),
-    confirm: (ref) =>
+    confirm: (ref, lostAfter) =>
       tables.run((rows) => {
         reopenRows(rows, ref, env.now(), null);
-        return sessionRow(rows, ref)?.epoch ?? null;
+        const session = sessionRow(rows, ref);
+        if (session !== undefined && lostAfter !== undefined)
+          changeSession(rows, session, { lostAfter: checkCount(lostAfter, "lostAfter") });
+        return session?.epoch ?? null;
       }),
     list: (ref, limit) =>
       tables.run((rows) =>

@@ -23,6 +23,8 @@ export interface Session {
   readonly forkedFromShare: boolean;
   /** The number of the last turn that the fork copied from its share; 0 if there is none. */
   readonly forkedTurns: number;
+  /** The seq after which events were lost, at the last loss; null if none were. See `Epochs.confirm`. */
+  readonly lostAfter: number | null;
   readonly createdAt: number;
   /** When a turn last started or ended, or the session was touched or renamed. */
   readonly updatedAt: number;
@@ -159,8 +161,9 @@ export interface Epochs {
   /**
    * Returns the newest issued epoch, or null if the session does not exist. Call it after the claim of the log: like
    * `outbox.reopen`, it makes rows due again whose entries the log may have lost.
+   * @param lostAfter set if the claim found that all events after this seq are lost. The session keeps it
    */
-  confirm(ref: SessionRef): Promise<number | null>;
+  confirm(ref: SessionRef, lostAfter?: number): Promise<number | null>;
   /** Returns the newest claims first. */
   list(ref: SessionRef, limit: number): Promise<EpochRecord[]>;
 }

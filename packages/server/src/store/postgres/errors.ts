@@ -65,10 +65,19 @@ function isDeadlock(error: unknown): boolean {
   return sqlstate === "40001" || sqlstate === "40P01";
 }
 
+/** The SQLSTATE of a full disk. */
+const DISK_FULL = "53100";
+
 export function toStoreError(error: unknown, what: string): StoreError {
   if (isStoreError(error)) return error;
   const cause = safeCause(error);
-  return new StoreError(codeOf(cause), what, cause);
+  const detail =
+    cause.sqlstate === DISK_FULL ? `${what}: the disk of PostgreSQL is full (${DISK_FULL})` : what;
+  return new StoreError(codeOf(cause), detail, cause);
+}
+
+export function isDiskFull({ cause }: StoreError): boolean {
+  return (cause as RedactedCause | undefined)?.sqlstate === DISK_FULL;
 }
 
 function codeOf({ sqlstate, system }: RedactedCause): StoreErrorCode {

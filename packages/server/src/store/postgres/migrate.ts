@@ -53,6 +53,7 @@ import { sharedRows } from "./migrations/0033-shared-rows.ts";
 import { erasureClaims } from "./migrations/0034-erasure-claims.ts";
 import { archivePeriods } from "./migrations/0035-archive-periods.ts";
 import { foldVersions } from "./migrations/0047-fold-versions.ts";
+import { historyLosses } from "./migrations/0048-history-losses.ts";
 
 const migrations: Readonly<Record<string, StoreMigration>> = {
   "0001-core": core,
@@ -87,6 +88,7 @@ const migrations: Readonly<Record<string, StoreMigration>> = {
   "0034-erasure-claims": erasureClaims,
   "0035-archive-periods": archivePeriods,
   "0047-fold-versions": foldVersions,
+  "0048-history-losses": historyLosses,
 };
 
 /** A name of its own, because a database may have Kysely's tables of an app. */

@@ -43,6 +43,8 @@ export interface CoreTables {
     turn_count: Generated<number>;
     forked_from_share: Generated<boolean>;
     forked_turns: Generated<number>;
+    /** Added by migration 0048. */
+    lost_after: Generated<number | null>;
     created_at: Time;
     updated_at: Time;
     /** The partition of its archived events. */

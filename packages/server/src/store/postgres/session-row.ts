@@ -34,6 +34,7 @@ export const SESSION_COLUMNS = [
   "sessions.archived_seq",
   "sessions.forked_from_share",
   "sessions.forked_turns",
+  "sessions.lost_after",
   "sessions.created_at",
   "sessions.updated_at",
 ] as const;
@@ -54,6 +55,7 @@ export function sessionOf(row: SessionRow): Session {
     archived: formatCursor({ epoch: row.archived_epoch, seq: row.archived_seq }),
     forkedFromShare: row.forked_from_share,
     forkedTurns: row.forked_turns,
+    lostAfter: row.lost_after,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

@@ -256,7 +256,14 @@ export function postgresEpochs(db: Db): Epochs {
       const { epoch, archived_epoch, archived_seq } = row;
       return { epoch, archived: formatCursor({ epoch: archived_epoch ?? 0, seq: archived_seq ?? 0 }) };
     },
-    async confirm(ref) {
+    async confirm(ref, lostAfter) {
+      if (lostAfter !== undefined)
+        await db
+          .updateTable("sessions")
+          .set({ lost_after: checkCount(lostAfter, "lostAfter") })
+          .where("tenant_id", "=", ref.tenant)
+          .where("id", "=", ref.session)
+          .execute();
       const row = await db
         .with("reopened", (qb) => reopened(qb, ref))
         .selectFrom("sessions")

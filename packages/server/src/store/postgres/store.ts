@@ -25,7 +25,7 @@ import { postgresPayments } from "./payments.ts";
 import { postgresEpochs, postgresUserNumbers, postgresSessions } from "./sessions.ts";
 import { postgresTenants } from "./tenants.ts";
 import type { Db } from "./database.ts";
-import { retryOnDeadlock, toStoreError } from "./errors.ts";
+import { isDiskFull, retryOnDeadlock, toStoreError } from "./errors.ts";
 import { postgresJournal } from "./journal.ts";
 import { LeaseLock } from "./lease-lock.ts";
 import { postgresLeases } from "./leases.ts";
@@ -68,10 +68,12 @@ export interface PostgresStoreOptions extends AuditOptions {
 export function createPostgresStore(db: Db, options: PostgresStoreOptions = {}): ClosableStore {
   const { env = systemEnv, leases = db, storage = null, holdsLock = true } = options;
   const audit = resolveAuditOptions(options);
+  const refusals = { last: -Infinity };
   const shared = {
     queue: new JobQueue(db),
     lock: new LeaseLock(leases, holdsLock),
     objects: { env, storage },
+    refusals,
   };
   const createPorts = (on: Db) => portsOn(on, shared, audit);
   const retried = (on: Db) => wrapPorts(createPorts(on), (_, __, call) => retryOnDeadlock(env, call));
@@ -88,18 +90,28 @@ export function createPostgresStore(db: Db, options: PostgresStoreOptions = {}):
     await db.destroy();
     if (leases !== db) await leases.destroy();
   };
-  return { ...store, close };
+  const isRefusingWrites = (): boolean => performance.now() - refusals.last < REFUSAL_MS;
+  return { ...store, close, isRefusingWrites };
 }
+
+/** How long a refused write counts. Workers write at least this often. */
+const REFUSAL_MS = 10_000;
 
 /** What all sub-ports of a store share, also in transactions. */
 interface Shared {
   readonly queue: JobQueue;
   readonly lock: LeaseLock;
   readonly objects: ObjectContext;
+  /** When the database last refused a write because its disk was full, by `performance.now()`. */
+  readonly refusals: { last: number };
 }
 
 /** Wraps the sub-ports so that every method throws only StoreErrors. */
-function portsOn(db: Db, { queue, lock, objects }: Shared, audit: ResolvedAuditOptions): StorePorts {
+function portsOn(
+  db: Db,
+  { queue, lock, objects, refusals }: Shared,
+  audit: ResolvedAuditOptions,
+): StorePorts {
   const { env } = objects;
   const ports: StorePorts = {
     tenants: postgresTenants(db, queue),
@@ -139,7 +151,9 @@ function portsOn(db: Db, { queue, lock, objects }: Shared, audit: ResolvedAuditO
       checkArguments(name, args);
       return await call();
     } catch (error) {
-      throw toStoreError(error, name);
+      const failure = toStoreError(error, name);
+      if (isDiskFull(failure)) refusals.last = performance.now();
+      throw failure;
     }
   });
 }

@@ -121,6 +121,8 @@ export function logRetentionContract(name: string, makeBackend: MakeBackend): vo
         );
         expect(parseCursor(cursor)?.seq).toBe((parseCursor(archived)?.seq ?? 0) + 1);
         expect(losses).toMatchObject([{ ...ref, archived, base }]);
+        const lostAfter = parseCursor(archived)?.seq;
+        expect(await parts.store.sessions.find(ref)).toMatchObject({ lostAfter });
         expect(await publishCommitted(parts, ref)).toMatchObject({ delivered: 1, failure: null });
         const { state, logUnavailableReason } = await readHistory(parts, ref);
         expect([state.title, logUnavailableReason]).toEqual(["kept", null]);

@@ -7,23 +7,23 @@ import { formatCursor, type Snapshot, snapshot } from "@turnstream/protocol";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
 
-export interface ViewerSettings {
+export interface ClientSettings {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export type ViewerRequest =
+export type ClientRequest =
   | { readonly follow: string }
   /** Reports the session when it is live and has reached this cursor. */
   | { readonly report: string; readonly cursor: string };
 
-export type ViewerMessage =
+export type ClientMessage =
   | { readonly ready: true }
   | { readonly reported: string; readonly state: Snapshot; readonly phase: string };
 
 const REPORT_MS = 60_000;
-const { url, headers } = readSettings() as ViewerSettings;
-const parent = connectParent<ViewerRequest, ViewerMessage>();
+const { url, headers } = readSettings() as ClientSettings;
+const parent = connectParent<ClientRequest, ClientMessage>();
 const client = createClient({ url, auth: () => ({ headers }), shareTabs: false });
 const sessions = new Map<string, Session>();
 
