@@ -40,7 +40,6 @@ const PROSE_EXCEPTIONS: Readonly<Record<string, string>> = {
   "CONTRIBUTING.md words": "the words of a sentence",
   "packages/server/src/runtime/turn/title.ts words": "the words of a title",
   "packages/protocol/src/commands/socket.ts gone": "a value on the wire",
-  "bench/archive/measure-context.ts kept": "a column",
   "chaos/turn-environment.ts kept": "a column",
   "packages/server/test/store/tenant-session-ids.services.test.ts kept": "a column",
   "packages/server/test/store/plan-data.ts kept": "a column",

@@ -32,7 +32,7 @@ export class ClientError extends Error {
 
 /** The page and the server are more than one version apart. */
 export function otherVersionError(): ClientError {
-  return new ClientError("BAD_REQUEST", "This page has another version than the server. Reload it.");
+  return new ClientError("BAD_REQUEST", "The server has another version. Reload the page.");
 }
 
 /** Returns a ClientError unchanged and wraps any other error. */

@@ -12,11 +12,10 @@ import { SCHEMA_VERSION } from "./version.ts";
 /** @returns null if the version can't be converted */
 export function upgradeSnapshot(snapshot: Snapshot): Snapshot | null {
   const steps = findSteps(snapshot.v);
-  if (steps === null || steps.length === 0) return steps === null ? null : snapshot;
+  if (!steps?.length) return steps && snapshot;
   const { turns, ...header } = snapshot;
-  const upgraded = steps.reduce<Fields>((fields, step) => step.header(fields), header);
   return {
-    ...(upgraded as unknown as Omit<Snapshot, "turns">),
+    ...(steps.reduce<Fields>((fields, step) => step.header(fields), header) as unknown as Snapshot),
     v: SCHEMA_VERSION,
     turns: turns.map((turn) => applyTurnSteps(turn, steps)),
   };
@@ -25,7 +24,7 @@ export function upgradeSnapshot(snapshot: Snapshot): Snapshot | null {
 /** @returns null if the version can't be converted */
 export function upgradeTurn(turn: TurnSnapshot, v: number): TurnSnapshot | null {
   const steps = findSteps(v);
-  return steps === null ? null : applyTurnSteps(turn, steps);
+  return steps && applyTurnSteps(turn, steps);
 }
 
 type SnapshotStep = NonNullable<UpgradeStep["snapshot"]>;

@@ -33,8 +33,8 @@ function newestTurns(turns: readonly Turn[]): readonly Turn[] {
 export function restoreTurns(turns: readonly object[], v: number): Turn[] {
   return turns.map((turn) => {
     const upgraded = upgradeTurn(turn as TurnSnapshot, v);
-    if (upgraded === null) throw otherVersionError();
-    return restoreTurn(upgraded);
+    if (upgraded) return restoreTurn(upgraded);
+    throw otherVersionError();
   });
 }
 

@@ -273,7 +273,7 @@ export class SessionStore extends SessionCommands implements Session {
     this.#subscription?.unsubscribe();
     this.#subscription = null;
     this.#dropsUntil = null;
-    const left = new ClientError("ABORTED", "The session was disconnected because it has no subscriber.");
+    const left = new ClientError("ABORTED", "The session has no subscriber.");
     for (const { reject } of this.#pendingRefreshes.splice(0)) reject(left);
     this.#update({ connection: INITIAL_CONNECTION });
   }
@@ -315,6 +315,6 @@ export class SessionStore extends SessionCommands implements Session {
  * older, and an unfinished turn runs again. Pure.
  */
 function isLoss(old: SessionState, fresh: SessionState): boolean {
-  const ended = old.turns.findLast(({ end }) => end !== null)?.end ?? 0;
-  return fresh.session === old.session && fresh.epoch > old.epoch && fresh.seq < ended;
+  const ended = old.turns.findLast(({ end }) => end !== null);
+  return fresh.session === old.session && fresh.epoch > old.epoch && fresh.seq < (ended?.end ?? 0);
 }

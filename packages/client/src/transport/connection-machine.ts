@@ -222,10 +222,7 @@ function closed(
     case 1003:
       return close(
         state,
-        new ClientError(
-          "BAD_REQUEST",
-          "The server rejected a frame of this client as malformed. Reload the page.",
-        ),
+        new ClientError("BAD_REQUEST", "The server rejected a malformed frame. Reload the page."),
         NO_EFFECTS,
       );
     case 1009:

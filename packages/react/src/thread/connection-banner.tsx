@@ -24,22 +24,18 @@ export function ConnectionBanner(): ReactNode {
   const isRunning = useSessionSelector(({ state }) => state.turns.last()?.status === "running");
   const hasLostTurns = useSessionSelector((view) => view.hasLostTurns);
   const { stalled } = connection;
-  if (stalled === "no_worker" || (stalled !== null && isRunning))
+  const isStalled = stalled === "no_worker" || (stalled !== null && isRunning);
+  if (isStalled || (connection.phase === "live" && hasLostTurns)) {
+    const { resuming, noWorker, lostTurns } = strings.thread;
     return (
-      <div className="ts-banner" data-phase={stalled} role="status">
-        <span className="ts-dot" data-dot="pending" />
+      <div className="ts-banner" data-phase={isStalled ? stalled : "lost"} role="status">
+        <span className="ts-dot" data-dot={isStalled ? "pending" : "error"} />
         <span className="ts-banner-text">
-          {stalled === "resuming" ? strings.thread.resuming : strings.thread.noWorker}
+          {isStalled ? (stalled === "resuming" ? resuming : noWorker) : lostTurns}
         </span>
       </div>
     );
-  if (connection.phase === "live" && hasLostTurns)
-    return (
-      <div className="ts-banner" data-phase="lost" role="status">
-        <span className="ts-dot" data-dot="error" />
-        <span className="ts-banner-text">{strings.thread.lostTurns}</span>
-      </div>
-    );
+  }
   if (connection.phase === "live" || !isLate) return null;
   const canTry = connection.phase === "waiting" || connection.phase === "closed";
   return (

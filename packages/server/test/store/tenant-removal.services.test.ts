@@ -59,10 +59,10 @@ test("a removed tenant has rows in no table but those of the audit and of erasur
       select from pg_constraint where contype = 'f' and conrelid = to_regclass(c.table_name))`.execute(db);
   for (const { name } of unchecked)
     if (!["erasures", "stored_objects"].includes(name)) expect(before).toContain(name);
-  const kept = await tablesWith(stays);
+  const others = await tablesWith(stays);
   await store.tenants.remove(gone);
   expect(await tablesWith(gone)).toEqual(OUTLIVES);
-  expect(await tablesWith(stays)).toEqual(kept);
+  expect(await tablesWith(stays)).toEqual(others);
   await store.close();
 });
 

@@ -46,7 +46,7 @@ export const thread = {
     seconds: countText("en", { one: "# second", other: "# seconds" }),
     cost: countText("en", { other: "a cost of #" }),
   },
-  lostTurns: "A failure of the server has lost the newest messages of this chat.",
+  lostTurns: "The server lost the newest messages of this chat.",
   resuming: "The answer continues in a moment…",
   noWorker: "No worker is running. The answer continues later.",
   retry: "Try again",
