@@ -63,8 +63,8 @@ export async function endTurn(store: ClosableStore, ref: SessionRef): Promise<vo
 /** Runs an operation for each item, `CONCURRENCY` at a time. */
 export async function runAll<T>(items: readonly T[], run: (item: T) => Promise<unknown>): Promise<void> {
   const rest = items.values();
-  const lane = async (): Promise<void> => {
+  const runRest = async (): Promise<void> => {
     for (const item of rest) await run(item);
   };
-  await Promise.all(Array.from({ length: CONCURRENCY }, lane));
+  await Promise.all(Array.from({ length: CONCURRENCY }, runRest));
 }

@@ -35,8 +35,8 @@ async function addRows(store: ClosableStore, tenant: string): Promise<void> {
 
 test("a removed tenant has rows in no table but those of the audit and of erasures", async () => {
   const { store, db } = await postgresHarness();
-  const [gone, stays] = [await newTenant(store), await newTenant(store)];
-  for (const tenant of [gone, stays]) await addRows(store, tenant);
+  const [removed, stays] = [await newTenant(store), await newTenant(store)];
+  for (const tenant of [removed, stays]) await addRows(store, tenant);
   const { rows: tables } = await sql<{ name: string }>`
     select table_name as name from information_schema.columns
     where table_schema = 'turnstream' and column_name = 'tenant_id'
@@ -51,7 +51,7 @@ test("a removed tenant has rows in no table but those of the audit and of erasur
     }
     return found;
   };
-  const before = await tablesWith(gone);
+  const before = await tablesWith(removed);
   const { rows: unchecked } = await sql<{ name: string }>`
     select distinct table_name as name from information_schema.columns c
     where table_schema = 'turnstream' and column_name = 'tenant_id'
@@ -60,8 +60,8 @@ test("a removed tenant has rows in no table but those of the audit and of erasur
   for (const { name } of unchecked)
     if (!["erasures", "stored_objects"].includes(name)) expect(before).toContain(name);
   const others = await tablesWith(stays);
-  await store.tenants.remove(gone);
-  expect(await tablesWith(gone)).toEqual(OUTLIVES);
+  await store.tenants.remove(removed);
+  expect(await tablesWith(removed)).toEqual(OUTLIVES);
   expect(await tablesWith(stays)).toEqual(others);
   await store.close();
 });
