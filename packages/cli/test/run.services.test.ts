@@ -55,11 +55,14 @@ test("each cause has its own message, with the host and port but without the pas
     );
 });
 
-test("migrate reports that the role may not create tables", async () => {
+test("migrate prints the statements for a role that may not create schemas", async () => {
   const url = new URL(await freshDatabaseUrl());
   url.searchParams.set("options", "-c role=pg_monitor");
   const { code, err } = await ran(["migrate"], { DATABASE_URL: url.href });
-  expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("may not do this in the database") });
+  expect({ code, err }).toEqual({
+    code: 1,
+    err: expect.stringContaining("create schema turnstream authorization pg_monitor;"),
+  });
 });
 
 test("prints the help of the command group, and the version", async () => {

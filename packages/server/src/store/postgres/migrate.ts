@@ -162,7 +162,7 @@ async function withLock<T>(connection: Db, work: () => Promise<T>): Promise<T> {
     // All locks of this connection. If it is lost, so are they.
     await sql`select pg_advisory_unlock_all()`.execute(connection).catch(() => undefined);
     // To what the connection started with.
-    await sql`reset all`.execute(connection).catch(() => undefined);
+    for (const name of names) await sql`reset ${sql.id(name)}`.execute(connection).catch(() => undefined);
   }
 }
 

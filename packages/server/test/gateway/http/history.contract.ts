@@ -1,5 +1,5 @@
 /** The contract of history over HTTP: pages of history and turns, snapshots, end states, stops and retries. */
-import { listBlocks, foldAll, restore, type Snapshot, snapshot } from "@turnstream/protocol";
+import { listBlocks, foldAll, restore, SCHEMA_VERSION, type Snapshot, snapshot } from "@turnstream/protocol";
 import { type BlocksHistory, toHistory, turnMessages } from "@turnstream/protocol/blocks";
 import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
 import { afterEach, describe, expect, it } from "vitest";
@@ -173,6 +173,7 @@ export function historyContract(name: string, makeParts: () => Promise<HarnessBa
       for (const turn of [0, 4]) {
         const { id } = (await stage.state(ref)).turns.get(turn) ?? { id: "" };
         expect(await harness.json("GET", `/sessions/${ref.session}/turns/${id}`)).toEqual({
+          v: SCHEMA_VERSION,
           turn: turns[turn],
         });
       }
