@@ -95,7 +95,7 @@ describe("restarted attempt", () => {
   it.each(["UNCLAIMED", "FENCED"] as const)("reads the answer again after %s", async (code) => {
     const model = counting([[slowText]]);
     await harness.worker([defineAgent({ name: "a", model: model.model })]);
-    faults.append = failing(() => new LogError(code), { after: 6, times: 1 });
+    faults.append = failing(() => new LogError(code), { after: 4, times: 1 });
     const turn = await harness.ask(await harness.session(), "go");
     expect(turn.status).toBe("end_turn");
     expect(outline(turn)).toEqual([`text final ${LONG}`]);
@@ -144,7 +144,7 @@ describe("restarted attempt", () => {
     await harness.worker([defineAgent({ name: "a", model: model.model })]);
     const { tenant, user } = harness.actor;
     const used = { key: "other", user, apiKey: null, model: "m", turns: 1, cost: 0, ...USED };
-    faults.append = failing(() => new LogError("UNCLAIMED"), { after: 12, times: 1 });
+    faults.append = failing(() => new LogError("UNCLAIMED"), { after: 4, times: 1 });
     const ref = await harness.session();
     const limits = {
       owner: { ...harness.actor, apiKey: null },
@@ -289,7 +289,7 @@ describe("jump of the worker's clock", () => {
     const agent = defineAgent({ name: "a", model: model.model, limits: { timeoutMs: 60_000 } });
     await harness.worker([agent], { env });
     const ref = await harness.session();
-    faults.append = failing(() => new LogError("UNCLAIMED"), { after: 8, times: 1 });
+    faults.append = failing(() => new LogError("UNCLAIMED"), { after: 4, times: 1 });
     await harness.send(ref, "go");
     await harness.until(ref, 20_000, (state) => ((state.turns.last()?.items.length ?? 0) > 0 ? true : null));
     clock.jumpMs = jumpMs;
