@@ -6,6 +6,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Agent, defineAgent, tool } from "@turnstream/server";
 import { type ScriptedReply, script, scriptedModel } from "@turnstream/server/testing";
+import { anyInput } from "./any-input.ts";
 import { archiveAgents } from "./archive/archive-agents.ts";
 import type { ProviderAddress } from "./processes/tls-provider.ts";
 import { connectProvider } from "./provider-model.ts";
@@ -29,16 +30,7 @@ const RESULT_CHARS = 2_000;
 /** As long as a stamp and the space after it, so that stamping doesn't change the length. */
 const PIECE = "1700000000000.0 ";
 
-const anything = {
-  "~standard": {
-    version: 1 as const,
-    vendor: "bench",
-    validate: (value: unknown) => ({ value }),
-    jsonSchema: { input: () => ({ type: "object" }), output: () => ({ type: "object" }) },
-  },
-};
-
-const quick = { input: anything, label: "Look", run: () => "found" };
+const quick = { input: anyInput, label: "Look", run: () => "found" };
 const look = tool({ ...quick, idempotent: true });
 const trade = tool({ ...quick, idempotent: false });
 
@@ -111,7 +103,7 @@ function typical(): Agent {
 
 function waiting(): Agent {
   const wait = tool({
-    input: anything,
+    input: anyInput,
     label: "Wait",
     run: (_, { signal }) =>
       new Promise<string>((_resolve, reject) => {

@@ -4,6 +4,8 @@
  */
 import { type Agent, defineAgent, tool } from "@turnstream/server";
 import { type ScriptedReply, script, scriptedModel } from "@turnstream/server/testing";
+import { seededRandom } from "@turnstream/testkit/util/seeded-random.ts";
+import { anyInput } from "../any-input.ts";
 
 export const STEP_COUNTS = [10, 20, 40, 80];
 const RESULT_CHARS = 4_000;
@@ -11,28 +13,16 @@ const ANSWER_CHARS = 1_000;
 /** Text and result of one step. */
 export const STEP_CHARS = RESULT_CHARS + ANSWER_CHARS;
 
-const anything = {
-  "~standard": {
-    version: 1 as const,
-    vendor: "bench",
-    validate: (value: unknown) => ({ value }),
-    jsonSchema: { input: () => ({ type: "object" }), output: () => ({ type: "object" }) },
-  },
-};
-
 /** Text that PostgreSQL can't compress, because no part of it repeats. The same for the same seed. */
 export function randomText(seed: number, chars: number): string {
-  let state = seed * 2_654_435_761 + 1;
+  const random = seededRandom(seed);
   let text = "";
-  while (text.length < chars) {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    text += (state >>> 8).toString(36).padStart(5, "0");
-  }
+  while (text.length < chars) text += random().toString(36).slice(2, 7);
   return text.slice(0, chars);
 }
 
 const read = tool({
-  input: anything,
+  input: anyInput,
   label: "Read",
   idempotent: true,
   run: (input) => randomText((input as { n: number }).n, RESULT_CHARS),

@@ -16,7 +16,6 @@ import { ago } from "./session-row.ts";
 
 /** Longer than any read that started before the last session was copied. */
 const MIN_AGE_MS = 10 * 60 * 1_000;
-const WEEK_SECONDS = 7 * 24 * 60 * 60;
 
 const NO_PERIOD = -1;
 
@@ -43,8 +42,7 @@ export async function maintainPeriods(
   const expired = ago(checkDuration(query.retentionMs, "retentionMs"));
   const { rows } = await sql<{ period: number; is_empty: boolean }>`
     select period, coalesce(emptied_at <= ${ago(MIN_AGE_MS)}, false) as is_empty from archive_periods
-    where to_timestamp((period + 1)::double precision * ${WEEK_SECONDS}) <= ${expired}
-      and period < current_archive_period()
+    where period < archive_period(${expired}) and period < current_archive_period()
     order by period limit 1`.execute(db);
   const [oldest] = rows;
   if (oldest === undefined) return { moved: 0, dropped: 0 };

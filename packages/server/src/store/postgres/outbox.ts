@@ -4,14 +4,14 @@
  * Invariant: rows of a session get their ids with the session locked, so the order of ids is the order of commits.
  * `take` leases a session by its first undelivered row, and no lock outlives the statement.
  */
-import { sql } from "kysely";
+import { type SelectQueryBuilder, sql } from "kysely";
 import { formatCursor } from "@turnstream/protocol";
 import { backoffMs, type Outbox, type OutboxRow, type TakeQuery } from "../ports/archive.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import { sessionKey, type SessionRef } from "../../util/refs.ts";
 import { checkOutboxRow } from "../rules/archive.ts";
 import { checkCount, checkCursor, checkDuration, checkLimit } from "../rules/arguments.ts";
-import type { Db } from "./database.ts";
+import type { Database, Db } from "./database.ts";
 import { ago, clock, clockPlus, inTransaction, ofSession, sessionNotFound } from "./session-row.ts";
 
 /** Before every position. */
@@ -191,11 +191,20 @@ async function takeSessions(db: Db, { limit, olderThanMs, leaseMs }: TakeQuery):
     .limit(checkLimit(limit, MAX_BATCH))
     .forUpdate()
     .skipLocked();
+  return lease(db, first, leaseMs);
+}
+
+/** Moves the next attempt at the chosen rows. @returns their sessions */
+async function lease(
+  db: Db,
+  chosen: SelectQueryBuilder<Database, "outbox", { id: number }>,
+  leaseMs: number,
+): Promise<SessionRef[]> {
   const rows = await db
-    .with("first", () => first)
+    .with("chosen", () => chosen)
     .updateTable("outbox")
     .set({ next_attempt_at: clockPlus(checkCount(leaseMs, "leaseMs")) })
-    .where("id", "in", sql<number>`(select id from first)`)
+    .where("id", "in", sql<number>`(select id from chosen)`)
     .returning(["tenant_id", "session_id"])
     .execute();
   return rows.map((row) => ({ tenant: row.tenant_id, session: row.session_id }));
@@ -214,13 +223,6 @@ async function takeUnarchived(db: Db, { limit, olderThanMs, leaseMs }: TakeQuery
     .limit(checkLimit(limit, MAX_BATCH))
     .forUpdate()
     .skipLocked();
-  const rows = await db
-    .with("due", () => due)
-    .updateTable("outbox")
-    .set({ next_attempt_at: clockPlus(checkCount(leaseMs, "leaseMs")) })
-    .where("id", "in", sql<number>`(select id from due)`)
-    .returning(["tenant_id", "session_id"])
-    .execute();
-  const refs = rows.map((row) => ({ tenant: row.tenant_id, session: row.session_id }));
+  const refs = await lease(db, due, leaseMs);
   return [...new Map(refs.map((ref) => [sessionKey(ref), ref])).values()];
 }
