@@ -136,10 +136,11 @@ export type {
   TransitionResult,
 } from "./store/ports/interactions.ts";
 export {
-  DEATHS_BEFORE_ALONE,
+  DEATHS_BEFORE_SUSPECTED,
   type DeadTurn,
   type FetchJobs,
   type Jobs,
+  type LeftTurn,
   MAX_DEATHS,
   type TurnJob,
 } from "./store/ports/jobs.ts";

@@ -324,6 +324,7 @@ const overAll: Readonly<Record<string, (store: ClosableStore, sides: readonly Si
       await store.leases.leave(EXECUTOR);
       return store.running.interrupted(sides.map(({ ref }) => ref));
     },
+    "jobs.left": (store) => store.jobs.left(EXECUTOR, { limit: 50 }),
     "jobs.recover": async (store) => {
       expect(await store.jobs.recover(EXECUTOR, { limit: 50 })).toBe(2);
       return fetchAndStart(store);

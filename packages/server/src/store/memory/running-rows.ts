@@ -25,6 +25,8 @@ export interface RunningRow
   readonly job: string | null;
   readonly executor: string | null;
   readonly rank: number | null;
+  /** True if its process must run no other turn. */
+  readonly alone: boolean;
   /** True from `park` until the next start. */
   readonly isParked: boolean;
   readonly wakeAt: number | null;

@@ -6,10 +6,11 @@
  * turns and skips locked ones, so it waits for no session.
  */
 import { sql } from "kysely";
-import { DEATHS_BEFORE_ALONE, type Jobs, type TurnJob } from "../ports/jobs.ts";
+import { DEATHS_BEFORE_SUSPECTED, type Jobs, type TurnJob } from "../ports/jobs.ts";
+import { sessionKey } from "../../util/refs.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
-import { HEARTBEAT_SECONDS, recoveryDelayMs } from "../rules/jobs.ts";
+import { HEARTBEAT_SECONDS, isSuspected, mustRunAlone, recoveryDelayMs } from "../rules/jobs.ts";
 import type { Db } from "./database.ts";
 import type { JobQueue } from "./job-queue.ts";
 import { ago, bytewiseOrder, clock, inTransaction, lockSessionRow, tryLockSession } from "./session-row.ts";
@@ -19,14 +20,13 @@ import { queueAgent, queueParked, type QueuedRow, toJob } from "./turn-jobs.ts";
 /** One process per interval looks for missed heartbeats. */
 const MAINTENANCE_MS = (HEARTBEAT_SECONDS * 1_000) / 3;
 
-type ReturnedRow = QueuedRow & { tenant_id: string; session_id: string; deaths: number };
+type ReturnedRow = QueuedRow & { tenant_id: string; session_id: string };
 
 export function postgresJobs(db: Db, queue: JobQueue): Jobs {
   return {
     fetch: async ({ agents, limit, skipTenants = [], alone }) => {
       const most = alone ? 1 : checkLimit(limit, MAX_BATCH);
-      const deaths = alone ? DEATHS_BEFORE_ALONE : 0;
-      const keys = [...new Set(agents)].map((agent) => ({ agent, deaths }));
+      const keys = [...new Set(agents)].map((agent) => ({ agent, alone }));
       return queue.fetch(keys, { limit: most, skipTenants });
     },
     async heartbeat(jobs) {
@@ -49,7 +49,7 @@ export function postgresJobs(db: Db, queue: JobQueue): Jobs {
           from ${named(jobs)}
           where r.tenant_id = named.tenant and r.session_id = named.session and r.job = named.id
             and r.executor is not null
-          returning r.tenant_id, r.session_id, r.job, r.queue_agent, r.rank, r.owner, r.deaths,
+          returning r.tenant_id, r.session_id, r.job, r.queue_agent, r.rank, r.owner, r.deaths, r.alone,
             named.id as old_job`.execute(tx);
         await queue.add(
           tx,
@@ -59,22 +59,25 @@ export function postgresJobs(db: Db, queue: JobQueue): Jobs {
         const unstarted = jobs.filter(({ id }) => !started.has(id));
         if (unstarted.length > 0) await queue.return(tx, unstarted, delayMs);
       }),
-    recover: (executor, { limit }) =>
+    async left(executor, { limit }) {
+      const rows = await leftTurns(db, executor, limit).execute();
+      return rows.map(({ turn, ...row }) => ({ ...refOf(row), turn }));
+    },
+    recover: (executor, { limit, withTool = [] }) =>
       inTransaction(db, async (tx) => {
-        const { rows } = await sql<ReturnedRow>`
-          with left_turns as (
-            select tenant_id, session_id from running_turns where executor = ${executor}
-            limit ${checkLimit(limit, MAX_BATCH)} for update skip locked)
-          update running_turns r set executor = null, deaths = r.deaths + 1, job = gen_random_uuid(),
+        const left = leftTurns(tx, executor, limit).forUpdate().skipLocked();
+        const { rows } = await sql<RecoveredRow>`
+          with left_turns as (${left})
+          update running_turns r set executor = null, deaths = r.deaths + 1, alone = false, job = gen_random_uuid(),
             queue_agent = ${queueAgent(sql.ref("r.agent"))}
           from left_turns l where r.tenant_id = l.tenant_id and r.session_id = l.session_id
           returning r.tenant_id, r.session_id, r.job, r.queue_agent, r.rank, r.owner, r.deaths`.execute(tx);
-        await queue.add(
-          tx,
-          rows
-            .flatMap((row) => toJob(refOf(row), row))
-            .map((job) => ({ ...job, delayMs: recoveryDelayMs(job.deaths) })),
-        );
+        const alone = await isolate(tx, rows, new Set(withTool.map(sessionKey)));
+        const jobs = rows.flatMap((row) => {
+          const delayMs = recoveryDelayMs(row.deaths);
+          return toJob(refOf(row), { ...row, alone: alone.has(row) }).map((job) => ({ ...job, delayMs }));
+        });
+        await queue.add(tx, jobs);
         return rows.length;
       }),
     async wakeDue({ limit }) {
@@ -137,6 +140,51 @@ export function postgresJobs(db: Db, queue: JobQueue): Jobs {
       return rows;
     },
   };
+}
+
+function leftTurns(db: Db, executor: string, limit: number) {
+  return db
+    .selectFrom("running_turns")
+    .select(["tenant_id", "session_id", "turn"])
+    .where("executor", "=", executor)
+    .orderBy("tenant_id")
+    .orderBy("session_id")
+    .limit(checkLimit(limit, MAX_BATCH));
+}
+
+type RecoveredRow = ReturnedRow & { readonly deaths: number };
+
+/** Records which of the recovered turns run alone, and returns them. */
+async function isolate(
+  tx: Db,
+  rows: readonly RecoveredRow[],
+  withTool: ReadonlySet<string>,
+): Promise<Set<RecoveredRow>> {
+  const turns = rows.map((row) => ({
+    row,
+    deaths: row.deaths,
+    hadTool: withTool.has(sessionKey(refOf(row))),
+  }));
+  const suspects = turns.filter(isSuspected);
+  if (suspects.length === 0) return new Set();
+  // Those with several deaths are among the counted rows.
+  const uncounted = suspects.filter(({ deaths }) => deaths < DEATHS_BEFORE_SUSPECTED);
+  const suspected = uncounted.length + (await countSuspected(tx));
+  const alone = turns.filter((turn) => mustRunAlone(turn, suspected)).map(({ row }) => row);
+  await sql`update running_turns r set alone = true from unnest(
+      ${alone.map((row) => row.tenant_id)}::text[], ${alone.map((row) => row.session_id)}::text[]
+    ) named(tenant, session) where r.tenant_id = named.tenant and r.session_id = named.session`.execute(tx);
+  return new Set(alone);
+}
+
+/** Counts up to a limit: more change nothing. */
+async function countSuspected(tx: Db): Promise<number> {
+  // The condition is that of an index, so its number is no parameter.
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from (
+      select from running_turns where alone or deaths >= ${sql.lit(DEATHS_BEFORE_SUSPECTED)} limit ${MAX_BATCH}
+    ) suspected`.execute(tx);
+  return rows[0]?.count ?? 0;
 }
 
 function refOf(row: { readonly tenant_id: string; readonly session_id: string }) {

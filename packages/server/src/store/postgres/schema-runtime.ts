@@ -47,6 +47,8 @@ export interface RuntimeTables {
     /** The process that runs the turn. */
     executor: string | null;
     deaths: Generated<number>;
+    /** True if its process must run no other turn. */
+    alone: Generated<boolean>;
     /** From `park` until the next start. */
     parked_at: NullableTime;
     wake_at: NullableTime;

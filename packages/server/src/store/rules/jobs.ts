@@ -1,5 +1,5 @@
 /**
- * `rankOf`, `recoveryDelayMs` and the other rules of the job queue, for both stores. Pure.
+ * `rankOf`, `mustRunAlone`, `recoveryDelayMs` and the other rules of the job queue, for both stores. Pure.
  *
  * Invariant: jobs are fetched by rank, the lowest first. A job's rank is at least the rank up to which jobs were started,
  * so ranks of new jobs grow with the work that is done, and no queued job is overtaken for ever.
@@ -7,6 +7,7 @@
 import type { Json } from "@turnstream/protocol";
 import { isId } from "../../util/names.ts";
 import { stringField } from "../../util/json.ts";
+import { DEATHS_BEFORE_SUSPECTED } from "../ports/jobs.ts";
 
 /** A fetched job returns to the queue if its turn was not started and no heartbeat came for this long. */
 export const HEARTBEAT_SECONDS = 15;
@@ -34,6 +35,34 @@ export function rankOf({ started, users, isQueued, last }: RankState): number {
   const first = started + (isQueued ? 0 : users);
   const next = last === null ? 0 : last + Math.max(users, 1);
   return Math.min(Math.max(first, next), MAX_RANK);
+}
+
+/** After this many deaths, a turn runs alone in any case. */
+const MAX_SHARED_DEATHS = 3;
+/** If more turns are suspected, no single one of them ends the processes. */
+const MAX_SUSPECTED = 3;
+
+/**
+ * A turn may have ended its process if a tool ran in it, or if two processes have died. It then runs alone. If many turns
+ * are suspected, for example because a machine failed, they would run one after the other, so they run together until the
+ * third death.
+ * @param suspected how many turns are suspected, with this one
+ */
+export function mustRunAlone(
+  turn: { readonly deaths: number; readonly hadTool: boolean },
+  suspected: number,
+): boolean {
+  return turn.deaths >= MAX_SHARED_DEATHS || (isSuspected(turn) && suspected <= MAX_SUSPECTED);
+}
+
+export function isSuspected({
+  deaths,
+  hadTool,
+}: {
+  readonly deaths: number;
+  readonly hadTool: boolean;
+}): boolean {
+  return hadTool || deaths >= DEATHS_BEFORE_SUSPECTED;
 }
 
 /** The first death costs no time: usually the process died for another reason. */
