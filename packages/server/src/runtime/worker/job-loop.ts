@@ -193,7 +193,7 @@ export class JobLoop implements RunningJobs {
       this.#seen = null;
       return;
     }
-    if (job.deaths < DEATHS_BEFORE_SUSPECTED && this.#free() > 0) return this.#run(job, 0);
+    if (job.deaths < DEATHS_BEFORE_SUSPECTED) return this.#free() > 0 ? this.#run(job) : this.#return(job);
     const now = performance.now();
     if (this.#seen?.id === job.id && now - this.#seen.at >= MAX_ALONE_WAIT_MS) {
       this.#reserved = job;
