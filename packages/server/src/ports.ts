@@ -136,7 +136,7 @@ export type {
   TransitionResult,
 } from "./store/ports/interactions.ts";
 export {
-  DEATHS_BEFORE_SUSPECTED,
+  DEATHS_BEFORE_ALONE,
   type DeadTurn,
   type FetchJobs,
   type Jobs,

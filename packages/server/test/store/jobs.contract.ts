@@ -359,6 +359,23 @@ export function jobsContract(name: string, makeStore: MakeStore): void {
       }
     });
 
+    test("the most suspected turn runs alone, also if many others died with it twice", async () => {
+      const agent = await newAgent(store());
+      const bad = await queued(agent);
+      for (let n = 0; n < 4; n++) await queued(agent);
+      const dead = unique("exec");
+      for (let n = 0; n < 5; n++) await run(agent, dead);
+      await store().jobs.recover(dead, { limit: 10 });
+      for (const job of await fetch(agent)) await start(job, dead);
+      await store().jobs.recover(dead, { limit: 10, withTool: [bad] });
+      await wait(1_100);
+      const shared = await fetch(agent);
+      expect(shared).toHaveLength(4);
+      const job = await fetchOne(agent, { alone: true });
+      expect(job).toMatchObject({ ...bad, deaths: 2 });
+      for (const one of [job, ...shared]) await store().running.end(one, (await start(one))?.turn ?? "");
+    });
+
     test("released jobs can be fetched immediately, and no death is counted", async () => {
       const agent = await newAgent(store());
       await queued(agent);

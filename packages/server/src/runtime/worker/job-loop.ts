@@ -10,7 +10,7 @@ import { EngineError, isEngineError } from "../../engine/errors.ts";
 import type { RunningJobs } from "../../engine/executor.ts";
 import { parseTurnTopic, turnTopic } from "../../session/signal-channels.ts";
 import type { Signals } from "../../signals/signals.ts";
-import { DEATHS_BEFORE_SUSPECTED, type Jobs, type TurnJob } from "../../store/ports/jobs.ts";
+import { DEATHS_BEFORE_ALONE, type Jobs, type TurnJob } from "../../store/ports/jobs.ts";
 import type { ErrorHandler } from "../../util/error-handler.ts";
 import { yieldToEventLoop } from "../../util/sleep.ts";
 import { withTimeout } from "../../util/with-timeout.ts";
@@ -61,7 +61,7 @@ const MAX_ALONE_WAIT_MS = 20_000;
  * After one death, a suspected turn waits this long for an idle worker and then runs beside others. An idle worker that
  * takes it fetches nothing else for a while: a tool that ends its process usually does so soon.
  */
-const SHORT_ALONE_WAIT_MS = 5_000;
+const SHORT_ALONE_WAIT_MS = 15_000;
 const SHORT_ALONE_MS = 30_000;
 /** How long the steps of the other jobs may take then. */
 const MAX_DRAIN_MS = 30_000;
@@ -193,7 +193,7 @@ export class JobLoop implements RunningJobs {
       this.#seen = null;
       return;
     }
-    if (job.deaths < DEATHS_BEFORE_SUSPECTED) return this.#free() > 0 ? this.#run(job) : this.#return(job);
+    if (job.deaths < DEATHS_BEFORE_ALONE) return this.#free() > 0 ? this.#run(job) : this.#return(job);
     const now = performance.now();
     if (this.#seen?.id === job.id && now - this.#seen.at >= MAX_ALONE_WAIT_MS) {
       this.#reserved = job;
@@ -281,7 +281,7 @@ export class JobLoop implements RunningJobs {
     if (this.#isPolling && this.#runs.size === 0) {
       const [alone] = await jobs.fetch({ ...this.#request(), limit: 1, alone: true });
       if (alone !== undefined)
-        return this.#run(alone, alone.deaths < DEATHS_BEFORE_SUSPECTED ? SHORT_ALONE_MS : Infinity);
+        return this.#run(alone, alone.deaths < DEATHS_BEFORE_ALONE ? SHORT_ALONE_MS : Infinity);
     }
     const free = this.#free();
     if (free === 0 || !this.#mayFetch()) return;

@@ -6,10 +6,10 @@
  */
 import type { Env } from "../../util/env.ts";
 import { type SessionRef, sessionKey } from "../../util/refs.ts";
-import { DEATHS_BEFORE_SUSPECTED, type DeadTurn, type Jobs, type TurnJob } from "../ports/jobs.ts";
+import type { DeadTurn, Jobs, TurnJob } from "../ports/jobs.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
-import { HEARTBEAT_SECONDS, isSuspected, mustRunAlone, rankOf, recoveryDelayMs } from "../rules/jobs.ts";
+import { HEARTBEAT_SECONDS, mustRunAlone, rankOf, recoveryDelayMs, suspicionOf } from "../rules/jobs.ts";
 import { ONLY, putRunning, RUNNING, type RunningRow } from "./running-rows.ts";
 import { compareText, requireSession, sessionRow } from "./session-rows.ts";
 import { AGENTS } from "./tenants.ts";
@@ -126,20 +126,15 @@ export function memoryJobs(tables: MemoryTables, env: Env): Jobs {
       tables.run((rows) => {
         const left = leftTurns(rows, executor, limit);
         const keys = new Set(withTool.map(sessionKey));
-        const turns = left.map((row) => ({
-          row,
-          deaths: row.deaths + 1,
-          hadTool: keys.has(sessionKey(row)),
-        }));
-        const others = rows
-          .all(RUNNING)
-          .filter((row) => !left.includes(row))
-          .filter(({ alone, deaths }) => alone || deaths >= DEATHS_BEFORE_SUSPECTED);
-        const suspected = others.length + turns.filter(isSuspected).length;
-        for (const { row, ...turn } of turns) {
-          const { deaths } = turn;
-          const alone = mustRunAlone(turn, suspected);
-          returnTurn(rows, env, { ...row, deaths, alone }, recoveryDelayMs(deaths));
+        const turns = left.map((row) => {
+          const deaths = row.deaths + 1;
+          return { ...row, deaths, suspicion: suspicionOf(deaths, keys.has(sessionKey(row))) };
+        });
+        const others = rows.all(RUNNING).filter((row) => !left.includes(row));
+        const suspicions = [...others, ...turns].map(({ suspicion }) => suspicion);
+        for (const turn of turns) {
+          const alone = mustRunAlone(turn, suspicions);
+          returnTurn(rows, env, { ...turn, alone }, recoveryDelayMs(turn.deaths));
         }
         return left.length;
       }),

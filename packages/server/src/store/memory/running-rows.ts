@@ -27,6 +27,8 @@ export interface RunningRow
   readonly rank: number | null;
   /** True if its process must run no other turn. */
   readonly alone: boolean;
+  /** See `suspicionOf`. */
+  readonly suspicion: number;
   /** True from `park` until the next start. */
   readonly isParked: boolean;
   readonly wakeAt: number | null;

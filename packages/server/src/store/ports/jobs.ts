@@ -61,8 +61,8 @@ export interface DeadTurn extends SessionRef {
   readonly at: number;
 }
 
-/** After this many deaths, a turn is suspected to end processes. Before, only if a tool ran in it. */
-export const DEATHS_BEFORE_SUSPECTED = 2;
+/** After this many deaths, a suspected turn runs alone until it ends. After fewer, it does so for a short time. */
+export const DEATHS_BEFORE_ALONE = 2;
 /** After this many deaths, a turn isn't run again. It ends with an error, and an operator can restart it. */
 export const MAX_DEATHS = 5;
 

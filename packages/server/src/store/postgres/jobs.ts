@@ -6,11 +6,10 @@
  * turns and skips locked ones, so it waits for no session.
  */
 import { sql } from "kysely";
-import { DEATHS_BEFORE_SUSPECTED, type Jobs, type TurnJob } from "../ports/jobs.ts";
-import { sessionKey } from "../../util/refs.ts";
+import type { Jobs, TurnJob } from "../ports/jobs.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
-import { HEARTBEAT_SECONDS, isSuspected, mustRunAlone, recoveryDelayMs } from "../rules/jobs.ts";
+import { HEARTBEAT_SECONDS, MIN_SUSPICION, mustRunAlone, recoveryDelayMs } from "../rules/jobs.ts";
 import type { Db } from "./database.ts";
 import type { JobQueue } from "./job-queue.ts";
 import { ago, bytewiseOrder, clock, inTransaction, lockSessionRow, tryLockSession } from "./session-row.ts";
@@ -66,13 +65,20 @@ export function postgresJobs(db: Db, queue: JobQueue): Jobs {
     recover: (executor, { limit, withTool = [] }) =>
       inTransaction(db, async (tx) => {
         const left = leftTurns(tx, executor, limit).forUpdate().skipLocked();
+        const tenants = withTool.map(({ tenant }) => tenant);
+        const sessions = withTool.map(({ session }) => session);
         const { rows } = await sql<RecoveredRow>`
-          with left_turns as (${left})
+          with left_turns as (${left}),
+          with_tool as (select * from unnest(${tenants}::text[], ${sessions}::text[]) named(tenant, session))
           update running_turns r set executor = null, deaths = r.deaths + 1, alone = false, job = gen_random_uuid(),
+            suspicion = r.deaths + 1 + (
+              select count(*) from with_tool t where t.tenant = r.tenant_id and t.session = r.session_id),
             queue_agent = ${queueAgent(sql.ref("r.agent"))}
           from left_turns l where r.tenant_id = l.tenant_id and r.session_id = l.session_id
-          returning r.tenant_id, r.session_id, r.job, r.queue_agent, r.rank, r.owner, r.deaths`.execute(tx);
-        const alone = await isolate(tx, rows, new Set(withTool.map(sessionKey)));
+          returning r.tenant_id, r.session_id, r.job, r.queue_agent, r.rank, r.owner, r.deaths, r.suspicion`.execute(
+          tx,
+        );
+        const alone = await isolate(tx, rows);
         const jobs = rows.flatMap((row) => {
           const delayMs = recoveryDelayMs(row.deaths);
           return toJob(refOf(row), { ...row, alone: alone.has(row) }).map((job) => ({ ...job, delayMs }));
@@ -152,39 +158,21 @@ function leftTurns(db: Db, executor: string, limit: number) {
     .limit(checkLimit(limit, MAX_BATCH));
 }
 
-type RecoveredRow = ReturnedRow & { readonly deaths: number };
+type RecoveredRow = ReturnedRow & { readonly deaths: number; readonly suspicion: number };
 
 /** Records which of the recovered turns run alone, and returns them. */
-async function isolate(
-  tx: Db,
-  rows: readonly RecoveredRow[],
-  withTool: ReadonlySet<string>,
-): Promise<Set<RecoveredRow>> {
-  const turns = rows.map((row) => ({
-    row,
-    deaths: row.deaths,
-    hadTool: withTool.has(sessionKey(refOf(row))),
-  }));
-  const suspects = turns.filter(isSuspected);
-  if (suspects.length === 0) return new Set();
-  // Those with several deaths are among the counted rows.
-  const uncounted = suspects.filter(({ deaths }) => deaths < DEATHS_BEFORE_SUSPECTED);
-  const suspected = uncounted.length + (await countSuspected(tx));
-  const alone = turns.filter((turn) => mustRunAlone(turn, suspected)).map(({ row }) => row);
+async function isolate(tx: Db, rows: readonly RecoveredRow[]): Promise<Set<RecoveredRow>> {
+  if (rows.every(({ suspicion }) => suspicion < MIN_SUSPICION)) return new Set();
+  // The condition is that of an index, so its number is no parameter. More rows than a batch change nothing.
+  const { rows: all } = await sql<{ suspicion: number }>`
+    select suspicion from running_turns where suspicion >= ${sql.lit(MIN_SUSPICION)}
+    order by suspicion desc limit ${MAX_BATCH}`.execute(tx);
+  const suspicions = all.map(({ suspicion }) => suspicion);
+  const alone = rows.filter((row) => mustRunAlone(row, suspicions));
   await sql`update running_turns r set alone = true from unnest(
       ${alone.map((row) => row.tenant_id)}::text[], ${alone.map((row) => row.session_id)}::text[]
     ) named(tenant, session) where r.tenant_id = named.tenant and r.session_id = named.session`.execute(tx);
   return new Set(alone);
-}
-
-/** Counts up to a limit: more change nothing. */
-async function countSuspected(tx: Db): Promise<number> {
-  // The condition is that of an index, so its number is no parameter.
-  const { rows } = await sql<{ count: number }>`
-    select count(*)::int as count from (
-      select from running_turns where alone or deaths >= ${sql.lit(DEATHS_BEFORE_SUSPECTED)} limit ${MAX_BATCH}
-    ) suspected`.execute(tx);
-  return rows[0]?.count ?? 0;
 }
 
 function refOf(row: { readonly tenant_id: string; readonly session_id: string }) {

@@ -49,6 +49,8 @@ export interface RuntimeTables {
     deaths: Generated<number>;
     /** True if its process must run no other turn. */
     alone: Generated<boolean>;
+    /** See `suspicionOf`. */
+    suspicion: Generated<number>;
     /** From `park` until the next start. */
     parked_at: NullableTime;
     wake_at: NullableTime;

@@ -7,7 +7,7 @@
  */
 import { type RawBuilder, sql } from "kysely";
 import type { SessionRef } from "../../util/refs.ts";
-import { DEATHS_BEFORE_SUSPECTED, type TurnJob } from "../ports/jobs.ts";
+import { DEATHS_BEFORE_ALONE, type TurnJob } from "../ports/jobs.ts";
 import type { EndReceipt } from "../ports/running.ts";
 import { checkId } from "../rules/arguments.ts";
 import type { Db } from "./database.ts";
@@ -75,7 +75,7 @@ async function start(tx: Db, job: TurnJob, { executor, turn, agents }: StartedBy
       returning *),
     continued as (
       update running_turns set job = ${job.id}::uuid, executor = ${executor}, parked_at = null, wake_at = null,
-        alone = alone and deaths >= ${DEATHS_BEFORE_SUSPECTED},
+        alone = alone and deaths >= ${DEATHS_BEFORE_ALONE}, suspicion = deaths,
         attempts = attempts + 1, fruitless = case when ${newest} > journaled then 1 else fruitless + 1 end,
         journaled = ${newest}
       where ${of} and (executor is null or (executor = ${executor} and job = ${job.id}::uuid)) and ${canRun(agents)}

@@ -7,7 +7,6 @@
 import type { Json } from "@turnstream/protocol";
 import { isId } from "../../util/names.ts";
 import { stringField } from "../../util/json.ts";
-import { DEATHS_BEFORE_SUSPECTED } from "../ports/jobs.ts";
 
 /** A fetched job returns to the queue if its turn was not started and no heartbeat came for this long. */
 export const HEARTBEAT_SECONDS = 15;
@@ -37,32 +36,31 @@ export function rankOf({ started, users, isQueued, last }: RankState): number {
   return Math.min(Math.max(first, next), MAX_RANK);
 }
 
-/** After this many deaths, a turn runs alone in any case. */
-const MAX_SHARED_DEATHS = 3;
+/** From this on, a turn is suspected to have ended its process. */
+export const MIN_SUSPICION = 2;
 /** If more turns are suspected, no single one of them ends the processes. */
 const MAX_SUSPECTED = 3;
+/** After this many deaths, a turn runs alone in any case: others must not die with it until they are given up. */
+const MAX_SHARED_DEATHS = 3;
 
-/**
- * A turn may have ended its process if a tool ran in it, or if two processes have died. It then runs alone. If many turns
- * are suspected, for example because a machine failed, they would run one after the other, so they run together until the
- * third death.
- * @param suspected how many turns are suspected, with this one
- */
-export function mustRunAlone(
-  turn: { readonly deaths: number; readonly hadTool: boolean },
-  suspected: number,
-): boolean {
-  return turn.deaths >= MAX_SHARED_DEATHS || (isSuspected(turn) && suspected <= MAX_SUSPECTED);
+/** A turn in which a tool ran is suspected as much as one with another death. */
+export function suspicionOf(deaths: number, hadTool: boolean): number {
+  return deaths + (hadTool ? 1 : 0);
 }
 
-export function isSuspected({
-  deaths,
-  hadTool,
-}: {
-  readonly deaths: number;
-  readonly hadTool: boolean;
-}): boolean {
-  return hadTool || deaths >= DEATHS_BEFORE_SUSPECTED;
+/**
+ * The most suspected turns run alone. If many are suspected equally, for example because a machine failed, they would
+ * run one after the other, so they run together until their third death.
+ * @param suspicions those of all running turns, with this one; those below `MIN_SUSPICION` may be missing
+ */
+export function mustRunAlone(
+  turn: { readonly deaths: number; readonly suspicion: number },
+  suspicions: readonly number[],
+): boolean {
+  const { deaths, suspicion } = turn;
+  if (deaths >= MAX_SHARED_DEATHS) return true;
+  const rivals = suspicions.filter((other) => other >= suspicion).length;
+  return suspicion >= MIN_SUSPICION && rivals <= MAX_SUSPECTED;
 }
 
 /** The first death costs no time: usually the process died for another reason. */

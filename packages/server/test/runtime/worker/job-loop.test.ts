@@ -205,7 +205,7 @@ test("a turn that is suspected after one death runs beside others if no worker i
   await pass(50);
   fixture.add(1, "a", 1);
   loop.onRecovered();
-  await pass(4_000);
+  await pass(14_000);
   expect(loop.running).toBe(2);
   await pass(2_000);
   expect(fixture.started).toEqual(["job-0", "job-1", "job-2"]);
