@@ -113,7 +113,7 @@ export interface WorkerOptions {
   /**
    * How long deltas of an answer are collected before they are written to the log. The first one after a pause is
    * written immediately. 50 ms write at most 20 times per second and turn; less makes answers smoother, and costs more
-   * of Redis, workers and gateways.
+   * of Redis, workers and gateways. The turns of a worker write at common moments, so a delta waits up to 10 ms more.
    * @default 50
    */
   readonly deltaBatchMs?: number;
