@@ -184,7 +184,6 @@ export type {
   Epochs,
   Erasure,
   NewSession,
-  NextEpoch,
   Session,
   SessionPage,
   Sessions,

@@ -200,24 +200,34 @@ async function* fails(): AsyncGenerator<never> {
 }
 
 describe("frozen worker", () => {
-  it("that wakes up before it gets its epoch takes nothing from the worker that has the turn by then", async () => {
+  it.each(["gets its epoch", "claims the log"])("that wakes up before it %s takes nothing from the worker that has the turn by then", async (place) => {
     await open();
-    const { store } = harness.backend;
+    const { store, log } = harness.backend;
+    // A turn that starts while the log is away gets its epoch later, in its own commit.
+    let isAway = place === "gets its epoch";
+    const returning: Log = Object.assign(Object.create(log) as Log, {
+      head: (ref: SessionRef) => {
+        if (!isAway) return log.head(ref);
+        isAway = false;
+        return Promise.reject(new LogError("UNAVAILABLE"));
+      },
+    });
     const gate = new AbortController();
     const awake = new Promise<void>((resolve) =>
       gate.signal.addEventListener("abort", () => resolve(), { once: true }),
     );
     let isFrozen = false;
+    const freeze = <A extends unknown[], T>(call: (...args: A) => Promise<T>) => {
+      return async (...args: A): Promise<T> => {
+        isFrozen = true;
+        await awake;
+        return call(...args);
+      };
+    };
     const frozen = {
       ...store,
-      epochs: {
-        ...store.epochs,
-        next: async (...args: Parameters<typeof store.epochs.next>) => {
-          isFrozen = true;
-          await awake;
-          return store.epochs.next(...args);
-        },
-      },
+      epochs: { ...store.epochs, next: freeze(store.epochs.next) },
+      journal: { ...store.journal, read: freeze(store.journal.read) },
       // Its lease expires meanwhile.
       leases: { ...store.leases, renew: () => awake.then(() => false) },
     };
@@ -225,7 +235,8 @@ describe("frozen worker", () => {
       name: "a",
       model: scriptedModel([[script.text("one "), script.text("answer", { paceMs: 20 })]]),
     });
-    await harness.crashingWorker([agent], { store: frozen, leaseTtlMs: 200, onError: () => {} });
+    const options = { store: frozen, log: returning, leaseTtlMs: 200, onError: () => {} };
+    await harness.crashingWorker([agent], options);
     const ref = await harness.session();
     await harness.send(ref, "go");
     await harness.until(ref, 30_000, () => (isFrozen ? true : null));
