@@ -21,7 +21,10 @@ export function recoverEnd(attempt: TurnAttempt, agent: Agent | undefined): void
   if (run === undefined || run.status === "running") return;
   const unsaved = run.usage && subtractUsage(run.usage, usage.of(MAIN_RUN));
   if (unsaved !== null && unsaved.calls > 0)
-    usage.add(MAIN_RUN, toUsageRecord({ pricing: agent?.pricing ?? null }, turn.model ?? turn.agent, unsaved));
+    usage.add(
+      MAIN_RUN,
+      toUsageRecord({ pricing: agent?.pricing ?? null }, turn.model ?? turn.agent, unsaved),
+    );
   for (const call of requestedCalls(attempt)) {
     const key: JournalKey<Json> = `${CALL_PREFIX}${call}`;
     const result = findToolResult(turn, call);

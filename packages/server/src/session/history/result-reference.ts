@@ -40,7 +40,8 @@ export function toResultReference(record: Json, block: ToolResultBlock): Json {
  */
 export function referenceTo({ preview }: ToolResultBlock): Json {
   const content = parseJson(preview);
-  const isJson = content !== null && typeof content !== "string" && JSON.stringify(content, null, 1) === preview;
+  const isJson =
+    content !== null && typeof content !== "string" && JSON.stringify(content, null, 1) === preview;
   return { event: isJson ? "json" : "text" };
 }
 
