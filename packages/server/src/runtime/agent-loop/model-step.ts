@@ -68,9 +68,14 @@ async function makeStep(
     };
     // The commit that ends the turn follows at once. Until then, another attempt reads the answer from memory.
     const isLast = path === MAIN_RUN && record.calls.length === 0 && attempt.modelCalls.has(key);
-    if (isLast) attempt.journalLater(key, record);
-    else await attempt.commitStep(key, record);
-    if (!isLast) attempt.modelCalls.delete(key);
+    if (isLast) {
+      // The log may refuse the events, so the end of the turn must not follow before they are there.
+      await attempt.flush();
+      attempt.journalLater(key, record);
+    } else {
+      await attempt.commitStep(key, record);
+      attempt.modelCalls.delete(key);
+    }
     attempt.usage.add(path, record);
     return record;
   } catch (error) {

@@ -5,7 +5,7 @@
  * Invariant: a worker has at most one attempt per turn. Every journal entry carries the epoch, so the store refuses it
  * after a takeover. The next attempt supersedes everything that this one did not journal.
  */
-import type { Cursor, Json, SessionState, Turn } from "@turnstream/protocol";
+import type { Cursor, Json, Position, SessionState, Turn } from "@turnstream/protocol";
 import { EngineError } from "../../engine/errors.ts";
 import type { NewJournalEntry, RunningTurn } from "../../store/ports/running.ts";
 import type { SessionRef } from "../../util/refs.ts";
@@ -272,6 +272,11 @@ export class TurnAttempt {
     await tx.journal.write(this.ref, this.#entry(key, value as Json, false));
   }
 
+  /** Waits until all events are in the log. A log that can't be reached must not delay the hand-over of the turn. */
+  flush(): Promise<Position | null> {
+    return abortable(this.writer.flush(), this.#handOver.signal);
+  }
+
   /** Journals a step whose events are already written, together with the archive of these events. */
   async commitStep<T>(key: JournalKey<T>, value: T, options: JournalOptions = {}): Promise<void> {
     const { isRetained = false, alsoCommit } = options;
@@ -297,8 +302,7 @@ export class TurnAttempt {
     isIncluded: (entry: NewJournalEntry) => boolean = () => true,
   ): Promise<Cursor> {
     const { turn } = this;
-    // A log that can't be reached must not delay the hand-over of the turn.
-    const atLeast = await abortable(this.writer.flush(), this.#handOver.signal);
+    const atLeast = await this.flush();
     return this.#withDeferred(
       entry,
       (entries) => this.#write(() => this.#archiver.archive(write, { entries, atLeast })),

@@ -207,11 +207,12 @@ describe("frozen worker", () => {
     async (place) => {
       await open();
       const { store, log } = harness.backend;
+      const ref = await harness.session();
       // A turn that starts while the log is away gets its epoch later, in its own commit.
       let isAway = place === "gets its epoch";
       const returning: Log = Object.assign(Object.create(log) as Log, {
-        head: (ref: SessionRef) => {
-          if (!isAway) return log.head(ref);
+        head: (of: SessionRef) => {
+          if (!isAway || of.session !== ref.session) return log.head(of);
           isAway = false;
           return Promise.reject(new LogError("UNAVAILABLE"));
         },
@@ -247,7 +248,6 @@ describe("frozen worker", () => {
       });
       const options = { store: frozen, log: returning, leaseTtlMs: 200, onError: () => {} };
       await harness.crashingWorker([agent], options);
-      const ref = await harness.session();
       await harness.send(ref, "go");
       await harness.until(ref, 30_000, () => (isFrozen ? true : null));
       // The worker checks for expired leases every two seconds.
