@@ -27,7 +27,7 @@ export async function measureCost(environment: TurnsEnvironment): Promise<Measur
   const sent = [...statements].filter(([, calls]) => calls >= SHOWN_CALLS).toSorted(([, a], [, b]) => b - a);
   return [
     ...sent.map(([text, calls]) => figure(`statement: ${text.slice(0, SHOWN_CHARS)}`, calls, "per turn")),
-    figure("typical turn: writing transactions", writes, "4 steps, 3 tools, 400 deltas, one worker", 10),
+    figure("typical turn: writing transactions", writes, "4 steps, 3 tools, 400 deltas, one worker", 8),
     figure(
       "typical turn: statements",
       countStatements(cost),

@@ -185,7 +185,6 @@ export type {
   Epochs,
   Erasure,
   NewSession,
-  NextEpoch,
   Session,
   SessionPage,
   Sessions,

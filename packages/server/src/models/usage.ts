@@ -1,5 +1,5 @@
 /**
- * `usageOf` and `addUsage` convert and add token counts in the format of the protocol. Pure. Does not compute prices.
+ * `usageOf`, `addUsage` and `subtractUsage` convert, add and subtract token counts in the format of the protocol. Pure. Does not compute prices.
  * Invariant: all counts are whole numbers of at least 0, because the protocol accepts no others. Every call counts as
  * one call, even if the provider reported no tokens.
  */
@@ -22,6 +22,15 @@ export function addUsage(one: Usage, other: Usage): Usage {
     output_tokens: one.output_tokens + other.output_tokens,
     total_tokens: one.total_tokens + other.total_tokens,
     calls: one.calls + other.calls,
+  };
+}
+
+export function subtractUsage(whole: Usage, part: Usage): Usage {
+  return {
+    input_tokens: whole.input_tokens - part.input_tokens,
+    output_tokens: whole.output_tokens - part.output_tokens,
+    total_tokens: whole.total_tokens - part.total_tokens,
+    calls: whole.calls - part.calls,
   };
 }
 

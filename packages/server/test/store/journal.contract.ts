@@ -95,7 +95,9 @@ export function journalContract(name: string, makeStore: MakeStore): void {
       expect(given).toMatchObject([{ value: { epoch: epoch + 1 } }]);
       const refused = asked.filter(({ status }) => status === "rejected");
       expect(refused.every((each) => "reason" in each && isStoreError(each.reason, "CONFLICT"))).toBe(true);
-      expect(await ask(epoch + 1)).toMatchObject({ epoch: epoch + 2 });
+      const session = await ask(epoch + 1);
+      expect(session).toMatchObject({ epoch: epoch + 2 });
+      expect(session).toEqual(await store().sessions.find(ref));
       await expect(ask(epoch + 3)).rejects.toMatchObject({ code: "CONFLICT" });
       await expect(ask(-1)).rejects.toMatchObject({ code: "INVALID" });
       expect(await store().sessions.find(ref)).toMatchObject({ epoch: epoch + 2 });

@@ -65,6 +65,17 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       await store().running.end(ref, "t2");
     });
 
+    test("only the worker with the newest epoch can end a turn", async () => {
+      const { ref } = await waiting("m");
+      await store().running.begin(ref, { turn: "t1" });
+      const claim = { seen: 0, by: "w", reason: "test" };
+      const { epoch } = await store().epochs.next(ref, claim);
+      const newest = await store().epochs.next(ref, claim);
+      expect(await code(store().running.end(ref, "t1", { epoch }))).toBe("FENCED");
+      expect(await store().running.get(ref)).toMatchObject({ turn: "t1" });
+      expect(await store().running.end(ref, "t1", { epoch: newest.epoch })).toBe("ended");
+    });
+
     test("a turn can be retried without a message and with its own options", async () => {
       const { ref } = await waiting("m");
       const turn = await store().running.begin(ref, { turn: "t2", retries: "t1", options: ["x"] });

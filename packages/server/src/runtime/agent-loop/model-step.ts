@@ -1,6 +1,6 @@
 /**
  * `runModelStep` runs one model call of a run, streams its output to the log and journals the step. It does not run
- * tools.
+ * tools. The step that ends the main run is journaled with the end of the turn.
  *
  * Invariant: a journaled step never calls the model again, and neither does one whose answer this process keeps; see
  * `ModelCalls`. A failed step retries in place if it wrote no output. Otherwise it retries in a new attempt, because its
@@ -66,8 +66,16 @@ async function makeStep(
       ...(await stepWriter.finish()),
       ...toUsageRecord(scope.agent, model.modelId, usage),
     };
-    await attempt.commitStep(key, record);
-    attempt.modelCalls.delete(key);
+    // The commit that ends the turn follows at once. Until then, another attempt reads the answer from memory.
+    const isLast = path === MAIN_RUN && record.calls.length === 0 && attempt.modelCalls.has(key);
+    if (isLast) {
+      // The log may refuse the events, so the end of the turn must not follow before they are there.
+      await attempt.flush();
+      attempt.journalLater(key, record);
+    } else {
+      await attempt.commitStep(key, record);
+      attempt.modelCalls.delete(key);
+    }
     attempt.usage.add(path, record);
     return record;
   } catch (error) {

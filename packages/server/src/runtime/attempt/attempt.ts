@@ -5,7 +5,7 @@
  * Invariant: a worker has at most one attempt per turn. Every journal entry carries the epoch, so the store refuses it
  * after a takeover. The next attempt supersedes everything that this one did not journal.
  */
-import type { Cursor, Json, SessionState, Turn } from "@turnstream/protocol";
+import type { Cursor, Json, Position, SessionState, Turn } from "@turnstream/protocol";
 import { EngineError } from "../../engine/errors.ts";
 import type { NewJournalEntry, RunningTurn } from "../../store/ports/running.ts";
 import type { SessionRef } from "../../util/refs.ts";
@@ -13,8 +13,8 @@ import type { Store } from "../../store/store.ts";
 import { Archiver } from "./archiver.ts";
 import { Branches } from "./branches.ts";
 import { DrainGate } from "./drain-gate.ts";
-import { type JournalKey, type UsageRecord, usageKey } from "./journal-entries.ts";
-import { lacksResult, listWholeResults, referToResult } from "./journaled-result.ts";
+import { type JournalKey, STEP_PREFIX, type UsageRecord, usageKey } from "./journal-entries.ts";
+import { isShown, lacksResult, listWholeResults, referToResult } from "./journaled-result.ts";
 import type { RuntimeContext } from "./context.ts";
 import type { ModelCalls } from "./model-calls.ts";
 import { abortable } from "../../util/concurrency.ts";
@@ -195,21 +195,38 @@ export class TurnAttempt {
   }
 
   /**
-   * Journals an entry with the next commit of this attempt, whatever that commits; the outcome of a call with the next
-   * one after its result is written. Use it only for what a later attempt can make again at no cost: if this attempt ends
-   * before that commit, the entry is lost.
+   * Journals an entry with the next commit of this attempt, whatever that commits; a step with the next one that archives
+   * its events, and the outcome of a call with the next one after its result is written. Use it only for what a later
+   * attempt can make again at no cost: if this attempt ends before that commit, the entry is lost.
    */
   journalLater<T>(key: JournalKey<T>, value: T, { isRetained = false }: JournalOptions = {}): void {
     this.#deferred.add(this.#entry(key, value as Json, isRetained));
     this.#journal.set(key, value as Json);
   }
 
-  /** Commits deferred entries. Call it before events that make an attempt keep what is not journaled. */
+  /** Commits deferred entries, except a step. */
   async commitDeferred(): Promise<void> {
-    if (this.#deferred.size === 0) return;
+    if (![...this.#deferred].some(isAlone)) return;
     await this.#withDeferred(null, (entries) =>
       this.#write(() => this.#writeWhole(this.context.store, entries)),
     );
+  }
+
+  /** Commits a deferred step. Call it before work that takes long, because the step is paid for. */
+  async commitLastStep(): Promise<void> {
+    if (![...this.#deferred].every(isAlone)) await this.#archive(null, undefined);
+  }
+
+  /**
+   * Commits deferred outcomes whose results don't show all of them. Call it before the end of the main run is written:
+   * after that, a later attempt keeps all results, and has only their events.
+   */
+  async commitHiddenOutcomes(): Promise<void> {
+    const { turn } = this;
+    const isHidden = (entry: NewJournalEntry): boolean => entry.isRetained === true && !isShown(entry, turn);
+    if (![...this.#deferred].some(isHidden)) return;
+    await this.#archive(null, undefined);
+    await this.commitDeferred();
   }
 
   /** Their events are not archived yet, so that the entries can't refer to them. */
@@ -233,7 +250,7 @@ export class TurnAttempt {
   async #withDeferred<T>(
     entry: NewJournalEntry | null,
     commit: (entries: readonly NewJournalEntry[]) => Promise<T>,
-    isIncluded: (entry: NewJournalEntry) => boolean = () => true,
+    isIncluded: (entry: NewJournalEntry) => boolean = isAlone,
   ): Promise<T> {
     const deferred = [...this.#deferred].filter(isIncluded);
     const result = await commit(entry === null ? deferred : [...deferred, entry]);
@@ -255,6 +272,11 @@ export class TurnAttempt {
     await tx.journal.write(this.ref, this.#entry(key, value as Json, false));
   }
 
+  /** Waits until all events are in the log. A log that can't be reached must not delay the hand-over of the turn. */
+  flush(): Promise<Position | null> {
+    return abortable(this.writer.flush(), this.#handOver.signal);
+  }
+
   /** Journals a step whose events are already written, together with the archive of these events. */
   async commitStep<T>(key: JournalKey<T>, value: T, options: JournalOptions = {}): Promise<void> {
     const { isRetained = false, alsoCommit } = options;
@@ -267,15 +289,25 @@ export class TurnAttempt {
     return this.#archive(null, write);
   }
 
-  async #archive(entry: NewJournalEntry | null, write: JournalOptions["alsoCommit"]): Promise<Cursor> {
+  /** Like `archive`, for the commit that ends the turn. It writes no deferred entry that the end would delete. */
+  async archiveEnd(write: (tx: Store) => Promise<void>): Promise<Cursor> {
+    const archived = await this.#archive(null, write, ({ isRetained }) => isRetained === true);
+    this.#deferred.clear();
+    return archived;
+  }
+
+  async #archive(
+    entry: NewJournalEntry | null,
+    write: JournalOptions["alsoCommit"],
+    isIncluded: (entry: NewJournalEntry) => boolean = () => true,
+  ): Promise<Cursor> {
     const { turn } = this;
-    // A log that can't be reached must not delay the hand-over of the turn.
-    const atLeast = await abortable(this.writer.flush(), this.#handOver.signal);
+    const atLeast = await this.flush();
     return this.#withDeferred(
       entry,
       (entries) => this.#write(() => this.#archiver.archive(write, { entries, atLeast })),
       // The next commit can refer to a result that is not written yet.
-      ({ key }) => !lacksResult(key, turn),
+      (deferred) => isIncluded(deferred) && !lacksResult(deferred.key, turn),
     );
   }
 
@@ -294,4 +326,9 @@ export class TurnAttempt {
     const used = record && { tokens: record.usage.total_tokens, cost: record.cost ?? 0 };
     return { turn: this.row.turn, key, value, epoch: this.epoch, isRetained, ...(used && { used }) };
   }
+}
+
+/** Returns false for a step, which is never journaled without its events. */
+function isAlone({ key }: NewJournalEntry): boolean {
+  return !key.startsWith(STEP_PREFIX);
 }

@@ -7,6 +7,7 @@
 import { findToolResult, type Json, type ToolResultBlock, type Turn } from "@turnstream/protocol";
 import {
   isResultReference,
+  isWholeReference,
   resolveResult,
   toResultReference,
 } from "../../session/history/result-reference.ts";
@@ -38,6 +39,11 @@ export function listWholeResults(entries: readonly JournalEntry[]): Set<string> 
 /** Returns true for the outcome of a call whose result has not ended in the turn. */
 export function lacksResult(key: string, turn: Turn): boolean {
   return key.startsWith(CALL_PREFIX) && (findResultOf(key, turn)?.end ?? null) === null;
+}
+
+/** Returns true for the outcome of a call if its result in the turn has all of it. */
+export function isShown(entry: JournalEntry, turn: Turn): boolean {
+  return !lacksResult(entry.key, turn) && isWholeReference(referToResult(entry, turn).value);
 }
 
 function findResultOf(key: string, turn: Turn | undefined): ToolResultBlock | undefined {

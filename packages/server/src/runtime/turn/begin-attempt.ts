@@ -1,6 +1,7 @@
 /**
- * `beginAttempt` starts an attempt at a turn: it takes a new epoch, reads the journal and the log, and claims the log.
- * The first event is `turn.start`, or a `turn.takeover` that supersedes every block that is not journaled.
+ * `beginAttempt` starts an attempt at a turn: it takes a new epoch, unless the turn has started with one, reads the
+ * journal and the log, and claims the log. The first event is `turn.start`, or a `turn.takeover` that supersedes every
+ * block that is not journaled.
  *
  * Invariant: the journal is read after the epoch is taken, when no older attempt can journal any more. After the claim,
  * no older attempt can write events. A worker without a lease claims nothing.
@@ -19,7 +20,12 @@ import {
 import type { EventDraft } from "@turnstream/protocol/writer";
 import { EngineError } from "../../engine/errors.ts";
 import { Writer } from "../../log/writer/writer.ts";
-import { claimIdleSession, claimSession, type FirstEvent } from "../../session/lifecycle/claim.ts";
+import {
+  claimIdleSession,
+  claimSession,
+  type FirstEvent,
+  type TakenEpoch,
+} from "../../session/lifecycle/claim.ts";
 import { ensureSessionLog } from "../../session/lifecycle/create.ts";
 import { readHistory } from "../../session/history/read-history.ts";
 import { publishCommitted } from "../../session/archive/relay-outbox.ts";
@@ -43,6 +49,7 @@ import {
 import { parseTurnOptions } from "./turn-options.ts";
 import type { RuntimeContext } from "../attempt/context.ts";
 import { TurnWriter } from "../events/turn-writer.ts";
+import { type NextAttempt, reasonOf } from "./next-attempt.ts";
 import { findSuperseded } from "./supersede.ts";
 
 interface Prepared {
@@ -56,7 +63,7 @@ interface Prepared {
 
 export async function beginAttempt(
   context: RuntimeContext,
-  row: RunningTurn,
+  { row, taken }: NextAttempt,
   memory: TurnMemory,
 ): Promise<TurnAttempt> {
   const ref: SessionRef = { tenant: row.tenant, session: row.session };
@@ -73,15 +80,14 @@ export async function beginAttempt(
     prepared = { session, state, archived, journal, event, wholeResults: listWholeResults(entries) };
     return { event, last: cursor };
   };
-  const reason = `attempt ${row.attempts} at turn ${row.turn}`;
-  const claim = () => {
-    let session: Session | null = null;
-    return claimSession(context, ref, {
+  const claim = (under: TakenEpoch | null) =>
+    claimSession(context, ref, {
       by: context.executor,
-      reason,
-      event: () => prepare(session as Session),
+      reason: reasonOf(row),
+      event: prepare,
+      taken: under,
       ifEpoch: async () => {
-        session = await context.store.sessions.find(ref);
+        const session = await context.store.sessions.find(ref);
         if (session === null) throw new StoreError("NOT_FOUND", `session ${ref.session}`);
         // Stop here if this process was frozen and lost its lease. If it freezes after this line, the claim fails
         // because the epoch changed, so the process can't take the turn from its new owner.
@@ -89,11 +95,10 @@ export async function beginAttempt(
         return session.epoch;
       },
     });
-  };
-  const claimed = await claim().catch(async (error: unknown) => {
+  const claimed = await claim(taken).catch(async (error: unknown) => {
     if (!(error instanceof MessageNotInLog)) throw error;
     await restoreMessage(context, ref);
-    return claim();
+    return claim(null);
   });
   const { session, state, archived, journal, wholeResults, event } = prepared as unknown as Prepared;
   const lostAfter = claimed.lostAfter ?? session.lostAfter;

@@ -5,7 +5,7 @@
  * Invariant: a worker that lost its lease writes nothing more, and its job stays unfinished until the signal aborts. While
  * the lease is in doubt, no attempt starts. A worker that shuts down throws LEFT as soon as no step or tool runs. An
  * error outcome is journaled before its events are written, so every later attempt ends the turn the same way. One
- * commit archives the turn, counts its usage and ends it.
+ * commit archives the turn with its last step, counts its usage and ends it.
  */
 import { listBlocks, mainRun, type Turn } from "@turnstream/protocol";
 import { outlivesTurn } from "@turnstream/protocol/writer";
@@ -17,8 +17,10 @@ import { MAX_DEATHS, type TurnJob } from "../../store/ports/jobs.ts";
 import type { EndReceipt, RunningTurn } from "../../store/ports/running.ts";
 import type { TurnAttempt, TurnMemory } from "../attempt/attempt.ts";
 import { ModelCalls } from "../attempt/model-calls.ts";
+import { recoverEnd } from "../attempt/recover-end.ts";
 import { runStreamAgent } from "../agent-loop/stream-agent.ts";
 import { beginAttempt } from "./begin-attempt.ts";
+import { nextAttempt } from "./next-attempt.ts";
 import { nextClosingEvents, type TurnOutcome } from "../events/closing-events.ts";
 import type { RuntimeStrings } from "../strings/runtime-strings.ts";
 import { buildPrompt } from "../prompt/build-prompt.ts";
@@ -98,12 +100,12 @@ async function runAttempts(
     let delayMs: number;
     let hasClaimed = false;
     try {
-      row = await nextAttempt(context, job, row, isCounted);
-      if (row === null) return;
+      const next = await nextAttempt(context, job, row, isCounted);
+      if (next === null) return;
+      ({ row } = next);
       // The previous attempt made progress.
       if (!isCounted && row.attemptsWithoutProgress === 1) failures = 0;
-      const current = row;
-      const attempt = await runAs(row, () => beginAttempt(context, current, memory));
+      const attempt = await runAs(row, () => beginAttempt(context, next, memory));
       hasClaimed = true;
       parkWhenIdle(attempt, job);
       await runAs(row, () => finishAttempt(attempt, activeTurns, signal));
@@ -134,20 +136,6 @@ async function runAttempts(
     if (row === null) await sleep(delayMs, { signal });
     else await activeTurns.pause(row, delayMs, signal);
   }
-}
-
-/** @returns null if the job's session has nothing to run, or this process no longer runs it */
-async function nextAttempt(
-  { store: { running }, env, executor, agents }: RuntimeContext,
-  job: TurnJob,
-  previous: RunningTurn | null,
-  isCounted: boolean,
-): Promise<RunningTurn | null> {
-  if (previous === null) return running.start(job, { executor, turn: env.id(), agents: [...agents.keys()] });
-  const { turn } = previous;
-  if (!isCounted) return running.attempt(job, turn);
-  const row = await running.get(job);
-  return row?.turn === turn ? row : null;
 }
 
 /** The log or the store can't be reached. */
@@ -245,6 +233,7 @@ async function runOrFail(attempt: TurnAttempt, agent: Agent | undefined): Promis
       context.onError(reason, { during: `turn ${attempt.row.turn}` });
     end = known ?? failureFor(reason, attempt.strings);
   }
+  await attempt.commitLastStep();
   // From here on every attempt only ends the turn.
   await attempt.journal(OUTCOME_KEY, end);
   return end;
@@ -321,10 +310,14 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
     const scope = await mainRunContext(attempt, agent, pinned);
     await announceLoss(attempt);
     await readFiles(scope);
-    const title = attempt.branches.run(() => generateTitle(attempt, agent));
+    let isTitled = false;
+    const title = attempt.branches.run(() => generateTitle(attempt, agent)).finally(() => (isTitled = true));
     const prompt = await buildPrompt(scope);
     if (agent.body === null) await runAgent(scope, prompt);
     else await runStreamAgent(scope, agent.body, prompt);
+    const isHookCalled = agent.summarizeGroup !== null && attempt.turn.group !== null;
+    // Both take longer than a commit.
+    if (isHookCalled || !isTitled) await attempt.commitLastStep();
     await closeOpenGroup(scope);
     await Promise.race([title, sleep(TITLE_MS, { signal: attempt.signal })]);
   } finally {
@@ -334,10 +327,11 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
 
 /**
  * Ends a turn: writes closing events until nothing is open. Then one commit archives the turn, counts its usage and
- * lets the next turn start. A later attempt can repeat all of it.
+ * lets the next turn start. A later attempt can repeat all of it: it finds the last step in the events.
  */
 async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void> {
   const { context, writer, row, ref, usage, ageMs: durationMs } = attempt;
+  recoverEnd(attempt, context.agents.get(attempt.turn.agent));
   const closing = {
     usage: usage.total,
     durationMs,
@@ -347,11 +341,10 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
   };
   await withdrawPending(attempt);
   await commitRequests(attempt);
-  // After the end of the main run, a later attempt keeps all results.
-  await attempt.commitDeferred();
+  await attempt.commitHiddenOutcomes();
   await writer.writeAll((turn) => nextClosingEvents(turn, end, closing));
   let next = "over" as EndReceipt;
-  const archived = await attempt.archive(async (tx) => {
+  const archived = await attempt.archiveEnd(async (tx) => {
     let turns = 1;
     // A turn that called no model still counts as one turn.
     const used = usage.byModel.size > 0 ? usage.byModel : new Map([[attempt.turn.agent, NO_USAGE]]);
@@ -366,7 +359,7 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
     await enqueueTurnEvent(tx, ref, row.turn, end);
     await attempt.closeJournal(tx);
     if (row.deaths >= MAX_DEATHS) await tx.jobs.bury(ref, row.turn);
-    next = await tx.running.end(ref, row.turn);
+    next = await tx.running.end(ref, row.turn, { epoch: attempt.epoch });
   });
   if (typeof next === "object") context.fetchNext(next.queuedFor);
   // Not awaited: the next turn must not wait for a slow Redis.

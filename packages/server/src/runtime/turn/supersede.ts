@@ -21,7 +21,7 @@ export function findSuperseded(
   requestedCalls: ReadonlySet<string>,
 ): SupersededItems {
   const all = listBlocks(turn);
-  // A run ends after its outcome is journaled, so all its blocks stay.
+  // No attempt continues a run that has ended, so all its blocks stay.
   const over = new Set(turn.runs.flatMap(({ id, status }) => (isOver(status) ? [id] : [])));
   const stays = (block: Block): boolean => {
     if ("version" in block || over.has(block.run)) return true;

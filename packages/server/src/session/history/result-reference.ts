@@ -34,8 +34,24 @@ export function toResultReference(record: Json, block: ToolResultBlock): Json {
   return { event, ...Object.fromEntries(own) };
 }
 
+/**
+ * Returns the reference of a record that the event has as a whole. A content that is not a text is shown as JSON with
+ * line breaks.
+ */
+export function referenceTo({ preview }: ToolResultBlock): Json {
+  const content = parseJson(preview);
+  const isJson =
+    content !== null && typeof content !== "string" && JSON.stringify(content, null, 1) === preview;
+  return { event: isJson ? "json" : "text" };
+}
+
 export function isResultReference(stored: Json): stored is ResultReference {
   return typeof stored === "object" && stored !== null && !Array.isArray(stored) && "event" in stored;
+}
+
+/** Returns true for a reference to an event that has the whole record. */
+export function isWholeReference(stored: Json): boolean {
+  return isResultReference(stored) && Object.keys(stored).length === 1;
 }
 
 /**

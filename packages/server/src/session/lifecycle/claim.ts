@@ -10,6 +10,7 @@ import type { EventDraft } from "@turnstream/protocol/writer";
 import { isLogError, LogError } from "../../log/errors.ts";
 import type { Claim, LogHead } from "../../log/log.ts";
 import { StoreError } from "../../store/errors.ts";
+import type { Session } from "../../store/ports/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { retry } from "../../util/retry.ts";
 import type { Backend } from "../backend.ts";
@@ -23,9 +24,19 @@ export interface ClaimRequest {
    * epoch is allocated, when the previous writer can't commit any more. It is called again if the previous writer has
    * appended since.
    */
-  readonly event: EventDraft | (() => Promise<FirstEvent>);
+  readonly event: EventDraft | ((session: Session) => Promise<FirstEvent>);
   /** Returns the epoch of the claimed state, to claim only if no other process has taken over: see `EpochClaim.ifEpoch`. */
   readonly ifEpoch?: () => Promise<number>;
+  /** The epoch to claim under first. Default: a new one. */
+  readonly taken?: TakenEpoch | null;
+}
+
+/** A new epoch whose log is not claimed yet. */
+export interface TakenEpoch {
+  /** The session with the epoch. */
+  readonly session: Session;
+  /** The head of the log before the epoch was taken. */
+  readonly head: LogHead | null;
 }
 
 export interface FirstEvent {
@@ -54,23 +65,19 @@ export async function claimSession(
   ref: SessionRef,
   request: ClaimRequest,
 ): Promise<Claimed> {
-  const { store, log } = backend;
-  const { by, reason } = request;
   const deadline = performance.now() + TIMEOUT_MS;
-  let ifEpoch: number | undefined;
-  for (let isFirst = true; ; isFirst = false) {
-    const [head, expected] = await Promise.all([log.head(ref), isFirst ? request.ifEpoch?.() : ifEpoch]);
-    ifEpoch = expected;
-    const { epoch, archived } = await store.epochs.next(ref, {
-      seen: head?.epoch ?? 0,
-      by,
-      reason,
-      ...(ifEpoch === undefined ? {} : { ifEpoch }),
-    });
-    if (ifEpoch !== undefined) ifEpoch = epoch;
-    const writer = `${by}.${epoch}`;
-    const seq = await claimAfter(backend, ref, request, { epoch, writer, archivedUpTo: archived }, deadline);
-    if (seq === null) continue;
+  let taken = request.taken ?? (await takeEpoch(backend, ref, request));
+  for (;;) {
+    const { head, session } = taken;
+    const { epoch, archived } = session;
+    const writer = `${request.by}.${epoch}`;
+    const claim = { epoch, writer, archivedUpTo: archived };
+    const seq = await claimAfter(backend, session, request.event, claim, deadline);
+    if (seq === null) {
+      const ifEpoch = request.ifEpoch && (() => Promise.resolve(epoch));
+      taken = await takeEpoch(backend, ref, { ...request, ...(ifEpoch && { ifEpoch }) });
+      continue;
+    }
     const isLoss = head !== null && isArchiveBehind(head, archived);
     if (isLoss) backend.onLoss?.({ ...ref, archived, base: head.base, last: head.last });
     const lostAfter = isLoss ? (parseCursor(archived)?.seq ?? 0) : null;
@@ -88,16 +95,33 @@ export function isArchiveBehind({ base }: Pick<LogHead, "base">, archived: Curso
   return first !== null && end !== null && comparePositions(end, first) < 0;
 }
 
+async function takeEpoch(
+  { store, log }: Backend,
+  ref: SessionRef,
+  { by, reason, ifEpoch }: ClaimRequest,
+): Promise<TakenEpoch> {
+  const [head, expected] = await Promise.all([log.head(ref), ifEpoch?.()]);
+  const seen = head?.epoch ?? 0;
+  const session = await store.epochs.next(ref, {
+    seen,
+    by,
+    reason,
+    ...(expected !== undefined && { ifEpoch: expected }),
+  });
+  return { session, head };
+}
+
 async function claimAfter(
   backend: Backend,
-  ref: SessionRef,
-  { event }: ClaimRequest,
+  session: Session,
+  event: ClaimRequest["event"],
   claim: Omit<Claim, "event" | "last">,
   deadline: number,
 ): Promise<number | null> {
+  const ref = { tenant: session.tenant, session: session.id };
   if (typeof event !== "function") return claimLog(backend, ref, { ...claim, event }, deadline);
   for (let moves = 0; ; moves++) {
-    const first = await event();
+    const first = await event(session);
     try {
       return await claimLog(backend, ref, { ...claim, ...first }, deadline);
     } catch (error) {

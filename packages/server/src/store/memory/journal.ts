@@ -6,11 +6,10 @@
 import type { Json } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import type { SessionRef } from "../../util/refs.ts";
-import { StoreError } from "../errors.ts";
 import type { Journal, Leases, NewJournalEntry } from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
-import { checkJournalEntries, checkRetainedTurns, checkShortened } from "../rules/running.ts";
+import { checkFence, checkJournalEntries, checkRetainedTurns, checkShortened } from "../rules/running.ts";
 import { putRunning, type RunningRow, runningOf } from "./running-rows.ts";
 import { compareText, requireSession, sessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, sessionTable, table } from "./tables.ts";
@@ -61,8 +60,7 @@ export function addEntries(rows: Rows, ref: SessionRef, given: readonly NewJourn
   const checked = checkJournalEntries(given);
   if (checked === null) return 0;
   const { turn, epoch, entries } = checked;
-  if (requireSession(rows, ref).epoch > epoch)
-    throw new StoreError("FENCED", `session ${ref.session}, epoch ${epoch}`);
+  checkFence(ref, requireSession(rows, ref).epoch, epoch);
   const added = entries.filter(({ key }) => rows.get(JOURNAL, ref, rowKey({ turn, key })) === undefined);
   for (const { key, value, isRetained, used } of added) {
     const n = rows.next("turn_journal");

@@ -12,7 +12,7 @@ import type { RunningTurn, RunningTurns } from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import { checkDuration, checkId, checkLimit, checkTime } from "../rules/arguments.ts";
 import { agentOf } from "../rules/jobs.ts";
-import { checkNewTurn, checkSessions, checkStop } from "../rules/running.ts";
+import { checkFence, checkNewTurn, checkSessions, checkStop } from "../rules/running.ts";
 import { deleteDeadTurn, dropJob, queueJob, wakeTurn } from "./jobs.ts";
 import { isExpired, newestEntry } from "./journal.ts";
 import { ONLY, putRunning, RUNNING, type RunningRow, runningOf } from "./running-rows.ts";
@@ -102,8 +102,9 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
         if (row.isParked && row.job === null) wakeTurn(rows, env, stopped);
         return { receipt: "stopping", turn: row.turn };
       }),
-    end: (ref, turn) =>
+    end: (ref, turn, { epoch = Infinity } = {}) =>
       tables.run((rows) => {
+        checkFence(ref, sessionRow(rows, ref)?.epoch ?? 0, epoch);
         const row = runningOf(rows, ref);
         if (row?.turn !== turn) return "over";
         if (row.job !== null) dropJob(rows, ref, row.job);

@@ -253,9 +253,8 @@ export function memoryEpochs(tables: MemoryTables, env: Env): Epochs {
         if (checkCount(ifEpoch, "ifEpoch") !== session.epoch)
           throw new StoreError("CONFLICT", `epoch of session ${ref.session}`);
         const epoch = Math.max(session.epoch, seen) + 1;
-        changeSession(rows, session, { epoch });
         rows.put(EPOCHS, ref, String(epoch), { epoch, by, reason, at: env.now() });
-        return { epoch, archived: session.archived };
+        return sessionOf(changeSession(rows, session, { epoch }));
       }),
     confirm: (ref, lostAfter) =>
       tables.run((rows) => {

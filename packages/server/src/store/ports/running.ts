@@ -115,8 +115,10 @@ export interface RunningTurns {
   stopping(query: { readonly limit: number }): Promise<RunningTurn[]>;
   /**
    * Removes the running turn after its end was written to the log.
+   * @param options.epoch the epoch that the caller has claimed
+   * @throws StoreError with FENCED if a higher epoch was issued since
    */
-  end(ref: SessionRef, turn: string): Promise<EndReceipt>;
+  end(ref: SessionRef, turn: string, options?: { readonly epoch?: number }): Promise<EndReceipt>;
   /**
    * Returns the running turns of at most 1,000 sessions whose process has left them or has lost its lease, by the store's
    * clock. Another worker will continue them. In no order.

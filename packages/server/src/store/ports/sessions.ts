@@ -137,12 +137,6 @@ export interface EpochClaim {
   readonly ifEpoch?: number;
 }
 
-export interface NextEpoch {
-  readonly epoch: number;
-  /** How far the log is archived. This doesn't change until the log is claimed under this epoch or a higher one. */
-  readonly archived: Cursor;
-}
-
 export interface EpochRecord {
   readonly epoch: number;
   readonly by: string;
@@ -155,9 +149,11 @@ export interface Epochs {
   /**
    * Issues a new epoch, higher than every issued one and than `seen`. No number is issued twice, even to concurrent
    * callers. The caller then claims the log under it: until a claim, nothing is archived.
+   * @returns the session with its new epoch. Its archived position doesn't change until the log is claimed under this
+   * epoch or a higher one
    * @throws StoreError with NOT_FOUND if the session does not exist.
    */
-  next(ref: SessionRef, claim: EpochClaim): Promise<NextEpoch>;
+  next(ref: SessionRef, claim: EpochClaim): Promise<Session>;
   /**
    * Returns the newest issued epoch, or null if the session does not exist. Call it after the claim of the log: like
    * `outbox.reopen`, it makes rows due again whose entries the log may have lost.

@@ -11,7 +11,7 @@ import { MAX_BATCH } from "../ports/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { checkDuration, checkLimit, checkTime } from "../rules/arguments.ts";
 import { agentOf } from "../rules/jobs.ts";
-import { checkNewTurn, checkSessions, checkStop } from "../rules/running.ts";
+import { checkFence, checkNewTurn, checkSessions, checkStop } from "../rules/running.ts";
 import type { Db } from "./database.ts";
 import type { JobQueue } from "./job-queue.ts";
 import { COLUMNS, newest, runningTurn, runningTurns, turnOf } from "./running-rows.ts";
@@ -90,11 +90,13 @@ export function postgresRunning(db: Db, queue: JobQueue): RunningTurns {
         .execute();
     },
     requestStop: (ref, stop) => inTransaction(db, (tx) => requestStop(tx, queue, ref, stop)),
-    end: (ref, turn) =>
+    end: (ref, turn, { epoch = Infinity } = {}) =>
       inTransaction(db, async (tx) => {
         // The next statement sees the messages of those who had the lock before.
         const session = await tryLockSession(tx, ref);
-        return session === null ? "over" : endTurn(tx, queue, ref, turn);
+        if (session === null) return "over";
+        checkFence(ref, session.epoch, epoch);
+        return endTurn(tx, queue, ref, turn);
       }),
     async stopping({ limit }) {
       const rows = await runningTurns(db)

@@ -6,7 +6,6 @@
  * has the order of a page; see the plan tests.
  */
 import { sql } from "kysely";
-import { formatCursor } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import { StoreError } from "../errors.ts";
 import {
@@ -215,7 +214,7 @@ export function postgresEpochs(db: Db): Epochs {
             .set({ epoch: sql<number>`greatest(epoch, ${seen}::bigint) + 1` })
             .where("id", "=", ref.session)
             .where("tenant_id", "=", ref.tenant)
-            .returning(["tenant_id", "id", "epoch", "archived_epoch", "archived_seq"]);
+            .returning(SESSION_COLUMNS);
           return ifEpoch === null ? claimed : claimed.where("epoch", "=", ifEpoch);
         })
         // Those that `list` can't return any more.
@@ -230,31 +229,30 @@ export function postgresEpochs(db: Db): Epochs {
               .limit(1),
           ),
         )
-        .insertInto("session_epochs")
-        .columns(["tenant_id", "session_id", "epoch", "by", "reason"])
-        .expression((eb) =>
-          eb
-            .selectFrom("claimed")
-            .select([
-              "tenant_id",
-              "id",
-              "epoch",
-              sql<string>`${by}::text`.as("by"),
-              sql<string>`${reason}::text`.as("reason"),
-            ]),
+        .with("noted", (qb) =>
+          qb
+            .insertInto("session_epochs")
+            .columns(["tenant_id", "session_id", "epoch", "by", "reason"])
+            .expression((eb) =>
+              eb
+                .selectFrom("claimed")
+                .select([
+                  "tenant_id",
+                  "id",
+                  "epoch",
+                  sql<string>`${by}::text`.as("by"),
+                  sql<string>`${reason}::text`.as("reason"),
+                ]),
+            ),
         )
-        .returning((eb) => [
-          "epoch",
-          eb.selectFrom("claimed").select("archived_epoch").as("archived_epoch"),
-          eb.selectFrom("claimed").select("archived_seq").as("archived_seq"),
-        ])
+        .selectFrom("claimed")
+        .selectAll()
         .executeTakeFirst();
       if (row === undefined) {
         await requireSession(db, ref);
         throw new StoreError("CONFLICT", `epoch of session ${ref.session}`);
       }
-      const { epoch, archived_epoch, archived_seq } = row;
-      return { epoch, archived: formatCursor({ epoch: archived_epoch ?? 0, seq: archived_seq ?? 0 }) };
+      return sessionOf(row);
     },
     async confirm(ref, lostAfter) {
       if (lostAfter !== undefined)

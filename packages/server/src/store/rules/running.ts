@@ -83,6 +83,11 @@ export function checkJournalEntries(entries: readonly NewJournalEntry[]): Checke
   return { turn, epoch, entries: entries.map(checkJournalEntry) };
 }
 
+/** @throws StoreError with FENCED if a higher epoch than that of the caller was issued */
+export function checkFence({ session }: SessionRef, issued: number, epoch: number): void {
+  if (issued > epoch) throw new StoreError("FENCED", `session ${session}, epoch ${epoch}`);
+}
+
 /** @returns the keys and the new values as JSON */
 export function checkShortened(
   entries: readonly JournalEntry[],

@@ -90,10 +90,16 @@ async function play(
   const turn = await harness.ended(ref, (one) => one.message?.id === message);
   const left = await parts.store.journal.read(ref, turn.id);
   const events = await harness.events(ref);
-  return { turn, effects, calls: mortalities.map(({ calls }) => calls), died, left, events, harness };
+  const days = await parts.store.usage.list(ref.tenant, "2000-01-01", "2999-12-31");
+  const modelCalls = days.reduce((sum, { calls }) => sum + calls, 0);
+  const calls = mortalities.map((one) => one.calls);
+  return { turn, effects, calls, died, left, events, modelCalls, harness };
 }
 
-function check({ turn, effects, left, harness }: Awaited<ReturnType<typeof play>>, what: string): void {
+function check(
+  { turn, effects, left, modelCalls, harness }: Awaited<ReturnType<typeof play>>,
+  what: string,
+): void {
   const never = effects.filter((effect) => effect.startsWith("never"));
   expect(new Set(never).size, `${what}: ${never.join(", ")}`).toBe(never.length);
   expect(turn.status, what).toBe("end_turn");
@@ -128,6 +134,13 @@ function check({ turn, effects, left, harness }: Awaited<ReturnType<typeof play>
       if (block.run === run) expect(JSON.stringify(block), what).toContain(task);
   }
   expect(turn.usage?.calls, what).toBeGreaterThanOrEqual(10);
+  expect(modelCalls, what).toBe(turn.usage?.calls);
+  const requested = listBlocks(turn).flatMap((block) => (block.kind === "tool_call" ? [block.call] : []));
+  const kept = left.map(({ key }) => key);
+  expect(
+    requested.filter((call) => !kept.includes(`call/${call}`)),
+    what,
+  ).toEqual([]);
   expect(
     left.every(({ key }) => /^(call|start)\//.test(key)),
     what,

@@ -15,6 +15,8 @@ import { tool } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { StoreError } from "../../../src/store/errors.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import type { Journal } from "../../../src/store/ports/running.ts";
+import type { Epochs } from "../../../src/store/ports/sessions.ts";
 import { type SessionRef, sessionKey } from "../../../src/util/refs.ts";
 import { outline, TurnHarness } from "../turn-harness.ts";
 
@@ -200,43 +202,63 @@ async function* fails(): AsyncGenerator<never> {
 }
 
 describe("frozen worker", () => {
-  it("that wakes up before it gets its epoch takes nothing from the worker that has the turn by then", async () => {
-    await open();
-    const { store } = harness.backend;
-    const gate = new AbortController();
-    const awake = new Promise<void>((resolve) =>
-      gate.signal.addEventListener("abort", () => resolve(), { once: true }),
-    );
-    let isFrozen = false;
-    const frozen = {
-      ...store,
-      epochs: {
-        ...store.epochs,
-        next: async (...args: Parameters<typeof store.epochs.next>) => {
+  it.each(["gets its epoch", "claims the log"])(
+    "that wakes up before it %s takes nothing from the worker that has the turn by then",
+    async (place) => {
+      await open();
+      const { store, log } = harness.backend;
+      const ref = await harness.session();
+      // A turn that starts while the log is away gets its epoch later, in its own commit.
+      let isAway = place === "gets its epoch";
+      const returning: Log = Object.assign(Object.create(log) as Log, {
+        head: (of: SessionRef) => {
+          if (!isAway || of.session !== ref.session) return log.head(of);
+          isAway = false;
+          return Promise.reject(new LogError("UNAVAILABLE"));
+        },
+      });
+      const gate = new AbortController();
+      const awake = new Promise<void>((resolve) =>
+        gate.signal.addEventListener("abort", () => resolve(), { once: true }),
+      );
+      let isFrozen = false;
+      const freeze = <A extends unknown[], T>(call: (...args: A) => Promise<T>) => {
+        return async (...args: A): Promise<T> => {
           isFrozen = true;
           await awake;
-          return store.epochs.next(...args);
+          return call(...args);
+        };
+      };
+      const frozen = {
+        ...store,
+        epochs: {
+          ...store.epochs,
+          next: freeze((...args: Parameters<Epochs["next"]>) => store.epochs.next(...args)),
         },
-      },
-      // Its lease expires meanwhile.
-      leases: { ...store.leases, renew: () => awake.then(() => false) },
-    };
-    const agent = defineAgent({
-      name: "a",
-      model: scriptedModel([[script.text("one "), script.text("answer", { paceMs: 20 })]]),
-    });
-    await harness.crashingWorker([agent], { store: frozen, leaseTtlMs: 200, onError: () => {} });
-    const ref = await harness.session();
-    await harness.send(ref, "go");
-    await harness.until(ref, 30_000, () => (isFrozen ? true : null));
-    // The worker checks for expired leases every two seconds.
-    await harness.worker([agent], { leaseTtlMs: 6_000 });
-    await harness.until(ref, 40_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
-    gate.abort();
-    const turn = await harness.ended(ref, () => true);
-    expect(turn.status).toBe("end_turn");
-    expect((await harness.events(ref)).filter(({ type }) => type === "turn.takeover")).toEqual([]);
-  });
+        journal: {
+          ...store.journal,
+          read: freeze((...args: Parameters<Journal["read"]>) => store.journal.read(...args)),
+        },
+        // Its lease expires meanwhile.
+        leases: { ...store.leases, renew: () => awake.then(() => false) },
+      };
+      const agent = defineAgent({
+        name: "a",
+        model: scriptedModel([[script.text("one "), script.text("answer", { paceMs: 20 })]]),
+      });
+      const options = { store: frozen, log: returning, leaseTtlMs: 200, onError: () => {} };
+      await harness.crashingWorker([agent], options);
+      await harness.send(ref, "go");
+      await harness.until(ref, 30_000, () => (isFrozen ? true : null));
+      // The worker checks for expired leases every two seconds.
+      await harness.worker([agent], { leaseTtlMs: 6_000 });
+      await harness.until(ref, 40_000, (state) => ((state.turns.last()?.open ?? 0) > 0 ? true : null));
+      gate.abort();
+      const turn = await harness.ended(ref, () => true);
+      expect(turn.status).toBe("end_turn");
+      expect((await harness.events(ref)).filter(({ type }) => type === "turn.takeover")).toEqual([]);
+    },
+  );
 });
 
 describe("unusual streams", () => {
