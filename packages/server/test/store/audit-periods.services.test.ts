@@ -48,7 +48,7 @@ async function tamper({ url }: PostgresHarness, ...statements: string[]): Promis
   await runSql(url, ...triggers("disable"), ...statements, ...triggers("enable"));
 }
 
-test("a drop is signed, and a removal by the owner of the tables is told from it", async () => {
+test("a drop is signed, and differs from a removal by the owner of the tables", async () => {
   const harness = await timedHarness();
   const { db } = harness;
   const store = createPostgresStore(db, { auditKey: KEY });

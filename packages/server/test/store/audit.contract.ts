@@ -94,7 +94,7 @@ export function auditContract(name: string, makeStore: MakeStore): void {
       ];
       for (const tenant of [busy, busy, idle]) await add(tenant, "old");
       await wait(9 * WEEK_MS);
-      const kept = [await add(busy, "s"), await add(busy, "s")];
+      const recent = [await add(busy, "s"), await add(busy, "s")];
       await add(young, "s");
       const maintain = (limit: number) => store().audit.maintain({ retentionMs: 4 * WEEK_MS, limit });
       const verify = (tenant: string) => verifyTenantAudit(store().audit, tenant);
@@ -119,8 +119,8 @@ export function auditContract(name: string, makeStore: MakeStore): void {
       }
       expect(recorded).toBeGreaterThanOrEqual(2);
       expect(dropped).toBeGreaterThanOrEqual(1);
-      expect(await store().audit.list(busy, { after: 0, limit: 1 })).toEqual(kept.slice(0, 1));
-      expect(await store().audit.list(busy, { after: 0, limit: 9 })).toEqual(kept);
+      expect(await store().audit.list(busy, { after: 0, limit: 1 })).toEqual(recent.slice(0, 1));
+      expect(await store().audit.list(busy, { after: 0, limit: 9 })).toEqual(recent);
       expect(await store().audit.start(busy)).toMatchObject({ tenant: busy, n: 2, signature: null });
       expect(await verify(busy)).toMatchObject({ head: { n: 4 }, start: { n: 2 } });
       // The head stays, so the numbers continue.
