@@ -67,6 +67,7 @@ export interface RuntimeTables {
   turn_journal: {
     tenant_id: string;
     session_id: string;
+    period: number;
     turn: string;
     key: string;
     n: GeneratedAlways<number>;

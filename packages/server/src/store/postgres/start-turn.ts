@@ -12,7 +12,7 @@ import type { EndReceipt } from "../ports/running.ts";
 import { checkId } from "../rules/arguments.ts";
 import type { Db } from "./database.ts";
 import type { JobQueue } from "./job-queue.ts";
-import { newest, type TurnRow } from "./running-rows.ts";
+import { newestEntry, type TurnRow } from "./running-rows.ts";
 import { inTransaction, ofSession, tryLockSession } from "./session-row.ts";
 import { newJobId, nextRank, queueAgent, type QueuedRow, toJob } from "./turn-jobs.ts";
 
@@ -76,8 +76,8 @@ async function start(tx: Db, job: TurnJob, { executor, turn, agents }: StartedBy
     continued as (
       update running_turns set job = ${job.id}::uuid, executor = ${executor}, parked_at = null, wake_at = null,
         alone = alone and deaths >= ${DEATHS_BEFORE_ALONE}, suspicion = deaths,
-        attempts = attempts + 1, fruitless = case when ${newest} > journaled then 1 else fruitless + 1 end,
-        journaled = ${newest}
+        attempts = attempts + 1, fruitless = case when ${newestEntry(job)} > journaled then 1 else fruitless + 1 end,
+        journaled = ${newestEntry(job)}
       where ${of} and (executor is null or (executor = ${executor} and job = ${job.id}::uuid)) and ${canRun(agents)}
       returning *)
     select started.*, sessions.id, sessions.user_id, old.job as old_job, old.queue_agent as old_agent,
