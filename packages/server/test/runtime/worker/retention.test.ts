@@ -1,4 +1,4 @@
-/** Tests what a worker deletes by age: old sessions, if `sessionRetentionMs` is set, and closed shares. In memory. */
+/** Tests what a worker deletes by age, in memory: closed shares, and sessions and audit entries if their retention is set. */
 import { expect, it, vi } from "vitest";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { script } from "../../../src/models/script-parts.ts";
@@ -6,6 +6,7 @@ import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { verifyTenantAudit } from "../../../src/store/rules/verify-audit.ts";
 import { systemEnv } from "../../../src/util/env.ts";
 import { TurnHarness } from "../turn-harness.ts";
 
@@ -36,6 +37,26 @@ it("25 a worker with a retention erases older sessions and no others", async () 
     await vi.waitUntil(async () => (await log.head(old)) === null, { timeout: 30_000 });
     expect(await store.sessions.find(fresh)).not.toBeNull();
     expect(await log.head(fresh)).not.toBeNull();
+  } finally {
+    await harness.close();
+  }
+});
+
+it("a worker with a retention of the audit drops older entries, and the audit stays intact", async () => {
+  let now = 0;
+  const store = createMemoryStore({ ...systemEnv, now: () => systemEnv.now() + now });
+  const harness = await TurnHarness.open({ log: createMemoryLog(), store, signals: createMemorySignals() });
+  try {
+    const { tenant } = harness.actor;
+    const add = () => store.audit.add(tenant, { actor: null, action: "memory.edit", subject: {} });
+    const old = await add();
+    now = 100 * DAY_MS;
+    const recent = await add();
+    const agent = defineAgent({ name: "a", model: scriptedModel([[script.text("ok")]]), title: false });
+    await harness.worker([agent], { maintenanceIntervalMs: 10, auditRetentionMs: 30 * DAY_MS });
+    const list = () => store.audit.list(tenant, { after: 0, limit: 100 });
+    await vi.waitUntil(async () => (await list())[0]?.n === recent?.n, { timeout: 30_000 });
+    expect(await verifyTenantAudit(store.audit, tenant)).toMatchObject({ ok: true, start: { n: old?.n } });
   } finally {
     await harness.close();
   }
