@@ -31,6 +31,6 @@ export function leaveSendClock(member: SendClockMember): void {
 function tick(): void {
   timer = null;
   const now = performance.now();
-  for (const member of [...members]) member.onTick(now);
+  for (const member of members) member.onTick(now);
   if (members.size > 0) timer ??= setTimeout(tick, TICK_MS - (performance.now() % TICK_MS));
 }
