@@ -64,9 +64,8 @@ const EDITS: readonly Edit[] = [
   },
   {
     file: "packages/server/src/runtime/events/turn-writer.ts",
-    find: "    const whole = { ...draft, turn: this.turn.id } as EventDraft;\n    // Local",
-    replace: `    const added = draft.type === "turn.end" ? { mood: "calm" } : {};
-    const whole = { ...draft, ...added, turn: this.turn.id } as EventDraft;
+    find: "turn: this.turn.id }, draft) as EventDraft;\n    // Local",
+    replace: `turn: this.turn.id }, draft, draft.type === "turn.end" ? { mood: "calm" } : {}) as EventDraft;
     // Local`,
   },
   {

@@ -211,8 +211,8 @@ export class RedisEngine implements LogEngine {
     const { connection } = this.#topology.nodeFor(key);
     const send = (to: RedisConnection) => to.send(command(to));
     if (connection === null) return this.#followRedirects(key, send).then(read);
-    return connection.request(command(connection), read, (error) =>
-      this.#followRedirects(key, send, error, connection).then(read),
+    return connection.request(command(connection), read, (failure) =>
+      this.#followRedirects(key, send, failure, connection).then(read),
     );
   }
 

@@ -15,7 +15,6 @@ import { isLogError } from "../errors.ts";
 import type { AppendBatch, Log } from "../log.ts";
 import { type BlobSink, splitOversized } from "./oversize.ts";
 import { isDelta, PendingDeltas, type PendingBatch } from "./pending-deltas.ts";
-import { joinSendClock, leaveSendClock, type SendClockMember, TICK_MS } from "./send-clock.ts";
 
 export interface WriterOptions {
   readonly log: Log;
@@ -39,8 +38,10 @@ export interface WriterOptions {
 
 /** Nothing was sent for this many delays: the model has paused. */
 const PAUSE_FACTOR = 2;
+/** How long a delta may wait for the deltas of other writers. */
+const TICK_MS = 10;
 
-export class Writer implements SendClockMember {
+export class Writer {
   readonly #options: Required<WriterOptions>;
   readonly #pending = new PendingDeltas();
   #counter = 0;
@@ -104,12 +105,12 @@ export class Writer implements SendClockMember {
     if (this.#sending !== null || this.#pending.isEmpty || this.#failure !== null) return;
     // After a pause the first delta is sent immediately, because the user waits for it.
     const isAfterPause = performance.now() - this.#sentAt >= PAUSE_FACTOR * this.#options.batchDelayMs;
-    if (!this.#isDue && !isAfterPause) return joinSendClock(this);
-    leaveSendClock(this);
+    if (!this.#isDue && !isAfterPause) return joinClock(this);
+    leaveClock(this);
     this.#sending = this.#send();
   }
 
-  /** Called by the clock that the writers of a process share. */
+  /** Called at every tick while deltas are collected. */
   onTick(now: number): void {
     // A tick that is a moment early counts, because the next one would be much too late.
     if (now - this.#sentAt < this.#options.batchDelayMs - TICK_MS / 2) return;
@@ -162,4 +163,30 @@ export class Writer implements SendClockMember {
     const { retryTimeoutMs, retryMs } = this.#options;
     await retry(work, { isRetryable, timeoutMs: retryTimeoutMs, initialDelayMs: retryMs });
   }
+}
+
+/**
+ * The writers of this process with collected deltas. They send at common ticks: the appends of one tick are one write
+ * to the connection, and their replies are read together. With many turns that costs workers and Redis much less than
+ * an append at a time. The timer runs only while a writer waits.
+ */
+const waitingWriters = new Set<Writer>();
+let tickTimer: NodeJS.Timeout | null = null;
+
+function joinClock(writer: Writer): void {
+  waitingWriters.add(writer);
+  tickTimer ??= setTimeout(tick, TICK_MS - (performance.now() % TICK_MS));
+}
+
+function leaveClock(writer: Writer): void {
+  if (!waitingWriters.delete(writer) || waitingWriters.size > 0 || tickTimer === null) return;
+  clearTimeout(tickTimer);
+  tickTimer = null;
+}
+
+function tick(): void {
+  tickTimer = null;
+  const now = performance.now();
+  for (const writer of waitingWriters) writer.onTick(now);
+  if (waitingWriters.size > 0) tickTimer ??= setTimeout(tick, TICK_MS - (performance.now() % TICK_MS));
 }
