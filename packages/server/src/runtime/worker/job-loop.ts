@@ -62,7 +62,7 @@ const MAX_ALONE_WAIT_MS = 20_000;
  * takes it fetches nothing else for a while: a tool that ends its process usually does so soon.
  */
 const SHORT_ALONE_WAIT_MS = 15_000;
-const SHORT_ALONE_MS = 30_000;
+const SHORT_ALONE_MS = 10_000;
 /** How long the steps of the other jobs may take then. */
 const MAX_DRAIN_MS = 30_000;
 

@@ -7,6 +7,7 @@
 import type { Json } from "@turnstream/protocol";
 import { isId } from "../../util/names.ts";
 import { stringField } from "../../util/json.ts";
+import { DEATHS_BEFORE_ALONE } from "../ports/jobs.ts";
 
 /** A fetched job returns to the queue if its turn was not started and no heartbeat came for this long. */
 export const HEARTBEAT_SECONDS = 15;
@@ -38,8 +39,12 @@ export function rankOf({ started, users, isQueued, last }: RankState): number {
 
 /** From this on, a turn is suspected to have ended its process. */
 export const MIN_SUSPICION = 2;
-/** If more turns are suspected, no single one of them ends the processes. */
+/**
+ * If more turns are suspected equally, no single one of them ends the processes. After one death, any other running tool
+ * is reason enough for doubt: waiting for an idle worker costs the user time.
+ */
 const MAX_SUSPECTED = 3;
+const MAX_SUSPECTED_ONCE = 1;
 /** After this many deaths, a turn runs alone in any case: others must not die with it until they are given up. */
 const MAX_SHARED_DEATHS = 3;
 
@@ -60,7 +65,8 @@ export function mustRunAlone(
   const { deaths, suspicion } = turn;
   if (deaths >= MAX_SHARED_DEATHS) return true;
   const rivals = suspicions.filter((other) => other >= suspicion).length;
-  return suspicion >= MIN_SUSPICION && rivals <= MAX_SUSPECTED;
+  const most = deaths < DEATHS_BEFORE_ALONE ? MAX_SUSPECTED_ONCE : MAX_SUSPECTED;
+  return suspicion >= MIN_SUSPICION && rivals <= most;
 }
 
 /** The first death costs no time: usually the process died for another reason. */
