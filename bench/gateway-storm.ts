@@ -6,7 +6,10 @@
  * Invariant: every round has a new process and new sessions for each kind of client, so that none has more to read than
  * another. Kinds alternate, and medians count.
  */
+import { on, once } from "node:events";
+import type { IncomingMessage } from "node:http";
 import type { EventDraft } from "@turnstream/protocol/writer";
+import { WebSocket } from "ws";
 import {
   toDraft,
   type GatewayBenchEnvironment,
@@ -17,7 +20,7 @@ import { MeasuredServer } from "./measured-server.ts";
 import { type ClientTarget, type ClientKind, toClientOptions } from "./gateway-clients.ts";
 import { median } from "@turnstream/testkit/util/median.ts";
 import { figure, type Measurement, percentile, round } from "./measure.ts";
-import { MARK, RawClient } from "./raw-client.ts";
+import { MARK, RawClient, type RawClientOptions } from "./raw-client.ts";
 import { typicalTurn } from "./workloads.ts";
 
 export interface StormSize {
@@ -177,11 +180,24 @@ async function countBytes(
     });
   }
   const fresh = await bytesOf(way, sightAt());
-  const bound = way.dialect === "native" ? { atMost: FRESH_AT_MOST_BYTES } : {};
-  return [
-    ...measurements,
-    { measure: `${way.name}: bytes for a new client`, value: round(fresh), note: "bytes", ...bound },
-  ];
+  measurements.push({ measure: `${way.name}: bytes for a new client`, value: round(fresh), note: "bytes" });
+  if (way.dialect !== "native" || way.wire !== "socket") return measurements;
+  const compressed = await compressedBytesOf(toClientOptions(way, sightAt()));
+  const measure = `${way.name}: bytes for a new client that accepts compressed messages`;
+  return [...measurements, figure(measure, compressed, "bytes", FRESH_AT_MOST_BYTES)];
+}
+
+/** The bytes for a client like a browser, after the response head. */
+async function compressedBytesOf({ port, path, headers, first }: RawClientOptions): Promise<number> {
+  const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers });
+  const upgraded = once(socket, "upgrade") as Promise<[IncomingMessage]>;
+  await once(socket, "open");
+  const [{ socket: stream }] = await upgraded;
+  const before = stream.bytesRead;
+  socket.send(first ?? "");
+  for await (const [message] of on(socket, "message")) if (String(message).includes(MARK)) break;
+  socket.terminate();
+  return stream.bytesRead - before;
 }
 
 async function bytesOf(way: ClientKind, sight: ClientTarget): Promise<number> {

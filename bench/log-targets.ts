@@ -58,11 +58,12 @@ export const openTurnstreamLog: OpenLogTarget = async (url, sessions, arrival) =
     readers.push(read(n, ref));
   }
 
+  /** Reads as a gateway does. */
   async function read(n: number, ref: SessionRef): Promise<void> {
-    for await (const delivery of log.attach(ref, { after: "1-1", signal: stopped.signal })) {
+    await log.listen(ref, { after: "1-1", signal: stopped.signal }, (delivery) => {
       if (delivery.type === "end") throw new Error(`a reader ended: ${delivery.reason}`);
       for (const entry of delivery.entries) arrival(n, entry.event);
-    }
+    });
   }
 
   return {

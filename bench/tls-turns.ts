@@ -1,7 +1,7 @@
 /**
  * `benchTlsTurns` measures what a turn costs a worker with a provider over TLS in the loop, through the real AI SDK. A
  * bare loop reads the same answers through the same SDK, so the difference is the cost of the worker. Worker and bare
- * loop alternate. It takes three minutes.
+ * loop alternate. It takes five minutes.
  */
 import { join } from "node:path";
 import { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
@@ -14,7 +14,8 @@ import { WorkerProcess } from "./worker-process.ts";
 
 const TURNS = 100;
 const DELTAS = 400;
-const PACE_MS = 25;
+/** 20 deltas a second, as in the turns bench. */
+const PACE_MS = 50;
 /** Turns start spread over this time, so that not all deltas arrive in the same moment. */
 const RAMP_MS = 2_000;
 const ROUNDS = 3;

@@ -14,7 +14,7 @@ import { root } from "./run-command.ts";
 const PAGES: Readonly<Record<string, readonly string[]>> = {
   server: ["docs/*.md", "PROTOCOL.md", "DIALECTS.md"],
   client: ["docs/{client,http,sharing,sign-in,start}.md"],
-  react: ["docs/{react,react-content,sharing,sign-in,start}.md"],
+  react: ["docs/{react,react-content,sharing,sign-in,start,styling}.md"],
   protocol: ["docs/resuming.md", "PROTOCOL.md", "DIALECTS.md"],
   next: ["docs/{nextjs,sign-in,start}.md"],
   cli: ["docs/{backup-and-restore,debug-a-stuck-turn,start,upgrade}.md"],

@@ -7,6 +7,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SessionRef } from "@turnstream/server";
+import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { askAll, decideSome } from "../approvals.ts";
 import { COUNTING, countStatements, readCost, startCounting, subtractCost } from "../engine/database-cost.ts";
@@ -17,6 +18,7 @@ import type { QueueSize } from "./queue.ts";
 
 const LANES = 8;
 const BATCH = 50;
+const SLICE = 4_000;
 const PARK_AFTER_MS = 1_000;
 const REST_MS = 20_000;
 const SETTLE_MS = 2_000;
@@ -45,9 +47,12 @@ export async function measureParked({ parked, real, decided }: QueueSize): Promi
     const none = await measureRest(environment);
     const fewTimes = await decide(environment, await parkRealTurns(environment, decided));
     const refs = await parkRealTurns(environment, real);
-    await Promise.all(
-      Array.from({ length: LANES }, () => parkRows(environment, Math.ceil((parked - real) / LANES))),
-    );
+    for (let left = parked - real; left > 0; left -= SLICE) {
+      const each = Math.ceil(Math.min(left, SLICE) / LANES);
+      await Promise.all(Array.from({ length: LANES }, () => parkRows(environment, each)));
+      // Counting switches autovacuum off, and each parked turn leaves a dead row in the indexes.
+      await runSql(environment.backend.postgres.url, "vacuum");
+    }
     const all = await measureRest(environment);
     const manyTimes = await decide(environment, refs.slice(0, decided));
     const perSecond = none.statementsPerSecond + NOISE.statementsPerSecond;

@@ -121,6 +121,38 @@ test("an export is verified without the database, in pages, and a changed or cut
   expect(out).not.toContain(KEY);
 });
 
+test("an audit whose first rows were dropped is verified from its start, which needs a signature with a key", async () => {
+  const plain = createPostgresStore(openDatabase({ url }));
+  const old = `${tenant}-old`;
+  await plain.tenants.create({ id: old, name: old });
+  for (let n = 1; n <= 6; n++) await plain.audit.add(old, entryOf(n));
+  for (const of of [tenant, old]) {
+    const [row] = await plain.audit.list(of, { after: 2, limit: 1 });
+    await tamper(
+      `delete from turnstream.audit_log where tenant_id = '${of}' and n <= 3`,
+      `insert into turnstream.audit_starts (tenant_id, n, hash, at) values ('${of}', 3, '${row?.hash}', 1000)`,
+    );
+  }
+  await plain.close();
+  expect(await verify()).toMatchObject(
+    fault("row 3 and all before it were removed, without a valid signature"),
+  );
+  tenant = old;
+  expect(await audit(null, "verify")).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^ok\trows 4 to 6\t[0-9a-f]{64}\n$/),
+    err: expect.stringContaining("Rows up to 3 were dropped because of their age, on 1970-01-01"),
+  });
+  const { out } = await audit(null, "export");
+  const lines = out.trimEnd().split("\n");
+  expect(lines).toHaveLength(5);
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({ start: { tenant, n: 3 } });
+  const file = await save("export.jsonl", out);
+  expect(await audit(null, "verify", "--file", file)).toMatchObject({ code: 0 });
+  const cut = await save("cut.jsonl", out.split("\n").slice(1).join("\n"));
+  expect(await audit(null, "verify", "--file", cut)).toMatchObject(fault("row 1 is missing"));
+});
+
 test("after the key is replaced, old and new rows are verified with both keys", async () => {
   const both = `${NEW_KEY},${KEY}`;
   const newer = createPostgresStore(openDatabase({ url }), { auditKey: both });

@@ -96,7 +96,14 @@ export type {
   TurnRecord,
   Turns,
 } from "./store/ports/archive.ts";
-export type { Audit, AuditEntry, AuditHead, AuditRow } from "./store/ports/audit.ts";
+export type {
+  Audit,
+  AuditEntry,
+  AuditHead,
+  AuditMaintenance,
+  AuditRow,
+  AuditStart,
+} from "./store/ports/audit.ts";
 export { type AgentInput, type Agents, MAX_AGENTS, type RegisteredAgent } from "./store/ports/agents.ts";
 export {
   type Attachment,
@@ -140,6 +147,7 @@ export {
   type DeadTurn,
   type FetchJobs,
   type Jobs,
+  type LeftTurn,
   MAX_DEATHS,
   type TurnJob,
 } from "./store/ports/jobs.ts";

@@ -13,6 +13,7 @@ import {
   type AuditHead,
   type AuditKey,
   type AuditRow,
+  type AuditStart,
   type AuditVerdict,
   EMPTY_AUDIT_HEAD,
   isStoreError,
@@ -91,8 +92,13 @@ async function verifyAudit(
     call.print(verdict, []);
     throw new CommandError(`The audit of ${tenant} is not intact: ${describeFault(verdict.fault)}`);
   }
-  const { n, hash } = verdict.head;
-  call.print(verdict, [`ok\t${n} rows\t${hash}`]);
+  const { head, start } = verdict;
+  const rows = start === null ? `${head.n} rows` : `rows ${start.n + 1} to ${head.n}`;
+  call.print(verdict, [`ok\t${rows}\t${head.hash}`]);
+  if (start !== null)
+    call.notice(
+      `Rows up to ${start.n} were dropped because of their age, on ${new Date(start.at).toISOString()}.`,
+    );
 }
 
 const FAULTS: Readonly<Record<AuditFault["why"], string>> = {
@@ -101,6 +107,7 @@ const FAULTS: Readonly<Record<AuditFault["why"], string>> = {
   moved: "was at another position",
   inserted: "was inserted",
   rewritten: "was rewritten together with its hash",
+  cut: "and all before it were removed, without a valid signature that they had expired",
   headless: "is the last one, and the end of the audit was removed",
   unknown_key: "has a key that is not in TURNSTREAM_AUDIT_KEY",
   unkeyed:
@@ -139,7 +146,7 @@ function parseSigned(
 }
 
 /** One line of an export. */
-type ExportLine = AuditRow | { readonly head: AuditHead };
+type ExportLine = AuditRow | { readonly start: AuditStart } | { readonly head: AuditHead };
 
 async function verifyFile(file: string, tenant: string, options: VerifyOptions): Promise<AuditVerdict> {
   const checker = new AuditChecker(tenant, options);
@@ -153,13 +160,12 @@ async function verifyFile(file: string, tenant: string, options: VerifyOptions):
       if ("signature" in head && keys.length > 0) parseSigned(JSON.stringify(head), tenant, keys, file);
       continue;
     }
-    const fault = checker.row(parsed);
-    if (fault !== null) return { ok: false, fault };
+    const fault = "start" in parsed ? checker.start(parsed.start) : checker.row(parsed);
+    if (fault !== null) return checker.verdict(fault);
   }
   if (head === null)
     throw new CommandError(`${file} has no last line with the end of the audit: it is cut off.`);
-  const fault = checker.end(head.n === 0 ? null : head);
-  return fault === null ? { ok: true, head: checker.head } : { ok: false, fault };
+  return checker.verdict(checker.end(head.n === 0 ? null : head));
 }
 
 async function* readLines(file: string): AsyncGenerator<string> {
@@ -187,7 +193,9 @@ async function exportAudit(call: CommandCall, { tenant }: TenantOptions): Promis
     await requireAudit(store, tenant);
     // Rows that are added meanwhile are not part of this export.
     const head = (await store.audit.head(tenant)) ?? EMPTY_AUDIT_HEAD;
-    for (let after = 0; after < head.n;) {
+    const start = await store.audit.start(tenant);
+    if (start !== null) call.context.out(`${JSON.stringify({ start })}\n`);
+    for (let after = start?.n ?? 0; after < head.n;) {
       const rows = await store.audit.list(tenant, { after, limit: Math.min(PAGE, head.n - after) });
       for (const row of rows) call.context.out(`${JSON.stringify(row)}\n`);
       if (rows.length === 0) break;

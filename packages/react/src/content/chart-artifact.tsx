@@ -6,7 +6,8 @@ import type { ArtifactData } from "@turnstream/protocol";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { useThreadContext } from "../context.ts";
 import { ArtifactFrame } from "./artifact-frame.tsx";
-import { type ChartColors, chartSeries } from "./chart-data.ts";
+import { onThemeChange, readChartColors } from "./chart-colors.ts";
+import { chartSeries } from "./chart-data.ts";
 import { DataTable } from "./table-artifact.tsx";
 
 interface ChartArtifactProps {
@@ -91,10 +92,9 @@ function ChartCanvas({ title, data, onFail }: ChartCanvasProps): ReactNode {
       const paint = (): void => {
         clear();
         if (!isHere) return;
-        undo.push(
-          drawChart(element, data, { locale: strings.locale, valueWord, colors: readColors(element) }),
-        );
-        undo.push(onThemeChange(paint));
+        const colors = readChartColors(element);
+        undo.push(drawChart(element, data, { locale: strings.locale, valueWord, colors }));
+        undo.push(onThemeChange(element, paint));
       };
       paint();
     };
@@ -109,27 +109,4 @@ function ChartCanvas({ title, data, onFail }: ChartCanvasProps): ReactNode {
       <canvas ref={canvas} role="img" aria-label={title} />
     </div>
   );
-}
-
-function readColors(element: Element): ChartColors {
-  const style = getComputedStyle(element);
-  const read = (name: string): string => style.getPropertyValue(name).trim();
-  return {
-    series: [read("--ts-accent"), read("--ts-run"), read("--ts-done"), read("--ts-fail"), read("--ts-idle")],
-    text: read("--ts-muted"),
-    line: read("--ts-line-color"),
-    font: read("--ts-font"),
-  };
-}
-
-/** The colors of a canvas don't follow the styles automatically. */
-function onThemeChange(run: () => void): () => void {
-  const query = matchMedia("(prefers-color-scheme: dark)");
-  const observer = new MutationObserver(run);
-  observer.observe(document.documentElement, { subtree: true, attributeFilter: ["data-theme"] });
-  query.addEventListener("change", run);
-  return () => {
-    observer.disconnect();
-    query.removeEventListener("change", run);
-  };
 }

@@ -178,8 +178,19 @@ function checkWriter(writer: string): void {
     throw new LogError("INVALID", { detail: `\`writer\` must be ${WRITER_ID_RULE}` });
 }
 
-/** @throws LogError with INVALID for an id that the store would refuse */
+/** Names of logs, because a writer passes the same reference with every append. */
+const logNames = new WeakMap<SessionRef, string>();
+
 function logName(ref: SessionRef): string {
+  const known = logNames.get(ref);
+  if (known !== undefined) return known;
+  const name = checkedName(ref);
+  logNames.set(ref, name);
+  return name;
+}
+
+/** @throws LogError with INVALID for an id that the store would refuse */
+function checkedName(ref: SessionRef): string {
   if (!SESSION_ID_PATTERN.test(ref.session))
     throw new LogError("INVALID", { detail: `The session id must be ${SESSION_ID_RULE}` });
   if (!isId(ref.tenant)) throw new LogError("INVALID", { detail: `The tenant id must have ${ID_RULE}` });

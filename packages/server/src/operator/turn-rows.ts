@@ -196,12 +196,12 @@ export async function readAgent(db: Db, name: string): Promise<AgentStatus> {
 }
 
 function newestSessions(tenant: string) {
-  return sql`(select tenant_id, id, user_id, updated_at from sessions where tenant_id = ${tenant}
+  return sql`(select tenant_id, id, user_id, period, updated_at from sessions where tenant_id = ${tenant}
     order by updated_at desc, id collate "C" desc limit ${MAX_TURNS})`;
 }
 
 const lastTurn = sql`(select id, status from turns
-  where tenant_id = s.tenant_id and session_id = s.id order by start_seq desc limit 1)`;
+  where tenant_id = s.tenant_id and session_id = s.id and period = s.period order by start_seq desc limit 1)`;
 
 function checkMost(limit: number): number {
   if (!Number.isInteger(limit) || limit < 1 || limit > MAX_TURNS)

@@ -23,12 +23,15 @@ export interface AuditOptions {
 export interface ResolvedAuditOptions {
   /** Signs new rows; null for none. */
   readonly key: AuditKey | null;
+  /** All keys that rows may have. */
+  readonly keys: readonly AuditKey[];
   readonly onError: ErrorHandler;
 }
 
 /** @throws RangeError if a key is too short */
 export function resolveAuditOptions({ auditKey, onError = warn }: AuditOptions): ResolvedAuditOptions {
-  return { key: parseAuditKeys(auditKey ?? null)[0] ?? null, onError };
+  const keys = parseAuditKeys(auditKey ?? null);
+  return { key: keys[0] ?? null, keys, onError };
 }
 
 export function reportLostEntry(error: unknown, { action }: AuditEntry, onError: ErrorHandler): void {

@@ -10,8 +10,12 @@ export class TestQueue implements Pick<Jobs, "fetch" | "heartbeat" | "release" |
   readonly rows = new Map<string, Row>();
 
   /** @param member the executor that fetches it. Null: any */
-  add(id: string, member: string | null, { agent = null, deaths = 0 }: Partial<TurnJob> = {}): void {
-    const job = { id, tenant: "t", session: id, user: "u", agent, deaths };
+  add(
+    id: string,
+    member: string | null,
+    { agent = null, deaths = 0, alone = false }: Partial<TurnJob> = {},
+  ): void {
+    const job = { id, tenant: "t", session: id, user: "u", agent, deaths, alone };
     this.rows.set(id, { ...job, member, owner: null, isOver: false });
   }
 
@@ -28,7 +32,7 @@ export class TestQueue implements Pick<Jobs, "fetch" | "heartbeat" | "release" |
     const found = [...this.rows.values()]
       .filter((row) => !row.isOver && row.owner === null && agents.includes(row.agent))
       .filter((row) => row.member === null || row.member === executor)
-      .filter((row) => row.deaths >= 2 === alone && !skipTenants.includes(row.tenant))
+      .filter((row) => row.alone === alone && !skipTenants.includes(row.tenant))
       .slice(0, limit);
     for (const row of found) row.owner = executor;
     return found.map(({ owner: _, isOver: __, member: ___, ...job }) => job);

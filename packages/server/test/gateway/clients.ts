@@ -1,4 +1,5 @@
 /** Plain clients for connection tests: a WebSocket and an event stream that record everything they receive. */
+import type { Socket } from "node:net";
 import { createSseParser, type SseMessage } from "@turnstream/protocol";
 import { WebSocket } from "ws";
 import type { TestServer } from "./test-server.ts";
@@ -28,9 +29,11 @@ export class SocketClient {
   readonly frames: Frame[] = [];
   end: { readonly code: number; readonly reason: string } | null = null;
   #requests = 0;
+  #stream: Socket | null = null;
 
   private constructor(socket: WebSocket) {
     this.socket = socket;
+    socket.once("upgrade", (response) => (this.#stream = response.socket));
     socket.on("message", (data: Buffer) => this.frames.push(JSON.parse(data.toString()) as Frame));
     socket.on("close", (code, reason) => (this.end = { code, reason: String(reason) }));
     socket.on("error", () => undefined);
@@ -39,16 +42,25 @@ export class SocketClient {
   /** @param at another address than the server's own, such as a proxy's */
   static async open(
     { url, auth }: Pick<TestServer, "url" | "auth">,
-    { dialect = "blocks", at = url }: { dialect?: string; at?: string } = {},
+    {
+      dialect = "blocks",
+      at = url,
+      perMessageDeflate = true,
+    }: { dialect?: string; at?: string; perMessageDeflate?: boolean } = {},
   ): Promise<SocketClient> {
     const address = `${at.replace("http", "ws")}/api/v1/socket?dialect=${dialect}`;
-    return SocketClient.of(new WebSocket(address, { headers: { ...auth } }));
+    return SocketClient.of(new WebSocket(address, { headers: { ...auth }, perMessageDeflate }));
   }
 
   static async of(socket: WebSocket): Promise<SocketClient> {
     const client = new SocketClient(socket);
     await poll("open", () => (client.socket.readyState === WebSocket.CONNECTING ? undefined : true));
     return client;
+  }
+
+  /** Bytes received so far, as they were on the wire. */
+  get bytesRead(): number {
+    return this.#stream?.bytesRead ?? 0;
   }
 
   /** @returns the reply to it */

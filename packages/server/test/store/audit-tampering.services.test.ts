@@ -39,11 +39,14 @@ beforeAll(async () => {
     }
   }
   rows = await harness.store.audit.list(tenant, { after: 0, limit: 100 });
+  await sql`insert into audit_starts (tenant_id, n, hash, at) values ('dropped', 2, '', 1)`.execute(
+    harness.db,
+  );
 });
 
 afterAll(() => harness.store.close());
 
-const NO_KEY = { key: null, onError: noteLostEntry };
+const NO_KEY = { key: null, keys: [], onError: noteLostEntry };
 
 /** Returns the verdict after the tampering, which is then rolled back. */
 async function after(
@@ -326,6 +329,9 @@ describe("with active triggers", () => {
     "update audit_heads set n = n + 2",
     "update audit_heads set hash = ''",
     "update audit_heads set n = n + 1, tenant_id = 'x'",
+    "update audit_starts set n = n - 1",
+    "delete from audit_starts",
+    "truncate audit_starts",
   ]) {
     test(`refuses: ${statement}`, async () => {
       await expect(sql.raw(statement).execute(harness.db)).rejects.toMatchObject({ code: "42501" });

@@ -8,8 +8,10 @@ import { verifyTenantAudit } from "../../src/store/rules/verify-audit.ts";
 import { lostEntries, type MakeStore, newSession, newTenant } from "./harness.ts";
 import { suite } from "./suite.ts";
 
+const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
+
 export function auditContract(name: string, makeStore: MakeStore): void {
-  suite(name, "audit", makeStore, (store) => {
+  suite(name, "audit", makeStore, (store, wait) => {
     const add = async (tenant: string, session: string, actor: string | null = null): Promise<AuditRow> => {
       const entry = { actor, action: "share.opened", subject: { session } } as const;
       const row = await store().audit.add(tenant, entry);
@@ -20,7 +22,11 @@ export function auditContract(name: string, makeStore: MakeStore): void {
     test("chains the rows of each tenant, starting at 1", async () => {
       const tenant = await newTenant(store());
       expect(await store().audit.head(tenant)).toBeNull();
-      expect(await verifyTenantAudit(store().audit, tenant)).toEqual({ ok: true, head: EMPTY_AUDIT_HEAD });
+      expect(await verifyTenantAudit(store().audit, tenant)).toEqual({
+        ok: true,
+        head: EMPTY_AUDIT_HEAD,
+        start: null,
+      });
       const first = await add(tenant, "s1", "an");
       const entry = {
         actor: null,
@@ -78,6 +84,50 @@ export function auditContract(name: string, makeStore: MakeStore): void {
         expect(await verifyTenantAudit(store().audit, tenant)).toMatchObject({ ok: true });
       }
       await adding;
+    });
+
+    test("drops expired rows in spans of four weeks, and the rest of each chain can be verified", async () => {
+      const [busy, idle, young] = [
+        await newTenant(store()),
+        await newTenant(store()),
+        await newTenant(store()),
+      ];
+      for (const tenant of [busy, busy, idle]) await add(tenant, "old");
+      await wait(9 * WEEK_MS);
+      const recent = [await add(busy, "s"), await add(busy, "s")];
+      await add(young, "s");
+      const maintain = (limit: number) => store().audit.maintain({ retentionMs: 4 * WEEK_MS, limit });
+      const verify = (tenant: string) => verifyTenantAudit(store().audit, tenant);
+      expect(await store().audit.maintain({ retentionMs: null, limit: 10 })).toEqual({
+        recorded: 0,
+        dropped: 0,
+      });
+      expect(await store().audit.maintain({ retentionMs: 52 * WEEK_MS, limit: 10 })).toMatchObject({
+        dropped: 0,
+      });
+      await expect(store().audit.maintain({ retentionMs: 3 * WEEK_MS, limit: 10 })).rejects.toMatchObject({
+        code: "INVALID",
+      });
+      let [recorded, dropped] = [0, 0];
+      for (;;) {
+        const step = await maintain(1);
+        // Also between the record and the drop.
+        for (const tenant of [busy, idle, young]) expect(await verify(tenant)).toMatchObject({ ok: true });
+        if (step.recorded + step.dropped === 0) break;
+        recorded += step.recorded;
+        dropped += step.dropped;
+      }
+      expect(recorded).toBeGreaterThanOrEqual(2);
+      expect(dropped).toBeGreaterThanOrEqual(1);
+      expect(await store().audit.list(busy, { after: 0, limit: 1 })).toEqual(recent.slice(0, 1));
+      expect(await store().audit.list(busy, { after: 0, limit: 9 })).toEqual(recent);
+      expect(await store().audit.start(busy)).toMatchObject({ tenant: busy, n: 2, signature: null });
+      expect(await verify(busy)).toMatchObject({ head: { n: 4 }, start: { n: 2 } });
+      // The head stays, so the numbers continue.
+      expect(await store().audit.list(idle, { after: 0, limit: 9 })).toEqual([]);
+      expect(await add(idle, "s")).toMatchObject({ n: 2 });
+      expect(await verify(idle)).toMatchObject({ ok: true, head: { n: 2 }, start: { n: 1 } });
+      expect(await store().audit.start(young)).toBeNull();
     });
 
     test("a failed transaction leaves no row and no gap", async () => {

@@ -55,7 +55,7 @@ export function jobsContract(name: string, makeStore: MakeStore): void {
       await add(ref, agent, "b");
       expect(await add(ref, agent, "a")).toBe("already");
       const jobs = await fetch(agent);
-      expect(jobs).toMatchObject([{ ...ref, agent, user: actor.user, deaths: 0 }]);
+      expect(jobs).toMatchObject([{ ...ref, agent, user: actor.user, deaths: 0, alone: false }]);
       expect(await fetch(agent)).toEqual([]);
       const [job] = jobs as [TurnJob];
       const turn = await store().running.start(job, { executor: "w", turn: "t1", agents: [agent] });
@@ -278,13 +278,16 @@ export function jobsContract(name: string, makeStore: MakeStore): void {
       for (let n = 0; n < 5; n++) await queued(agent);
       for (let n = 0; n < 4; n++) await run(agent, dead);
       const remaining = await run(agent, other);
+      const left = await store().jobs.left(dead, { limit: 10 });
+      expect(left).toHaveLength(4);
+      expect(await store().jobs.left(dead, { limit: 2 })).toEqual(left.slice(0, 2));
       const slices = await Promise.all([1, 2].map(() => store().jobs.recover(dead, { limit: 1 })));
       expect(slices).toEqual([1, 1]);
       expect(await store().jobs.recover(dead, { limit: 10 })).toBe(2);
       expect(await store().jobs.recover(dead, { limit: 10 })).toBe(0);
       const jobs = await fetch(agent);
       expect(jobs).toHaveLength(4);
-      expect(jobs.every(({ deaths }) => deaths === 1)).toBe(true);
+      expect(jobs.every(({ deaths, alone }) => deaths === 1 && !alone)).toBe(true);
       expect(await start(jobs[0] as TurnJob, other)).toMatchObject({ deaths: 1, attempts: 2 });
       expect(await store().jobs.heartbeat([remaining.job])).toEqual([]);
     });
@@ -301,7 +304,7 @@ export function jobsContract(name: string, makeStore: MakeStore): void {
         await wait([0, 0, 1_100, 2_100][deaths] ?? 0);
         expect(await fetch(agent, { alone: !alone })).toEqual([]);
         const job = await fetchOne(agent, { alone });
-        expect(job).toMatchObject({ ...ref, agent, deaths });
+        expect(job).toMatchObject({ ...ref, agent, deaths, alone });
         expect(await store().jobs.heartbeat([job])).toEqual([]);
         const again = await start(job, dead);
         expect(again).toMatchObject({ turn: turn.turn, deaths });
@@ -318,6 +321,59 @@ export function jobsContract(name: string, makeStore: MakeStore): void {
         false,
       );
       expect((await run(agent)).turn).toMatchObject({ turn: "again", deaths: 0 });
+    });
+
+    test("a turn in which a tool ran at the death of its process runs alone once", async () => {
+      const agent = await newAgent(store());
+      const ref = await queued(agent);
+      await queued(agent);
+      const dead = unique("exec");
+      for (let n = 0; n < 2; n++) await run(agent, dead);
+      await store().jobs.recover(dead, { limit: 10, withTool: [ref] });
+      const [other] = await fetch(agent);
+      expect(other).not.toMatchObject(ref);
+      const job = await fetchOne(agent, { alone: true });
+      expect(job).toMatchObject({ ...ref, deaths: 1, alone: true });
+      expect(await store().jobs.heartbeat([job])).toEqual([]);
+      expect(await start(job)).toMatchObject({ deaths: 1 });
+      // The worker that ran it alone leaves: nothing has ended a process.
+      await store().jobs.release([job]);
+      expect(await fetchOne(agent)).toMatchObject({ ...ref, alone: false });
+    });
+
+    test("if many turns are suspected, they run together until their third death", async () => {
+      const agent = await newAgent(store());
+      const all: SessionRef[] = [];
+      for (let n = 0; n < 5; n++) all.push(await queued(agent));
+      const dead = unique("exec");
+      for (let n = 0; n < 5; n++) await run(agent, dead);
+      for (const [n, delayMs] of [0, 1_100, 2_100].entries()) {
+        expect(await store().jobs.recover(dead, { limit: 10, withTool: all })).toBe(5);
+        await wait(delayMs);
+        if (n < 2) for (const job of await fetch(agent)) await start(job, dead);
+      }
+      expect(await fetch(agent)).toEqual([]);
+      for (let n = 0; n < 5; n++) {
+        const job = await fetchOne(agent, { alone: true });
+        await store().running.end(job, (await start(job))?.turn ?? "");
+      }
+    });
+
+    test("the most suspected turn runs alone, also if many others died with it twice", async () => {
+      const agent = await newAgent(store());
+      const bad = await queued(agent);
+      for (let n = 0; n < 4; n++) await queued(agent);
+      const dead = unique("exec");
+      for (let n = 0; n < 5; n++) await run(agent, dead);
+      await store().jobs.recover(dead, { limit: 10 });
+      for (const job of await fetch(agent)) await start(job, dead);
+      await store().jobs.recover(dead, { limit: 10, withTool: [bad] });
+      await wait(1_100);
+      const shared = await fetch(agent);
+      expect(shared).toHaveLength(4);
+      const job = await fetchOne(agent, { alone: true });
+      expect(job).toMatchObject({ ...bad, deaths: 2 });
+      for (const one of [job, ...shared]) await store().running.end(one, (await start(one))?.turn ?? "");
     });
 
     test("released jobs can be fetched immediately, and no death is counted", async () => {

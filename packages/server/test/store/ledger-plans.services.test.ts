@@ -173,7 +173,8 @@ describe.runIf(isChosen("large tables", 3))("large tables", () => {
       const before = blocks(await plansOf(small, query));
       const plans = await plansOf(large, query);
       const read = plans.flatMap(nodes).filter((node) => node["Node Type"] === "Seq Scan");
-      expect(read.map((node) => node["Relation Name"]).filter((of) => BIG.includes(of ?? ""))).toEqual([]);
+      const names = read.map((node) => node["Relation Name"]?.replace(/_\d+$/, "") ?? "");
+      expect(names.filter((of) => BIG.includes(of))).toEqual([]);
       const most = name === "payments.due" ? MOST_CLAIMED : name.includes("prune") ? MOST_CHANGED : null;
       // Changing rows updates every index for each of them, so one more index level counts fifty times.
       expect(blocks(plans)).toBeLessThanOrEqual(most ?? Math.min(MOST_READ, 1.5 * before + 20));

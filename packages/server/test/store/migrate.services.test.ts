@@ -84,8 +84,11 @@ test("builds an index that is missing, or that an interrupted migration left inv
 test("a migration builds the indexes of existing tables concurrently", () => {
   for (const name of MIGRATIONS.filter((each) => each >= "0031")) {
     const text = readFileSync(new URL(`${name}.ts`, folder), "utf8");
+    // A migration that creates several tables alike lists their names.
+    const created = [...text.matchAll(/create table (\w+) /g), ...text.matchAll(/^ {2}(\w+): \[/gm)];
+    const names = created.map(([, table]) => table);
     for (const [, table = ""] of text.matchAll(/create (?:unique )?index \w+\s+on (\w+)/g))
-      expect([name, table, text.includes(`create table ${table} `)]).toEqual([name, table, true]);
+      expect([name, names]).toEqual([name, expect.arrayContaining([table])]);
   }
 });
 

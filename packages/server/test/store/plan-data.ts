@@ -42,8 +42,8 @@ function statements(from: number, to: number): string[] {
     `insert into archived_events (tenant_id, session_id, period, last_seq, events)
      select 't1', ${session(100)}, (select current_archive_period()), n,
        to_json(array_fill(json_build_object('id', '1-' || n), array[5])) from ${all}`,
-    `insert into turns (tenant_id, session_id, id, start_seq, end_seq, status, open, v, message)
-     select 't1', ${session(20)}, 'turn' || n, n, n, 'end_turn', n in (100, 500), 1,
+    `insert into turns (tenant_id, session_id, period, id, start_seq, end_seq, status, open, v, message)
+     select 't1', ${session(20)}, (select current_archive_period()), 'turn' || n, n, n, 'end_turn', n in (100, 500), 1,
        json_build_object('id', n, 'text', ${padding}) from ${tenth}`,
     `insert into session_epochs (tenant_id, session_id, epoch, by, reason) select 't1', ${session(5)}, n, 'w', 'r' from ${tenth}`,
     `insert into outbox (tenant_id, session_id, key, draft, since_epoch, since_seq, created_at, next_attempt_at, delivered_at)
@@ -61,8 +61,8 @@ function statements(from: number, to: number): string[] {
      select 't1', 's' || n, 'w' || n, '{}', now() - n * interval '1 second',
        case when n % 100 = 1 then gen_random_uuid() end from ${tenth}
      where n % 100 = 1 or n % 1000 = 0`,
-    `insert into turn_journal (tenant_id, session_id, turn, key, value, kept)
-     select 't1', ${session(100)}, 'turn' || (n / 1000), 'k' || n, '{}', n % 10 = 0 and n % 100 = 0 from ${all}`,
+    `insert into turn_journal (tenant_id, session_id, period, turn, key, value, kept)
+     select 't1', ${session(100)}, (select current_archive_period()), 'turn' || (n / 1000), 'k' || n, '{}', n % 10 = 0 and n % 100 = 0 from ${all}`,
     // Every tenth session has asked its user once, and every hundredth waits for the user.
     `insert into interactions (session_id, id, tenant_id, kind, key, turn_id, run_id, block_id, item_index, request, status)
      select 's' || n, 'i' || n, 't1', 'approval', 'a' || n, 't', 'main', 'b1', 1, '{}',

@@ -54,6 +54,7 @@ interface Plan {
   readonly "Shared Hit Blocks"?: number;
   readonly "Shared Read Blocks"?: number;
   readonly "Actual Rows"?: number;
+  readonly "Actual Loops"?: number;
   readonly Plans?: readonly Plan[];
 }
 
@@ -81,9 +82,21 @@ async function token(
 /** Tables with few rows, whatever the number of sessions. Reading all of them is cheaper than an index. */
 const SMALL_TABLES: ReadonlySet<string> = new Set(["leases", "agents"]);
 
+function nodes(plan: Plan): Plan[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodes)];
+}
+
 function sequentialScans(plan: Plan): string[] {
-  const own = plan["Node Type"] === "Seq Scan" ? [plan["Relation Name"] ?? "?"] : [];
-  return [...own.filter((name) => !SMALL_TABLES.has(name)), ...(plan.Plans ?? []).flatMap(sequentialScans)];
+  return nodes(plan)
+    .filter((node) => node["Node Type"] === "Seq Scan" && node["Actual Loops"] !== 0)
+    .map((node) => node["Relation Name"] ?? "?")
+    .filter((name) => !SMALL_TABLES.has(name));
+}
+
+/** The periods whose partitions the statement is planned for. */
+function plannedPeriods(plan: Plan): string[] {
+  const names = nodes(plan).map((node) => /_(\d+)$/.exec(node["Relation Name"] ?? "")?.[1] ?? null);
+  return [...new Set(names.filter((name) => name !== null))];
 }
 
 /** The last matching statement is measured, not the preparation of a query or the deletion of its result. */
@@ -163,7 +176,7 @@ describe.runIf(isChosen("query plans", 3))("query plans", () => {
   let client: pg.Client;
   const caught: CompiledQuery[] = [];
   const small = new Map<string, number>();
-  const large = new Map<string, { buffers: number; scans: string[]; rows: number }>();
+  const large = new Map<string, { buffers: number; scans: string[]; rows: number; periods: string[] }>();
 
   beforeAll(async () => {
     harness = await postgresHarness({
@@ -194,13 +207,15 @@ describe.runIf(isChosen("query plans", 3))("query plans", () => {
     if (sent.length === 0) throw new Error(`${name} sent no query`);
     let [buffers, rows] = [0, 0];
     const scans: string[] = [];
+    const periods: string[] = [];
     for (const statement of sent) {
       const plan = await explain(statement);
       buffers += (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0);
       rows += plan["Actual Rows"] ?? 0;
       scans.push(...sequentialScans(plan));
+      periods.push(...plannedPeriods(plan));
     }
-    return { buffers, scans, rows };
+    return { buffers, scans, rows, periods };
   }
 
   async function explain({ sql, parameters }: CompiledQuery): Promise<Plan> {
@@ -224,6 +239,21 @@ describe.runIf(isChosen("query plans", 3))("query plans", () => {
     // Ten times the rows may add one index level for each joined row.
     const joined = OF_1000_SESSIONS.has(name) ? 1_010 : 60;
     expect(buffers).toBeLessThanOrEqual((small.get(name) ?? 0) * 1.5 + joined);
+  });
+
+  test("a statement for one session is planned for the partitions of its period, and no others", () => {
+    const planned = [...large].filter(
+      ([name, { periods }]) => periods.length > 0 && !name.startsWith("operator."),
+    );
+    expect(planned.map(([name]) => name)).toEqual(
+      expect.arrayContaining([
+        "turns.list, first page",
+        "archive.window",
+        "archive.events, last page",
+        "journal.read",
+      ]),
+    );
+    for (const [name, { periods }] of planned) expect([name, periods]).toEqual([name, periods.slice(0, 1)]);
   });
 
   test("the measured pages are full", () => {

@@ -229,6 +229,7 @@ const steps: Readonly<Record<string, Step>> = {
     (await store.audit.addOnce(tenant, ID, { actor: null, action: "share.read", subject: {} }))?.n,
   "audit.list": async ({ store, tenant }) => (await store.audit.list(tenant, { after: 0, limit: 9 })).length,
   "audit.head": async ({ store, tenant }) => (await store.audit.head(tenant))?.n,
+  "audit.start": ({ store, tenant }) => store.audit.start(tenant),
   "memories.save": ({ store, actor, mark }) => store.memories.save(actor, { id: ID, text: mark }),
   "memories.list": ({ store, actor }) => store.memories.list(actor),
   "memories.change": ({ store, actor, mark }) => store.memories.change(actor, ID, { text: `${mark} new` }),
@@ -324,6 +325,7 @@ const overAll: Readonly<Record<string, (store: ClosableStore, sides: readonly Si
       await store.leases.leave(EXECUTOR);
       return store.running.interrupted(sides.map(({ ref }) => ref));
     },
+    "jobs.left": (store) => store.jobs.left(EXECUTOR, { limit: 50 }),
     "jobs.recover": async (store) => {
       expect(await store.jobs.recover(EXECUTOR, { limit: 50 })).toBe(2);
       return fetchAndStart(store);
@@ -392,6 +394,7 @@ const WITHOUT_TENANT: readonly string[] = [
   "outbox.prune",
   "queuedMessages.prune",
   "archive.maintain",
+  "audit.maintain",
   "uploads.prune",
   "shares.prune",
   "usage.pruneMarks",

@@ -10,11 +10,14 @@ import { formatSse } from "@turnstream/protocol/writer";
 import { omitHiddenTurn } from "../../store/rules/omit-hidden.ts";
 import type { TimeSlicer } from "../../util/time-slicer.ts";
 import { toWireBytes, toJsonWithBlobUrls, type EncodingTarget } from "./encode.ts";
+import { encodeCompressedFrame } from "./ws-frame.ts";
 
 type BlobUrls = Pick<EncodingTarget, "resolveBlobUrl">;
 type SnapshotTarget = BlobUrls & Pick<EncodingTarget["format"], "includeHidden">;
 
 const ITEMS_PER_SLICE = 50;
+/** A shorter snapshot costs more time to compress than to send. */
+const COMPRESSED_FROM_LENGTH = 4_096;
 
 /**
  * Returns `{...head, "snapshot": {...}}`.
@@ -62,11 +65,13 @@ export async function encodeSnapshotFrame(
   turns: number,
 ): Promise<Buffer> {
   const event_id = formatCursor(state);
-  const isSse = target.format.wire === "sse";
+  const { wire } = target.format;
+  const isSse = wire === "sse";
   const head = { type: "snapshot", session_id: target.session, ...(isSse ? {} : { event_id }) };
   const { resolveBlobUrl, format } = target;
   const visible = { resolveBlobUrl, includeHidden: format.includeHidden };
   const data = await stringifyWithSnapshot(slices, visible, head, state, turns);
+  if (wire === "deflate-socket" && data.length >= COMPRESSED_FROM_LENGTH) return encodeCompressedFrame(data);
   return slices.run(() =>
     toWireBytes(target, isSse ? formatSse({ event: "snapshot", id: event_id, data }) : data),
   );

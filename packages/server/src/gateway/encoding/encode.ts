@@ -161,7 +161,7 @@ export function rawDeltaFrame(
 
 function entryText(target: EncodingTarget, entry: LogEntry): string {
   if (entry.mightContain("blob")) return frameText(target, entry.event);
-  if (target.format.wire === "socket") return entry.textWith(target.suffix);
+  if (target.format.wire !== "sse") return entry.textWith(target.suffix);
   return `event: ${entry.type}\nid: ${entry.cursor}\ndata: ${entry.text}\n\n`;
 }
 

@@ -10,8 +10,11 @@ export type DialectName = (typeof DIALECTS)[number];
 
 export interface StreamFormat {
   readonly dialect: DialectName;
-  /** `socket`: WebSocket text frames, including their headers. `sse`: text of an event stream. */
-  readonly wire: "socket" | "sse";
+  /**
+   * `socket`: WebSocket text frames, including their headers. `deflate-socket`: the same for a client that accepts
+   * compressed messages. Its snapshots are compressed. `sse`: text of an event stream.
+   */
+  readonly wire: "socket" | "deflate-socket" | "sse";
   /** Used by `responses` only. */
   readonly includeToolTags: boolean;
   /**

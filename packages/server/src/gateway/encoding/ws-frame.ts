@@ -1,16 +1,34 @@
 /**
- * `encodeTextFrames` builds unmasked WebSocket text frames, so that the same bytes can be written to any number of
- * sockets. Pure.
- * Invariant: each text is one final frame, never compressed or fragmented, with a length below 4 GiB. The sockets must
- * therefore not negotiate compression; see ws/upgrade.ts.
+ * `encodeTextFrames` and `encodeCompressedFrame` build unmasked WebSocket text frames, so that the same bytes can be
+ * written to any number of sockets.
+ * Invariant: each text is one final frame, never fragmented, with a length below 4 GiB. A compressed frame uses no
+ * window of earlier frames, and only a socket that has negotiated `permessage-deflate` may get one.
  */
+import { promisify } from "node:util";
+import { constants, deflateRaw } from "node:zlib";
 
 const FINAL_TEXT_FRAME = 0x81;
+/** RSV1: the payload is compressed (RFC 7692). */
+const COMPRESSED = 0x40;
+/** The end of a flushed block, which a compressed message leaves out. */
+const FLUSH_TRAILER_BYTES = 4;
+
+const deflate = promisify(deflateRaw);
 
 export function encodeTextFrame(text: string): Buffer {
   const length = Buffer.byteLength(text);
   const bytes = Buffer.allocUnsafe(headerLength(length) + length);
   bytes.write(text, writeHeader(bytes, 0, length));
+  return bytes;
+}
+
+/** Compresses in another thread, so that a large text does not block the event loop. */
+export async function encodeCompressedFrame(text: string): Promise<Buffer> {
+  const flushed = await deflate(text, { finishFlush: constants.Z_SYNC_FLUSH });
+  const length = flushed.length - FLUSH_TRAILER_BYTES;
+  const bytes = Buffer.allocUnsafe(headerLength(length) + length);
+  flushed.copy(bytes, writeHeader(bytes, 0, length), 0, length);
+  bytes.writeUInt8(FINAL_TEXT_FRAME | COMPRESSED, 0);
   return bytes;
 }
 

@@ -7,7 +7,7 @@
 import type { SessionEvent, SessionState } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";
 import { type DeltaPrefix, deltaPrefix, type RawDelta } from "../encoding/encode.ts";
-import { extractRawText, mergedDelta, type DeltaRun, matchDeltaRun } from "../encoding/raw-deltas.ts";
+import { extractRawText, mergedDelta, type DeltaRun, matchDeltaRun } from "../../log/raw-deltas.ts";
 
 /** The effect of one entry: more text of the open block, or an event with the states before and after it. */
 export type LiveChange =

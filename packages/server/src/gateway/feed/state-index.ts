@@ -18,12 +18,12 @@ import {
 } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";
 import type { InvalidCursorReason } from "../../log/log.ts";
+import { mergeRuns } from "../../log/raw-deltas.ts";
 import { readCheckpoint } from "../../session/history/archived-state.ts";
 import { foldTo } from "../../session/history/fold-to.ts";
 import { trimState } from "../../session/history/trim-state.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { PromiseCache } from "../../util/promise-cache.ts";
-import { mergeRuns } from "../encoding/raw-deltas.ts";
 import type { FeedContext } from "../subscription/feed-context.ts";
 import type { EntryBuffer } from "./entry-buffer.ts";
 

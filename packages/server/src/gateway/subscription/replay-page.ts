@@ -2,12 +2,12 @@
  * `buildReplayPage` builds one page of a replay: the stored entries after a position, merged and encoded for one
  * format. Pure.
  * Invariant: a page has at least one entry and ends at 512 entries, after 128 KiB, or with the subscriber's last turn.
- * So it does not block the event loop for long. `position` is that of its last entry. `mergeDeltas` gives the same
- * events as `coalesce`. Several subscriptions share a page, so its bytes are never changed.
+ * So it does not block the event loop for long. `position` is that of its last entry. Several subscriptions share a
+ * page, so its bytes are never changed.
  */
 import { emptyState, type SessionEvent, fold, type Position, type SessionState } from "@turnstream/protocol";
-import { coalesce } from "@turnstream/protocol/writer";
 import type { LogEntry } from "../../log/entry.ts";
+import { mergeDeltas } from "../../log/raw-deltas.ts";
 import {
   createEncoderState,
   encodeFrames,
@@ -16,7 +16,6 @@ import {
   type EncoderState,
   type EncodingTarget,
 } from "../encoding/encode.ts";
-import { mergeRuns } from "../encoding/raw-deltas.ts";
 
 /** The folded state that a dialect needs at the subscriber's position. */
 export interface ReplayState {
@@ -34,8 +33,6 @@ export interface ReplayPage {
 
 export const PAGE_ENTRIES = 512;
 const PAGE_BYTES = 128 * 1024;
-/** Maximum JSON length of one merged delta. It is far below the limit of `coalesce`, which merges further. */
-const MAX_MERGED_LENGTH = 4_096;
 
 export function replayStateAt(target: EncodingTarget, state: SessionState): ReplayState {
   return { state, encoderState: createEncoderState(target.format, state) };
@@ -100,12 +97,4 @@ export function endedTurn(entry: LogEntry): string | null {
 
 function toChunks(bytes: Uint8Array | null): readonly Uint8Array[] {
   return bytes === null ? [] : [bytes];
-}
-
-/**
- * Returns the events of entries with adjacent deltas merged. The result is the same as from `coalesce`, without parsing
- * each entry: a client that reconnects late needs thousands of deltas of one block. Pure.
- */
-export function mergeDeltas(entries: readonly LogEntry[]): SessionEvent[] {
-  return coalesce(mergeRuns(entries, { maxLength: MAX_MERGED_LENGTH, maxEvents: Infinity }));
 }

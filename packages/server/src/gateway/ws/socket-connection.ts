@@ -196,7 +196,13 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
       this.#close("binary");
       return;
     }
-    this.#meter(performance.now(), MIN_FRAME_BYTES);
+    // A compressed command counts with its whole length.
+    this.#meter(performance.now(), Math.max(MIN_FRAME_BYTES, data.byteLength));
+    if (this.#allowance !== null && this.#allowance.bytes < -this.#receiveLimits.burstBytes) {
+      // Reading stops at zero. Only compressed frames that had arrived before can exceed it by this much.
+      this.#close("flood");
+      return;
+    }
     let frame: CommandFrame;
     try {
       frame = readFrame(data);
@@ -238,8 +244,7 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
    * @param leastBytes what a frame counts at least
    */
   #meter(now: number, leastBytes: number): void {
-    const { maxBodyBytes, socketBytesPerSecond: bytesPerSecond } = this.#context.limits;
-    const limits: ReceiveLimits = { bytesPerSecond, burstBytes: maxBodyBytes + bytesPerSecond };
+    const limits = this.#receiveLimits;
     const bytes = Math.max(this.#stream.bytesRead - this.#meteredBytes, leastBytes);
     this.#meteredBytes = this.#stream.bytesRead;
     this.#allowance =
@@ -247,6 +252,11 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
     const isOverdrawn = this.#allowance !== null && this.#allowance.bytes < 0;
     if (isOverdrawn && !this.#socket.isPaused) this.#socket.pause();
     else if (!isOverdrawn && this.#socket.isPaused) this.#socket.resume();
+  }
+
+  get #receiveLimits(): ReceiveLimits {
+    const { maxBodyBytes, socketBytesPerSecond: bytesPerSecond } = this.#context.limits;
+    return { bytesPerSecond, burstBytes: maxBodyBytes + bytesPerSecond };
   }
 
   /** Commands of one session run in order, whether they use its number or its id. A ping belongs to no session. */

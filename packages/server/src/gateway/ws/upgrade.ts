@@ -2,8 +2,8 @@
  * `handleUpgrade` upgrades connections that `authorizeUpgrade` allows, and answers the others with an HTTP error.
  * `createSocketAcceptor` turns an authorized connection into a WebSocket.
  * Invariant: a connection for another path is left untouched. While the caller is authorized, an error of the
- * connection must not terminate the process. Compression stays off, because sockets share encoded bytes. `autoPong`
- * stays off, because `SocketConnection` answers pings only as fast as the client reads.
+ * connection must not terminate the process. A compressed message uses no window of earlier ones, because sockets share
+ * encoded bytes. `autoPong` stays off, because `SocketConnection` answers pings only as fast as the client reads.
  */
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
@@ -101,10 +101,12 @@ const FORMATS: Readonly<Record<SocketDialect, StreamFormat>> = {
   native: { dialect: "native", ...SOCKET },
   tasks: { dialect: "tasks", ...SOCKET },
 };
-const NATIVE_WITH_HIDDEN: StreamFormat = { ...FORMATS.native, includeHidden: true };
+/** Only `native` has snapshots to compress, so sockets of other dialects share their bytes either way. */
+const DEFLATED_NATIVE: StreamFormat = { ...FORMATS.native, wire: "deflate-socket" };
 
-function selectFormat(caller: Caller, dialect: SocketDialect): StreamFormat {
-  return dialect === "native" && hasScope(caller, "debug") ? NATIVE_WITH_HIDDEN : FORMATS[dialect];
+function selectFormat(caller: Caller, dialect: SocketDialect, isDeflated: boolean): StreamFormat {
+  const format = dialect === "native" && isDeflated ? DEFLATED_NATIVE : FORMATS[dialect];
+  return dialect === "native" && hasScope(caller, "debug") ? { ...format, includeHidden: true } : format;
 }
 
 /** A command with more fragments is rejected. */
@@ -119,17 +121,17 @@ export function createSocketAcceptor(
     clientTracking: false,
     // `SocketConnection` answers pings itself, only as fast as the client reads.
     autoPong: false,
-    // Compression would need a window per socket, and sockets could not share encoded bytes.
-    perMessageDeflate: false,
+    // `ws` only negotiates this and reads compressed commands. The gateway compresses frames itself, without a window
+    // per socket, so that sockets share encoded bytes.
+    perMessageDeflate: { serverNoContextTakeover: true, clientNoContextTakeover: true },
     maxPayload: sockets.context.limits.maxBodyBytes,
     maxFragments: MAX_FRAGMENTS,
   });
   return ({ caller, dialect }, { incoming, socket, head }) => {
     server.handleUpgrade(incoming, socket, head, (webSocket) => {
       const stream = socket as Socket;
-      sockets.connections.add(
-        new SocketConnection(sockets, caller, selectFormat(caller, dialect), webSocket, stream),
-      );
+      const format = selectFormat(caller, dialect, webSocket.extensions !== "");
+      sockets.connections.add(new SocketConnection(sockets, caller, format, webSocket, stream));
     });
   };
 }

@@ -202,7 +202,7 @@ export class RedisEngine implements LogEngine {
     return this.#execute(log, command, (reply) => reply);
   }
 
-  /** Appends take this path. It uses `then` because every further `await` adds a pass through the microtask queue. */
+  /** Appends take this path, so it has no `await`: each adds a pass through the microtask queue. */
   #execute<T>(
     key: string,
     command: (connection: RedisConnection) => readonly string[],
@@ -211,7 +211,7 @@ export class RedisEngine implements LogEngine {
     const { connection } = this.#topology.nodeFor(key);
     const send = (to: RedisConnection) => to.send(command(to));
     if (connection === null) return this.#followRedirects(key, send).then(read);
-    return send(connection).then(read, (error: unknown) =>
+    return connection.request(command(connection), read, (error) =>
       this.#followRedirects(key, send, error, connection).then(read),
     );
   }

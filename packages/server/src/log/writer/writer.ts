@@ -1,7 +1,7 @@
 /**
- * `Writer` appends the events of one claimed epoch. It collects deltas for a few milliseconds, or until there are
- * enough. Any other event is sent immediately, together with the deltas before it. `write` applies backpressure if the
- * caller is faster than the log.
+ * `Writer` appends the events of one claimed epoch. It collects deltas for a few milliseconds and sends them together
+ * with those of other writers, or alone when there are enough. Any other event is sent immediately, together with the
+ * deltas before it. `write` applies backpressure if the caller is faster than the log.
  *
  * Invariant: at most one append is in flight; later events form the next one. Blobs are stored before the append that
  * references them. After the first failed append or blob every call fails with the same error, and nothing more is
@@ -15,6 +15,7 @@ import { isLogError } from "../errors.ts";
 import type { AppendBatch, Log } from "../log.ts";
 import { type BlobSink, splitOversized } from "./oversize.ts";
 import { isDelta, PendingDeltas, type PendingBatch } from "./pending-deltas.ts";
+import { joinSendClock, leaveSendClock, type SendClockMember, TICK_MS } from "./send-clock.ts";
 
 export interface WriterOptions {
   readonly log: Log;
@@ -36,7 +37,10 @@ export interface WriterOptions {
   readonly retryMs?: number;
 }
 
-export class Writer {
+/** Nothing was sent for this many delays: the model has paused. */
+const PAUSE_FACTOR = 2;
+
+export class Writer implements SendClockMember {
   readonly #options: Required<WriterOptions>;
   readonly #pending = new PendingDeltas();
   #counter = 0;
@@ -45,7 +49,6 @@ export class Writer {
   #done = 0;
   #last: Position | null = null;
   #inFlight = 0;
-  #timer: NodeJS.Timeout | null = null;
   #sentAt = 0;
   #isDue = false;
   #sending: Promise<void> | null = null;
@@ -100,18 +103,18 @@ export class Writer {
   #schedule(): void {
     if (this.#sending !== null || this.#pending.isEmpty || this.#failure !== null) return;
     // After a pause the first delta is sent immediately, because the user waits for it.
-    const wait = this.#isDue ? 0 : this.#sentAt + this.#options.batchDelayMs - performance.now();
-    if (wait <= 0) {
-      if (this.#timer !== null) clearTimeout(this.#timer);
-      this.#timer = null;
-      this.#sending = this.#send();
-    } else {
-      this.#timer ??= setTimeout(() => {
-        this.#timer = null;
-        this.#isDue = true;
-        this.#schedule();
-      }, wait);
-    }
+    const isAfterPause = performance.now() - this.#sentAt >= PAUSE_FACTOR * this.#options.batchDelayMs;
+    if (!this.#isDue && !isAfterPause) return joinSendClock(this);
+    leaveSendClock(this);
+    this.#sending = this.#send();
+  }
+
+  /** Called by the clock that the writers of a process share. */
+  onTick(now: number): void {
+    // A tick that is a moment early counts, because the next one would be much too late.
+    if (now - this.#sentAt < this.#options.batchDelayMs - TICK_MS / 2) return;
+    this.#isDue = true;
+    this.#schedule();
   }
 
   async #send(): Promise<void> {

@@ -92,7 +92,9 @@ export class TurnWriter {
   write(draft: TurnEventDraft): Promise<void> {
     // A branch may still run after its attempt ended. Its events must not mix with those of the next attempt.
     if (this.#isOver) return Promise.reject(new Error("this attempt is over"));
-    const whole = { ...draft, turn: this.turn.id } as EventDraft;
+    // In this order, readers of the log can use a delta without parsing it: see `raw-deltas.ts`.
+    const { type, ...fields } = draft;
+    const whole = { type, turn: this.turn.id, ...fields } as EventDraft;
     // Local positions, because concurrent events of other writers (messages, titles) don't concern this turn.
     const id = `${this.#state.epoch}-${++this.#seq}`;
     this.#state = fold(this.#state, { v: SCHEMA_VERSION, at: this.#now(), ...whole, id });

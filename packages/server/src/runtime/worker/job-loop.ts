@@ -3,7 +3,7 @@
  * worker were recovered, by polling, and again as long as it gets full batches.
  *
  * Invariant: it runs at most `maxJobs` jobs, and fetches only while `mayFetch` is true. Each fetched job is run, or
- * returned to the queue. A job of a turn during which processes have died runs alone. After `handOver` nothing is
+ * returned to the queue. A job of a turn that may end processes runs alone. After `handOver` nothing is
  * fetched, and each job returns to the queue when its handler has returned.
  */
 import { EngineError, isEngineError } from "../../engine/errors.ts";
@@ -43,6 +43,8 @@ export interface JobLoopOptions {
 
 interface Run {
   readonly job: TurnJob;
+  /** No other job starts before this time. */
+  readonly aloneUntil: number;
   readonly controller: AbortController;
   readonly done: Promise<void>;
 }
@@ -55,6 +57,12 @@ const MIN_OFFER_MS = 5;
 const FAILED_DELAY_MS = 1_000;
 /** How long a job that must run alone waits for an idle worker. After that, a busy worker gives up its other jobs. */
 const MAX_ALONE_WAIT_MS = 20_000;
+/**
+ * After one death, a suspected turn waits this long for an idle worker and then runs beside others. An idle worker that
+ * takes it fetches nothing else for a while: a tool that ends its process usually does so soon.
+ */
+const SHORT_ALONE_WAIT_MS = 15_000;
+const SHORT_ALONE_MS = 30_000;
 /** How long the steps of the other jobs may take then. */
 const MAX_DRAIN_MS = 30_000;
 
@@ -83,6 +91,7 @@ export class JobLoop implements RunningJobs {
   /** A job that must run alone, for which this worker gives up its other jobs. */
   #reserved: TurnJob | null = null;
   #drainTimer: NodeJS.Timeout | undefined;
+  #recoveredTimer: NodeJS.Timeout | undefined;
 
   constructor(options: JobLoopOptions) {
     this.#options = options;
@@ -135,6 +144,12 @@ export class JobLoop implements RunningJobs {
   onRecovered(): void {
     this.#wantAll();
     this.#schedule(this.#spreadDelay());
+    this.#recoveredTimer ??= setTimeout(() => {
+      this.#recoveredTimer = undefined;
+      this.freeAllSlots().catch((error: unknown) =>
+        this.#options.onError(error, { during: "fetching jobs" }),
+      );
+    }, SHORT_ALONE_WAIT_MS).unref();
   }
 
   lose(ids: readonly string[]): void {
@@ -148,6 +163,7 @@ export class JobLoop implements RunningJobs {
   stop(): void {
     this.#isOpen = false;
     if (this.#timer !== null) clearTimeout(this.#timer);
+    clearTimeout(this.#recoveredTimer);
     if (this.#offerTimer !== null) clearInterval(this.#offerTimer);
     this.#offer(true);
   }
@@ -166,8 +182,9 @@ export class JobLoop implements RunningJobs {
   }
 
   /**
-   * Looks whether a job that must run alone waits although all workers are busy. Then this worker fetches nothing else,
-   * returns its other jobs to the queue, and runs that job. Call it every few seconds.
+   * Looks whether a job that must run alone waits although all workers are busy. After one death it runs here beside the
+   * others. Otherwise this worker fetches nothing else, returns its other jobs to the queue, and runs that job. Call it
+   * every few seconds.
    */
   async freeAllSlots(): Promise<void> {
     if (!this.#mayFetch() || this.#reserved !== null || this.#runs.size === 0 || this.#runsAlone()) return;
@@ -176,6 +193,7 @@ export class JobLoop implements RunningJobs {
       this.#seen = null;
       return;
     }
+    if (job.deaths < DEATHS_BEFORE_ALONE) return this.#free() > 0 ? this.#run(job) : this.#return(job);
     const now = performance.now();
     if (this.#seen?.id === job.id && now - this.#seen.at >= MAX_ALONE_WAIT_MS) {
       this.#reserved = job;
@@ -213,9 +231,10 @@ export class JobLoop implements RunningJobs {
     return this.#isOpen && this.#options.mayFetch();
   }
 
-  /** The job of a turn that may end the process. */
+  /** True if it runs the job of a turn that may end the process. */
   #runsAlone(): boolean {
-    for (const { job } of this.#runs.values()) if (job.deaths >= DEATHS_BEFORE_ALONE) return true;
+    const now = performance.now();
+    for (const { aloneUntil } of this.#runs.values()) if (aloneUntil > now) return true;
     return false;
   }
 
@@ -256,10 +275,17 @@ export class JobLoop implements RunningJobs {
   }
 
   async #fetch(): Promise<void> {
+    if (this.#free() === 0 || !this.#mayFetch()) return;
+    const { jobs } = this.#options;
+    // First, because these jobs wait for an idle worker.
+    if (this.#isPolling && this.#runs.size === 0) {
+      const [alone] = await jobs.fetch({ ...this.#request(), limit: 1, alone: true });
+      if (alone !== undefined)
+        return this.#run(alone, alone.deaths < DEATHS_BEFORE_ALONE ? SHORT_ALONE_MS : Infinity);
+    }
     const free = this.#free();
     if (free === 0 || !this.#mayFetch()) return;
     const agents = [...this.#due];
-    const isLookingForAll = this.#isPolling;
     this.#due.clear();
     this.#isPolling = false;
     const least = this.#leastLoad(agents);
@@ -268,7 +294,6 @@ export class JobLoop implements RunningJobs {
       [...this.#runs.values()].map(({ job }) => job.tenant),
       free,
     );
-    const { jobs } = this.#options;
     if (agents.length > 0) {
       const request = { ...this.#request(), agents, limit, skipTenants, alone: false };
       const fetched = await jobs.fetch(request);
@@ -278,18 +303,17 @@ export class JobLoop implements RunningJobs {
       const backlog = fetched.length === limit ? this.#due : skipTenants.length > 0 ? this.#hidden : null;
       for (const agent of agents) backlog?.add(agent);
     }
-    if (!isLookingForAll || this.#runs.size > 0 || !this.#mayFetch()) return;
-    const [alone] = await jobs.fetch({ ...this.#request(), limit: 1, alone: true });
-    if (alone !== undefined) this.#run(alone);
   }
 
-  #run(job: TurnJob): void {
+  /** @param aloneMs how long no other job may start */
+  #run(job: TurnJob, aloneMs = 0): void {
     const controller = new AbortController();
     const done = this.#work(job, controller.signal).finally(() => {
       this.#runs.delete(job.id);
       this.#onEnd();
     });
-    this.#runs.set(job.id, { job, controller, done });
+    this.#runs.set(job.id, { job, controller, done, aloneUntil: performance.now() + aloneMs });
+    if (aloneMs > 0 && aloneMs < Infinity) setTimeout(() => this.poll(), aloneMs).unref();
     this.#offer(false);
   }
 
@@ -320,7 +344,7 @@ export class JobLoop implements RunningJobs {
     this.#reserved = null;
     clearTimeout(this.#drainTimer);
     this.#options.onDrained();
-    this.#run(job);
+    this.#run(job, Infinity);
   }
 
   /** Returns a job to the queue. Most handlers return in the same tick, so their jobs return together. */

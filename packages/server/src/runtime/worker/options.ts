@@ -13,6 +13,7 @@ import { DEFAULT_WEBHOOK_OPTIONS, type WebhookOptions } from "../../session/webh
 import type { Signals } from "../../signals/signals.ts";
 import { MAX_BATCH } from "../../store/ports/sessions.ts";
 import { MAX_DURATION_MS } from "../../store/rules/arguments.ts";
+import { AUDIT_PERIOD_MS } from "../../store/rules/audit-start.ts";
 import type { Store } from "../../store/store.ts";
 import type { Env } from "../../util/env.ts";
 import type { ErrorHandler } from "../../util/error-handler.ts";
@@ -113,7 +114,7 @@ export interface WorkerOptions {
   /**
    * How long deltas of an answer are collected before they are written to the log. The first one after a pause is
    * written immediately. 50 ms write at most 20 times per second and turn; less makes answers smoother, and costs more
-   * of Redis, workers and gateways.
+   * of Redis, workers and gateways. The turns of a worker write at common moments, so a delta waits up to 10 ms more.
    * @default 50
    */
   readonly deltaBatchMs?: number;
@@ -132,6 +133,11 @@ export interface WorkerOptions {
    * erased.
    */
   readonly sessionRetentionMs?: number;
+  /**
+   * Drops audit entries that are older than this, in spans of four weeks. The least is four weeks. Default: they are never
+   * dropped.
+   */
+  readonly auditRetentionMs?: number;
   /**
    * Called for errors that the worker survives, with the operation that failed. An error may contain output of a tool
    * or provider: show it to operators only. Default: `process.emitWarning`.
@@ -177,6 +183,7 @@ const OPTIONS: OptionKeys<WorkerOptions> = {
   expireLogAfterMs: false,
   outboxRetentionMs: false,
   sessionRetentionMs: false,
+  auditRetentionMs: false,
   onError: false,
   onSecurityEvent: false,
   onEvent: false,
@@ -243,6 +250,7 @@ const NUMBERS = {
   expireLogAfterMs: { default: 15 * 60 * 1_000, range: [1, UNARCHIVED_TTL_MS] },
   outboxRetentionMs: { default: 60 * 60 * 1_000, range: RETENTION_MS },
   sessionRetentionMs: { default: null, range: RETENTION_MS },
+  auditRetentionMs: { default: null, range: [AUDIT_PERIOD_MS, MAX_DURATION_MS] },
 } as const satisfies Record<
   NumberOptions<WorkerOptions>,
   { readonly default: number | null; readonly range: NumberRange }

@@ -20,7 +20,7 @@ const USAGE_MARK_RETENTION_MS = 7 * DAY_MS;
 const MESSAGE_ID_RETENTION_MS = 30 * DAY_MS;
 /** How long one table is pruned in one call. */
 const MAX_PRUNE_MS = 2_000;
-/** Sessions whose events are copied to another partition in one call. */
+/** Sessions whose rows are copied to other partitions in one call. */
 const MOVED_SESSIONS = 100;
 
 export interface RetentionSettings {
@@ -28,11 +28,13 @@ export interface RetentionSettings {
   readonly webhookRetentionMs: number;
   /** Null if sessions never expire. */
   readonly sessionRetentionMs: number | null;
+  /** Null if audit entries are never dropped. */
+  readonly auditRetentionMs: number | null;
 }
 
 export async function pruneTables(backend: Backend, settings: RetentionSettings): Promise<void> {
   const { store } = backend;
-  const { outboxRetentionMs, webhookRetentionMs, sessionRetentionMs } = settings;
+  const { outboxRetentionMs, webhookRetentionMs, sessionRetentionMs, auditRetentionMs } = settings;
   await repeat(() => store.uploads.prune(older(UPLOAD_RETENTION_MS)));
   await repeat(() => store.outbox.prune(older(outboxRetentionMs)));
   await repeat(() => store.shares.prune(older(SHARE_RETENTION_MS)));
@@ -42,6 +44,13 @@ export async function pruneTables(backend: Backend, settings: RetentionSettings)
   if (sessionRetentionMs !== null) await repeat(() => eraseExpired(backend, sessionRetentionMs));
   await store.archive.maintain({ retentionMs: sessionRetentionMs, limit: MOVED_SESSIONS });
   await finishErasures(backend);
+  await repeat(async () => {
+    const { recorded, dropped } = await store.audit.maintain({
+      retentionMs: auditRetentionMs,
+      limit: MAX_BATCH,
+    });
+    return recorded + dropped;
+  });
 }
 
 function older(olderThanMs: number) {

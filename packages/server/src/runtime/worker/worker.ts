@@ -38,6 +38,7 @@ import { lookupAttachments } from "../files/lookup-tool.ts";
 import { DecisionWaiters } from "../interactions/decision-waiters.ts";
 import { ToolSources } from "../tool-calls/tool-sources.ts";
 import { ActiveTurns } from "../turn/active-turns.ts";
+import { recoverTurns } from "../turn/recover-turns.ts";
 import { runTurn } from "../turn/run-turn.ts";
 import { JobLoop } from "./job-loop.ts";
 import { LogProbe } from "./log-probe.ts";
@@ -222,7 +223,10 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
   executor = await createExecutor({
     executor: name,
     running: loop,
-    jobs: store.jobs,
+    jobs: {
+      heartbeat: (jobs) => store.jobs.heartbeat(jobs),
+      recover: (dead, query) => recoverTurns(context, dead, query),
+    },
     leases: store.leases,
     signals,
     ttlMs: leaseTtlMs,

@@ -18,10 +18,9 @@ import {
   type SessionState,
   snapshot,
 } from "@turnstream/protocol";
-import { coalesce } from "@turnstream/protocol/writer";
-import type { LogEntry } from "../../log/entry.ts";
 import { LogError } from "../../log/errors.ts";
 import type { LogPage } from "../../log/log.ts";
+import { mergeDeltas } from "../../log/raw-deltas.ts";
 import type { ArchiveBatch, ArchiveResult } from "../../store/ports/archive.ts";
 import type { NewJournalEntry } from "../../store/ports/running.ts";
 import type { SessionRef } from "../../util/refs.ts";
@@ -119,13 +118,14 @@ export async function archiveIncrementally(
         if (isCommitted) await commitAlone(backend.store, ref, state, options);
         return { cursor, state, events, isBlocked: false, isCommitted };
       }
-      const { state: next, checkpoint } = foldEntries(state, entries);
+      const merged = mergeDeltas(entries);
+      const { state: next, checkpoint } = foldEvents(state, merged);
       const isLast = !page.more || entries.length < page.entries.length;
       isCommitted = isLast && isThere(next);
       const result = await writeWith(
         backend.store,
         ref,
-        batchOf(state, next, { ...page, entries }, checkpoint),
+        batchOf(state, next, { ...page, entries }, merged, checkpoint),
         isCommitted ? { commit: options.commit, entries: options.journal?.(next) } : {},
       );
       if (typeof result === "object") {
@@ -195,9 +195,9 @@ interface Folded {
   readonly checkpoint: SessionState | null;
 }
 
-function foldEntries(from: SessionState, entries: readonly LogEntry[]): Folded {
+function foldEvents(from: SessionState, events: readonly SessionEvent[]): Folded {
   let [state, checkpoint]: [SessionState, SessionState | null] = [from, null];
-  for (const { event } of entries) {
+  for (const event of events) {
     if (event.type === "turn.start") checkpoint = state;
     state = fold(state, event);
   }
@@ -208,10 +208,10 @@ function batchOf(
   before: SessionState,
   after: SessionState,
   { epoch, entries }: Pick<LogPage, "epoch" | "entries">,
+  events: readonly SessionEvent[],
   checkpoint: SessionState | null,
 ) {
   const { turns: _, ...header } = after;
-  const events: SessionEvent[] = coalesce(entries.map((entry) => entry.event));
   return {
     from: formatCursor(before),
     to: formatCursor(after),

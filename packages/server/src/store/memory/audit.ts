@@ -5,11 +5,13 @@
  * so the audit outlives its tenant, as in PostgreSQL.
  */
 import type { Env } from "../../util/env.ts";
-import type { Audit, AuditEntry, AuditHead, AuditRow } from "../ports/audit.ts";
-import { checkCount } from "../rules/arguments.ts";
+import type { Audit, AuditEntry, AuditHead, AuditRow, AuditStart } from "../ports/audit.ts";
+import { MAX_BATCH } from "../ports/sessions.ts";
+import { checkCount, checkLimit } from "../rules/arguments.ts";
 import { needsAudit } from "../rules/audit-actions.ts";
 import { type ResolvedAuditOptions, reportLostEntry } from "../audit-options.ts";
 import { checkAuditEntry, nextAuditRow, EMPTY_AUDIT_HEAD } from "../rules/audit.ts";
+import { AUDIT_PERIOD_MS, checkAuditRetention, startAfter } from "../rules/audit-start.ts";
 import { checkPage } from "../rules/ledger-arguments.ts";
 import { numberOfUser } from "./sessions.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
@@ -18,9 +20,10 @@ import { MARKS } from "./usage.ts";
 
 const LOG = table<AuditRow>("audit_log", "none");
 const HEADS = table<AuditHead>("audit_heads", "none");
+const STARTS = table<AuditStart>("audit_starts", "none");
 
 export function memoryAudit(tables: MemoryTables, env: Env, options: ResolvedAuditOptions): Audit {
-  const { key, onError } = options;
+  const { key, keys, onError } = options;
   const addRow = (rows: Rows, tenant: string, entry: AuditEntry): AuditRow => {
     checkAuditEntry(entry);
     const actor = entry.actor === null ? null : numberOfUser(rows, tenant, entry.actor);
@@ -59,8 +62,8 @@ export function memoryAudit(tables: MemoryTables, env: Env, options: ResolvedAud
         checkCount(after, "after");
         const page: AuditRow[] = [];
         const last = rows.get(HEADS, tenant, "")?.n ?? 0;
-        const until = Math.min(after + checkPage(limit), last);
-        for (let n = after + 1; n <= until; n += 1) {
+        const most = checkPage(limit);
+        for (let n = after + 1; n <= last && page.length < most; n += 1) {
           const row = rows.get(LOG, tenant, String(n));
           if (row !== undefined) page.push(row);
         }
@@ -68,5 +71,35 @@ export function memoryAudit(tables: MemoryTables, env: Env, options: ResolvedAud
       }),
 
     head: (tenant) => tables.run((rows) => rows.get(HEADS, tenant, "") ?? null),
+
+    start: (tenant) => tables.run((rows) => rows.get(STARTS, tenant, "") ?? null),
+
+    maintain: ({ retentionMs, limit }) =>
+      tables.run((rows) => {
+        const most = checkLimit(limit, MAX_BATCH);
+        if (retentionMs === null) return { recorded: 0, dropped: 0 };
+        const now = env.now();
+        const expired = periodAt(now - checkAuditRetention(retentionMs));
+        const oldest = Math.min(...rows.all(LOG).map(({ at }) => periodAt(at)));
+        if (oldest >= Math.min(expired, periodAt(now))) return { recorded: 0, dropped: 0 };
+        const inPeriod = rows.all(LOG).filter(({ at }) => periodAt(at) === oldest);
+        const last = new Map(inPeriod.toSorted((a, b) => a.n - b.n).map((row) => [row.tenant, row]));
+        const uncovered = [...last.values()].filter(
+          ({ tenant, n }) => (rows.get(STARTS, tenant, "")?.n ?? 0) < n,
+        );
+        for (const row of uncovered.slice(0, most)) {
+          const isFollowedByKeyed = rows
+            .of(LOG, row.tenant)
+            .some((later) => later.n > row.n && later.keyId !== null);
+          rows.put(STARTS, row.tenant, "", startAfter(row, { keys, at: now, isFollowedByKeyed }));
+        }
+        if (uncovered.length > 0) return { recorded: Math.min(uncovered.length, most), dropped: 0 };
+        for (const { tenant, n } of inPeriod) rows.remove(LOG, tenant, String(n));
+        return { recorded: 0, dropped: 1 };
+      }),
   };
+}
+
+function periodAt(at: number): number {
+  return Math.floor(at / AUDIT_PERIOD_MS);
 }

@@ -5,11 +5,11 @@
  * Invariant: a session has at most one job row. It exists while the job is queued, or fetched and not started.
  */
 import type { Env } from "../../util/env.ts";
-import type { SessionRef } from "../../util/refs.ts";
-import { DEATHS_BEFORE_ALONE, type DeadTurn, type Jobs, type TurnJob } from "../ports/jobs.ts";
+import { type SessionRef, sessionKey } from "../../util/refs.ts";
+import type { DeadTurn, Jobs, TurnJob } from "../ports/jobs.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
-import { HEARTBEAT_SECONDS, rankOf, recoveryDelayMs } from "../rules/jobs.ts";
+import { HEARTBEAT_SECONDS, mustRunAlone, rankOf, recoveryDelayMs, suspicionOf } from "../rules/jobs.ts";
 import { ONLY, putRunning, RUNNING, type RunningRow } from "./running-rows.ts";
 import { compareText, requireSession, sessionRow } from "./session-rows.ts";
 import { AGENTS } from "./tenants.ts";
@@ -30,6 +30,7 @@ const DEAD_TURNS = sessionTable<Omit<DeadTurn, "user">>("dead_turns");
 export interface NewJob {
   readonly agent: string | null;
   readonly deaths?: number;
+  readonly alone?: boolean;
   readonly delayMs?: number;
   /** Keeps the rank of an earlier job of the turn. @default a new one */
   readonly rank?: number | null;
@@ -43,9 +44,10 @@ export function queueJob(rows: Rows, env: Env, ref: SessionRef, job: NewJob): Jo
   const rank = job.rank ?? nextRank(rows, tenant, user);
   const n = rows.next("jobs");
   const after = env.now() + (job.delayMs ?? 0);
-  const { deaths = 0 } = job;
+  const { deaths = 0, alone = false } = job;
   const agent = queueAgent(rows, job.agent);
-  const row = { id: `job_${n}`, tenant, session, user, agent, deaths, rank, n, after, heartbeatAt: null };
+  const fetchable = { rank, n, after, heartbeatAt: null };
+  const row = { id: `job_${n}`, tenant, session, user, agent, deaths, alone, ...fetchable };
   rows.put(JOBS, ref, ONLY, row);
   return row;
 }
@@ -88,7 +90,7 @@ export function memoryJobs(tables: MemoryTables, env: Env): Jobs {
           .map((row) => ({ ...row, agent: queueAgent(rows, row.agent) }))
           .filter((row) => agents.includes(row.agent))
           .filter((row) => !skipTenants.includes(row.tenant))
-          .filter(({ deaths }) => deaths >= DEATHS_BEFORE_ALONE === alone)
+          .filter((row) => row.alone === alone)
           .toSorted((a, b) => a.rank - b.rank || a.n - b.n)
           .slice(0, most);
         for (const row of found) rows.put(JOBS, row, ONLY, { ...row, heartbeatAt: now });
@@ -116,15 +118,23 @@ export function memoryJobs(tables: MemoryTables, env: Env): Jobs {
           else if (running !== undefined && runs(rows, job)) returnTurn(rows, env, running, delayMs);
         }
       }),
-    recover: (executor, { limit }) =>
+    left: (executor, { limit }) =>
+      tables.run((rows) =>
+        leftTurns(rows, executor, limit).map(({ tenant, session, turn }) => ({ tenant, session, turn })),
+      ),
+    recover: (executor, { limit, withTool = [] }) =>
       tables.run((rows) => {
-        const left = rows
-          .all(RUNNING)
-          .filter((row) => row.executor === executor)
-          .slice(0, checkLimit(limit, MAX_BATCH));
-        for (const row of left) {
+        const left = leftTurns(rows, executor, limit);
+        const keys = new Set(withTool.map(sessionKey));
+        const turns = left.map((row) => {
           const deaths = row.deaths + 1;
-          returnTurn(rows, env, { ...row, deaths }, recoveryDelayMs(deaths));
+          return { ...row, deaths, suspicion: suspicionOf(deaths, keys.has(sessionKey(row))) };
+        });
+        const others = rows.all(RUNNING).filter((row) => !left.includes(row));
+        const suspicions = [...others, ...turns].map(({ suspicion }) => suspicion);
+        for (const turn of turns) {
+          const alone = mustRunAlone(turn, suspicions);
+          returnTurn(rows, env, { ...turn, alone }, recoveryDelayMs(turn.deaths));
         }
         return left.length;
       }),
@@ -181,19 +191,26 @@ function runs(rows: Rows, job: TurnJob): boolean {
   return running?.job === job.id && running.executor !== null;
 }
 
+function leftTurns(rows: Rows, executor: string, limit: number): RunningRow[] {
+  return rows
+    .all(RUNNING)
+    .filter((row) => row.executor === executor)
+    .slice(0, checkLimit(limit, MAX_BATCH));
+}
+
 /** Queues a job for a turn that its process left. */
 function returnTurn(rows: Rows, env: Env, row: RunningRow, delayMs: number): void {
-  const { agent, deaths, rank } = row;
-  const job = queueJob(rows, env, row, { agent, deaths, rank, delayMs });
+  const { agent, deaths, alone, rank } = row;
+  const job = queueJob(rows, env, row, { agent, deaths, alone, rank, delayMs });
   putRunning(rows, { ...row, executor: null, job: job.id });
 }
 
 /** Queues a job for a parked turn. It counts as parked until it is started. */
 export function wakeTurn(rows: Rows, env: Env, row: RunningRow): void {
-  const { id, rank } = queueJob(rows, env, row, { agent: row.agent, deaths: row.deaths });
+  const { id, rank } = queueJob(rows, env, row, { agent: row.agent, deaths: row.deaths, alone: row.alone });
   putRunning(rows, { ...row, job: id, rank, wakeAt: null });
 }
 
-function jobOf({ id, tenant, session, user, agent, deaths }: JobRow): TurnJob {
-  return { id, tenant, session, user, agent, deaths };
+function jobOf({ id, tenant, session, user, agent, deaths, alone }: JobRow): TurnJob {
+  return { id, tenant, session, user, agent, deaths, alone };
 }

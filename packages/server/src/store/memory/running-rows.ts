@@ -25,6 +25,10 @@ export interface RunningRow
   readonly job: string | null;
   readonly executor: string | null;
   readonly rank: number | null;
+  /** True if its process must run no other turn. */
+  readonly alone: boolean;
+  /** See `suspicionOf`. */
+  readonly suspicion: number;
   /** True from `park` until the next start. */
   readonly isParked: boolean;
   readonly wakeAt: number | null;

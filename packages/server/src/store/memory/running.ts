@@ -7,6 +7,7 @@
 import type { Json } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import type { SessionRef } from "../../util/refs.ts";
+import { DEATHS_BEFORE_ALONE } from "../ports/jobs.ts";
 import type { RunningTurn, RunningTurns } from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import { checkDuration, checkId, checkLimit, checkTime } from "../rules/arguments.ts";
@@ -59,7 +60,8 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
         const row = before ?? takeMessage(rows, env, job, turn, (_, taken) => taken);
         if (row === null) return null;
         if (row.job !== null) dropJob(rows, job, row.job);
-        const ours = { job: job.id, executor, isParked: false, wakeAt: null };
+        const alone = row.alone && row.deaths >= DEATHS_BEFORE_ALONE;
+        const ours = { job: job.id, executor, alone, suspicion: row.deaths, isParked: false, wakeAt: null };
         return toTurn(rows, count(rows, { ...row, ...ours }));
       }),
     park: (job, turn, { wakeAt }) =>
@@ -147,7 +149,14 @@ export function memoryRunning(tables: MemoryTables, env: Env): RunningTurns {
 
 function newRow(env: Env, { tenant, session }: SessionRef) {
   const unattempted = { attempts: 0, attemptsWithoutProgress: 0, journaled: 0, deaths: 0, stop: null };
-  const unstarted = { executor: null, isParked: false, wakeAt: null, message: null };
+  const unstarted = {
+    executor: null,
+    alone: false,
+    suspicion: 0,
+    isParked: false,
+    wakeAt: null,
+    message: null,
+  };
   const used = { tokens: 0, micros: 0 };
   return { tenant, session, startedAt: env.now(), used, ...unattempted, ...unstarted };
 }
@@ -178,7 +187,12 @@ function count(rows: Rows, row: RunningRow): RunningRow {
 function move(rows: Rows, env: Env, ref: SessionRef, agent: string): void {
   const row = runningOf(rows, ref);
   if (row !== undefined) {
-    const { id, rank } = queueJob(rows, env, ref, { agent, deaths: row.deaths, rank: row.rank });
+    const { id, rank } = queueJob(rows, env, ref, {
+      agent,
+      deaths: row.deaths,
+      alone: row.alone,
+      rank: row.rank,
+    });
     putRunning(rows, { ...row, job: id, rank });
     return;
   }

@@ -136,9 +136,10 @@ export interface Archive {
    */
   events(ref: SessionRef, page: { readonly after: number; readonly limit: number }): Promise<SessionEvent[]>;
   /**
-   * Creates the partitions for the events of new sessions. With `retentionMs`, it also drops the events of a period of new
-   * sessions at once, when the period ended that long ago. It copies the events of those sessions that still exist before,
-   * at most `limit` sessions per call. Call it periodically.
+   * Creates the partitions for the events, turns and journals of new sessions. With `retentionMs`, it also drops those of a
+   * period of new sessions at once, when the period ended that long ago. It copies the rows of those sessions that still
+   * exist before, at most `limit` sessions per call. A session whose turn a process runs is copied later, and delays only
+   * its own period. Call it periodically.
    */
   maintain(query: {
     readonly retentionMs: number | null;
@@ -147,9 +148,9 @@ export interface Archive {
 }
 
 export interface ArchiveMaintenance {
-  /** Sessions whose events were copied out of a period that has expired. */
+  /** Sessions whose rows were copied out of a period that has expired. */
   readonly moved: number;
-  /** Periods that were dropped with all their events. */
+  /** Periods that were dropped with all their rows. */
   readonly dropped: number;
 }
 

@@ -1,9 +1,9 @@
 /**
  * `Audit` is the sub-port of the audit trail.
  *
- * Invariant: audit rows are only added. Each is chained to the previous one by a hash (`rules/audit.ts`), so tampering
- * can be detected (`rules/verify-audit.ts`). Rows contain ids and numbers, never content, an address or the name of a
- * user.
+ * Invariant: audit rows are only added, and expired ones are dropped from the start of the chain. Each is chained to the
+ * previous one by a hash (`rules/audit.ts`), so tampering can be detected (`rules/verify-audit.ts`). Rows contain ids and
+ * numbers, never content, an address or the name of a user.
  */
 import type { Json } from "@turnstream/protocol";
 import type { AuditAction } from "../rules/audit-actions.ts";
@@ -44,6 +44,27 @@ export interface AuditHead {
   readonly hash: string;
 }
 
+/**
+ * The last row that was dropped because of its age. The chain continues after it. The signature shows that a process with
+ * the audit key has dropped the rows.
+ */
+export interface AuditStart extends AuditHead {
+  readonly tenant: string;
+  /** When it was recorded, in milliseconds since 1970. */
+  readonly at: number;
+  /** Null without a signature. */
+  readonly keyId: string | null;
+  /** Null if the store has no key, or if no key protects the dropped rows. */
+  readonly signature: string | null;
+}
+
+export interface AuditMaintenance {
+  /** Tenants whose start was moved. Their rows before it are dropped afterwards. */
+  readonly recorded: number;
+  /** Periods that were dropped with all their rows. */
+  readonly dropped: number;
+}
+
 export interface Audit {
   /**
    * Adds the tenant's next row. The end of the tenant's chain stays locked until the transaction ends, so make this the
@@ -61,4 +82,14 @@ export interface Audit {
   list(tenant: string, page: { readonly after: number; readonly limit: number }): Promise<AuditRow[]>;
   /** Returns the end of the chain, or null if the tenant has no audit rows yet. */
   head(tenant: string): Promise<AuditHead | null>;
+  /** Returns after which row the chain starts, or null if no row was dropped. */
+  start(tenant: string): Promise<AuditStart | null>;
+  /**
+   * Creates the partitions for new rows. With `retentionMs`, it also drops the rows of the oldest four weeks, when all of
+   * them are that old. First it records the start of each tenant, at most `limit` tenants per call. Call it until it does
+   * nothing.
+   * @throws StoreError with CONFLICT if the last row before a new start was tampered with, or has an unknown key. Then
+   *   nothing is dropped.
+   */
+  maintain(query: { readonly retentionMs: number | null; readonly limit: number }): Promise<AuditMaintenance>;
 }

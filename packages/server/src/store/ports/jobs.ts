@@ -27,6 +27,13 @@ export interface TurnJob extends SessionRef {
   readonly user: string;
   /** How many processes have died while they ran the turn. */
   readonly deaths: number;
+  /** True if the turn may have ended a process, so it runs in a process without other turns. */
+  readonly alone: boolean;
+}
+
+/** A turn whose process died. */
+export interface LeftTurn extends SessionRef {
+  readonly turn: string;
 }
 
 export interface FetchJobs {
@@ -39,8 +46,8 @@ export interface FetchJobs {
   /** Leave the jobs of these tenants to others, because they use their share of this worker. @default none */
   readonly skipTenants?: readonly string[];
   /**
-   * True fetches at most one job of a turn during which at least `DEATHS_BEFORE_ALONE` processes have died, false fetches
-   * only other jobs. The worker must have no other job.
+   * True fetches at most one job of a turn that must run alone, false fetches only other jobs. The worker must have no
+   * other job.
    */
   readonly alone: boolean;
 }
@@ -54,7 +61,7 @@ export interface DeadTurn extends SessionRef {
   readonly at: number;
 }
 
-/** After this many deaths, a turn runs in a process without other turns. */
+/** After this many deaths, a suspected turn runs alone until it ends. After fewer, it does so for a short time. */
 export const DEATHS_BEFORE_ALONE = 2;
 /** After this many deaths, a turn isn't run again. It ends with an error, and an operator can restart it. */
 export const MAX_DEATHS = 5;
@@ -73,12 +80,18 @@ export interface Jobs {
   heartbeat(jobs: readonly TurnJob[]): Promise<string[]>;
   /** Returns jobs to the queue, for example when the process shuts down. Other workers can fetch them immediately. */
   release(jobs: readonly TurnJob[], options?: { readonly delayMs?: number }): Promise<void>;
+  /** Returns the first turns of a dead executor, in the order in which `recover` takes them. */
+  left(executor: string, query: { readonly limit: number }): Promise<LeftTurn[]>;
   /**
    * Returns at most `limit` jobs of a dead executor to the queue and counts a death for each turn. The delay grows with
-   * the deaths of a turn.
+   * the deaths of a turn. `mustRunAlone` decides which turns run alone.
+   * @param query.withTool sessions in which a tool ran when the process died
    * @returns how many; fewer than `limit` if none is left
    */
-  recover(executor: string, query: { readonly limit: number }): Promise<number>;
+  recover(
+    executor: string,
+    query: { readonly limit: number; readonly withTool?: readonly SessionRef[] },
+  ): Promise<number>;
   /** Queues jobs for parked turns whose wake-up time has passed. Returns how many. */
   wakeDue(query: { readonly limit: number }): Promise<number>;
   /**

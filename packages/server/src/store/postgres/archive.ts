@@ -33,7 +33,7 @@ export function postgresArchive(db: Db): Archive {
     },
     maintain: (query) => maintainPeriods(db, query),
     async window(ref, turns) {
-      const row = await windowQuery(db, ref, turns, await periodOf(db, ref)).executeTakeFirst();
+      const row = await windowQuery(db, ref, turns).executeTakeFirst();
       if (row === undefined) throw sessionNotFound(ref);
       const { header, v, turn_count, turns: shown } = row;
       const folded = shown.flatMap((stored) => foldRow(stored) ?? []);
@@ -59,12 +59,11 @@ export function postgresArchive(db: Db): Archive {
       const most = checkLimit(limit, MAX_BATCH);
       const found: SessionEvent[] = [];
       let last = checkCount(after, "after");
-      const period = await periodOf(db, ref);
       while (found.length < most) {
         const page = Math.ceil((most - found.length) / EVENTS_PER_ROW);
         const rows = await ofSession(db.selectFrom("archived_events"), ref)
           .select(["last_seq", "events"])
-          .where("period", "=", period)
+          .where("period", "=", periodOf(ref))
           .where("last_seq", ">", last)
           .orderBy("last_seq")
           .limit(page)
@@ -98,13 +97,14 @@ function headerOf(db: Db, ref: SessionRef) {
 }
 
 /** The events of the turn in `turns`, by row; null if its snapshot has all of it. */
-function turnEvents(period: number) {
+function turnEvents(ref: SessionRef) {
+  const period = periodOf(ref);
   return sql<SessionEvent[][] | null>`case when turns.snapshot is null then (
     select json_agg(e.events order by e.last_seq) from archived_events e
-    where e.tenant_id = turns.tenant_id and e.session_id = turns.session_id and e.period = ${period}::integer
+    where e.tenant_id = turns.tenant_id and e.session_id = turns.session_id and e.period = ${period}
       and e.last_seq between turns.start_seq and coalesce((
         select min(last_seq) from archived_events f
-        where f.tenant_id = turns.tenant_id and f.session_id = turns.session_id and f.period = ${period}::integer
+        where f.tenant_id = turns.tenant_id and f.session_id = turns.session_id and f.period = ${period}
           and f.last_seq >= turns.end_seq
       ), 1e15::bigint)
   ) end`;
@@ -122,21 +122,22 @@ function foldRow(row: TurnWithEvents) {
  * One statement, so that header and turns are from the same moment. It passes the session id again instead of taking it
  * from the row: otherwise the planner can't estimate the number of turns.
  */
-function windowQuery(db: Db, ref: SessionRef, turns: number, period: number) {
+function windowQuery(db: Db, ref: SessionRef, turns: number) {
   const limit = turns === 0 ? 0 : checkLimit(turns, MAX_PAGE);
+  const of = sql`tenant_id = ${ref.tenant} and session_id = ${ref.session} and period = ${periodOf(ref)}`;
   const row = sql`start_seq, json_build_object('start', start_seq, 'end', end_seq, 'message', message,
-    'snapshot', snapshot, 'v', v, 'events', ${turnEvents(period)}) as turn`;
+    'snapshot', snapshot, 'v', v, 'events', ${turnEvents(ref)}) as turn`;
   return headerOf(db, ref).select(
     sql<TurnWithEvents[]>`coalesce((
       with newest as (
         select ${row} from turns
-        where tenant_id = ${ref.tenant} and session_id = ${ref.session} order by start_seq desc limit ${limit}
+        where ${of} order by start_seq desc limit ${limit}
       )
       select json_agg(turn order by start_seq) from (
         select start_seq, turn from newest
         union all
         select ${row} from turns
-        where tenant_id = ${ref.tenant} and session_id = ${ref.session} and open
+        where ${of} and open
           and start_seq < coalesce((select min(start_seq) from newest), 1e15::bigint)
       ) shown
     ), '[]'::json)`.as("turns"),
@@ -148,26 +149,24 @@ export function postgresTurns(db: Db): Turns {
     upgradeTurns(postgresArchive(db), ref, rows.flatMap(recordOf));
   return {
     async get(ref, id) {
-      const rows = await turnsOf(db, ref, await periodOf(db, ref))
-        .where("id", "=", id)
-        .execute();
+      const rows = await turnsOf(db, ref).where("id", "=", id).execute();
       return (await upgrade(ref, rows))[0] ?? null;
     },
     async list(ref, { limit, before }) {
-      const all = turnsOf(db, ref, await periodOf(db, ref));
-      let query = all.orderBy("start_seq", "desc").limit(checkLimit(limit, MAX_PAGE));
+      let query = turnsOf(db, ref).orderBy("start_seq", "desc").limit(checkLimit(limit, MAX_PAGE));
       if (before !== undefined) query = query.where("start_seq", "<", checkCount(before, "before"));
       return upgrade(ref, await query.execute());
     },
     async open(ref) {
-      const open = turnsOf(db, ref, await periodOf(db, ref)).where("open", "=", true);
+      const open = turnsOf(db, ref).where("open", "=", true);
       return upgrade(ref, await open.orderBy("start_seq").limit(MAX_BATCH).execute());
     },
   };
 }
 
-function turnsOf(db: Db, ref: SessionRef, period: number) {
-  return ofSession(db.selectFrom("turns"), ref).select([
+function turnsOf(db: Db, ref: SessionRef) {
+  const turns = ofSession(db.selectFrom("turns"), ref).where("period", "=", periodOf(ref));
+  return turns.select([
     "id",
     "start_seq as start",
     "end_seq as end",
@@ -176,7 +175,7 @@ function turnsOf(db: Db, ref: SessionRef, period: number) {
     "message",
     "snapshot",
     "v",
-    turnEvents(period).as("events"),
+    turnEvents(ref).as("events"),
   ]);
 }
 

@@ -11,6 +11,8 @@ import { needsAudit } from "../rules/audit-actions.ts";
 import { type ResolvedAuditOptions, reportLostEntry } from "../audit-options.ts";
 import { checkAuditEntry, nextAuditRow, EMPTY_AUDIT_HEAD } from "../rules/audit.ts";
 import { checkPage } from "../rules/ledger-arguments.ts";
+import { maintainAudit } from "./audit-periods.ts";
+import { auditRowOf } from "./audit-row.ts";
 import type { Db } from "./database.ts";
 import { toStoreError } from "./errors.ts";
 import { inTransaction } from "./session-row.ts";
@@ -42,12 +44,7 @@ export function postgresAudit(db: Db, options: ResolvedAuditOptions): Audit {
         .orderBy("n")
         .limit(checkPage(limit))
         .execute();
-      return rows.map(({ tenant_id, prev_hash, key_id, ...rest }): AuditRow => ({
-        ...rest,
-        tenant: tenant_id,
-        prevHash: prev_hash,
-        keyId: key_id,
-      }));
+      return rows.map(auditRowOf);
     },
 
     async head(tenant) {
@@ -58,6 +55,17 @@ export function postgresAudit(db: Db, options: ResolvedAuditOptions): Audit {
         .executeTakeFirst();
       return row ?? null;
     },
+
+    async start(tenant) {
+      const row = await db
+        .selectFrom("audit_starts")
+        .select(["tenant_id as tenant", "n", "hash", "at", "key_id as keyId", "signature"])
+        .where("tenant_id", "=", tenant)
+        .executeTakeFirst();
+      return row ?? null;
+    },
+
+    maintain: (query) => maintainAudit(db, options, query),
   };
 }
 

@@ -2,8 +2,8 @@
  * `eraseSessions`, `eraseUser` and `eraseExpired` erase sessions on PostgreSQL. Foreign keys with ON DELETE CASCADE
  * erase all rows of a session. They do not delete logs. `takeErasures` claims erasures whose logs must be deleted.
  *
- * An expired session leaves its archived events, which are dropped with their period. No session can read them: a new
- * one with the same id has a later period. All other erasures delete them.
+ * No foreign key deletes archived events, turns and the journal. An expired session leaves them, to be dropped with their
+ * period. No session can read them: a new one with the same id has a later period. All other erasures delete them.
  *
  * Invariant: every erased session leaves a row in `erasures`, in the same commit, until its log is deleted too.
  * Sessions are locked before they are deleted. Every column with a user id in the tables of a session must be in
@@ -13,7 +13,7 @@ import { sql } from "kysely";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
 import { type Erasure, MAX_BATCH, type TakeErasuresQuery } from "../ports/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
-import { currentPeriod } from "./archive-periods.ts";
+import { currentPeriod, PARTITIONED } from "./archive-periods.ts";
 import type { Db } from "./database.ts";
 import type { JobQueue } from "./job-queue.ts";
 import { deleteRequestsOfUser } from "./access.ts";
@@ -147,14 +147,15 @@ async function deleteAndNote(
   await sql`select set_config('statement_timeout', '0', true)`.execute(tx);
   const ids = sessions.map(({ id }) => id);
   await dropJobsOf(tx, queue, tenant, ids);
-  const withEvents = sessions.filter(({ isInOldPeriod }) => isInOldPeriod !== true).map(({ id }) => id);
+  const withRows = sessions.filter(({ isInOldPeriod }) => isInOldPeriod !== true).map(({ id }) => id);
   // Of all periods: a session that was moved has rows in two of them.
-  if (withEvents.length > 0)
-    await tx
-      .deleteFrom("archived_events")
-      .where("tenant_id", "=", tenant)
-      .where("session_id", "=", sql<string>`any(${withEvents}::text[])`)
-      .execute();
+  if (withRows.length > 0)
+    for (const name of PARTITIONED)
+      await tx
+        .deleteFrom(name)
+        .where("tenant_id", "=", tenant)
+        .where("session_id", "=", sql<string>`any(${withRows}::text[])`)
+        .execute();
   const rows = await tx
     .with("gone", (qb) =>
       qb

@@ -10,7 +10,7 @@ import { sql } from "kysely";
 import { fromKysely, type Db as BossDatabase, PgBoss } from "pg-boss";
 import { type SessionRef, sessionKey } from "../../util/refs.ts";
 import { StoreError } from "../errors.ts";
-import { DEATHS_BEFORE_ALONE, type TurnJob } from "../ports/jobs.ts";
+import type { TurnJob } from "../ports/jobs.ts";
 import { HEARTBEAT_SECONDS } from "../rules/jobs.ts";
 import type { Db } from "./database.ts";
 
@@ -30,16 +30,17 @@ const QUEUE_OPTIONS = {
 /** How often one of all processes looks for missed heartbeats. */
 const MONITOR_SECONDS = 5;
 
-/** Where a job is queued. A turn with several deaths has a queue of its own kind, because it must run alone. */
+/** Where a job is queued. Turns that must run alone have queues of their own kind. */
 export interface QueueKey {
   readonly agent: string | null;
-  readonly deaths: number;
+  readonly alone: boolean;
 }
 
 export interface QueuedJob extends SessionRef, QueueKey {
   readonly id: string;
   readonly user: string;
   readonly rank: number;
+  readonly deaths: number;
   readonly delayMs?: number;
 }
 
@@ -96,7 +97,7 @@ export class JobQueue {
           if (batchSize === 0) break;
           const query = { batchSize, ignoreGroups: [...skipTenants] };
           const jobs = await boss.fetch<JobData>(queueName(key), query);
-          fetched.push(...jobs.map(({ id, data }) => ({ id, ...data, agent: key.agent })));
+          fetched.push(...jobs.map(({ id, data }) => ({ id, ...data, ...key })));
           if (jobs.length === batchSize) full.push(key);
         }
         open = full;
@@ -139,7 +140,7 @@ export class JobQueue {
   async create(agents: readonly string[]): Promise<void> {
     await this.#run(this.#db, async (boss) => {
       const names = [...agents, null].flatMap((agent) =>
-        [0, DEATHS_BEFORE_ALONE].map((deaths) => queueName({ agent, deaths })),
+        [false, true].map((alone) => queueName({ agent, alone })),
       );
       const existing = new Set((await boss.getQueues(names)).map(({ name }) => name));
       for (const name of names) if (!existing.has(name)) await boss.createQueue(name, QUEUE_OPTIONS);
@@ -264,8 +265,8 @@ function runOn(db: Db, text: string, values?: unknown[]) {
 }
 
 /** The names of pg-boss have letters, digits, `_`, `-`, `.` and `/`. Other bytes of an agent's name follow a `/`. */
-function queueName({ agent, deaths }: QueueKey): string {
-  const kind = deaths >= DEATHS_BEFORE_ALONE ? "alone" : "turns";
+function queueName({ agent, alone }: QueueKey): string {
+  const kind = alone ? "alone" : "turns";
   if (agent === null) return kind;
   const encoded = agent.replaceAll(/[^\w.-]/gu, (char) =>
     [...Buffer.from(char)].map((byte) => `/${byte.toString(16).padStart(2, "0")}`).join(""),

@@ -6,10 +6,10 @@
  * turns and skips locked ones, so it waits for no session.
  */
 import { sql } from "kysely";
-import { DEATHS_BEFORE_ALONE, type Jobs, type TurnJob } from "../ports/jobs.ts";
+import type { Jobs, TurnJob } from "../ports/jobs.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
-import { HEARTBEAT_SECONDS, recoveryDelayMs } from "../rules/jobs.ts";
+import { HEARTBEAT_SECONDS, MIN_SUSPICION, mustRunAlone, recoveryDelayMs } from "../rules/jobs.ts";
 import type { Db } from "./database.ts";
 import type { JobQueue } from "./job-queue.ts";
 import { ago, bytewiseOrder, clock, inTransaction, lockSessionRow, tryLockSession } from "./session-row.ts";
@@ -19,14 +19,13 @@ import { queueAgent, queueParked, type QueuedRow, toJob } from "./turn-jobs.ts";
 /** One process per interval looks for missed heartbeats. */
 const MAINTENANCE_MS = (HEARTBEAT_SECONDS * 1_000) / 3;
 
-type ReturnedRow = QueuedRow & { tenant_id: string; session_id: string; deaths: number };
+type ReturnedRow = QueuedRow & { tenant_id: string; session_id: string };
 
 export function postgresJobs(db: Db, queue: JobQueue): Jobs {
   return {
     fetch: async ({ agents, limit, skipTenants = [], alone }) => {
       const most = alone ? 1 : checkLimit(limit, MAX_BATCH);
-      const deaths = alone ? DEATHS_BEFORE_ALONE : 0;
-      const keys = [...new Set(agents)].map((agent) => ({ agent, deaths }));
+      const keys = [...new Set(agents)].map((agent) => ({ agent, alone }));
       return queue.fetch(keys, { limit: most, skipTenants });
     },
     async heartbeat(jobs) {
@@ -49,7 +48,7 @@ export function postgresJobs(db: Db, queue: JobQueue): Jobs {
           from ${named(jobs)}
           where r.tenant_id = named.tenant and r.session_id = named.session and r.job = named.id
             and r.executor is not null
-          returning r.tenant_id, r.session_id, r.job, r.queue_agent, r.rank, r.owner, r.deaths,
+          returning r.tenant_id, r.session_id, r.job, r.queue_agent, r.rank, r.owner, r.deaths, r.alone,
             named.id as old_job`.execute(tx);
         await queue.add(
           tx,
@@ -59,22 +58,32 @@ export function postgresJobs(db: Db, queue: JobQueue): Jobs {
         const unstarted = jobs.filter(({ id }) => !started.has(id));
         if (unstarted.length > 0) await queue.return(tx, unstarted, delayMs);
       }),
-    recover: (executor, { limit }) =>
+    async left(executor, { limit }) {
+      const rows = await leftTurns(db, executor, limit).execute();
+      return rows.map(({ turn, ...row }) => ({ ...refOf(row), turn }));
+    },
+    recover: (executor, { limit, withTool = [] }) =>
       inTransaction(db, async (tx) => {
-        const { rows } = await sql<ReturnedRow>`
-          with left_turns as (
-            select tenant_id, session_id from running_turns where executor = ${executor}
-            limit ${checkLimit(limit, MAX_BATCH)} for update skip locked)
-          update running_turns r set executor = null, deaths = r.deaths + 1, job = gen_random_uuid(),
+        const left = leftTurns(tx, executor, limit).forUpdate().skipLocked();
+        const tenants = withTool.map(({ tenant }) => tenant);
+        const sessions = withTool.map(({ session }) => session);
+        const { rows } = await sql<RecoveredRow>`
+          with left_turns as (${left}),
+          with_tool as (select * from unnest(${tenants}::text[], ${sessions}::text[]) named(tenant, session))
+          update running_turns r set executor = null, deaths = r.deaths + 1, alone = false, job = gen_random_uuid(),
+            suspicion = r.deaths + 1 + (
+              select count(*) from with_tool t where t.tenant = r.tenant_id and t.session = r.session_id),
             queue_agent = ${queueAgent(sql.ref("r.agent"))}
           from left_turns l where r.tenant_id = l.tenant_id and r.session_id = l.session_id
-          returning r.tenant_id, r.session_id, r.job, r.queue_agent, r.rank, r.owner, r.deaths`.execute(tx);
-        await queue.add(
+          returning r.tenant_id, r.session_id, r.job, r.queue_agent, r.rank, r.owner, r.deaths, r.suspicion`.execute(
           tx,
-          rows
-            .flatMap((row) => toJob(refOf(row), row))
-            .map((job) => ({ ...job, delayMs: recoveryDelayMs(job.deaths) })),
         );
+        const alone = await isolate(tx, rows);
+        const jobs = rows.flatMap((row) => {
+          const delayMs = recoveryDelayMs(row.deaths);
+          return toJob(refOf(row), { ...row, alone: alone.has(row) }).map((job) => ({ ...job, delayMs }));
+        });
+        await queue.add(tx, jobs);
         return rows.length;
       }),
     async wakeDue({ limit }) {
@@ -137,6 +146,33 @@ export function postgresJobs(db: Db, queue: JobQueue): Jobs {
       return rows;
     },
   };
+}
+
+function leftTurns(db: Db, executor: string, limit: number) {
+  return db
+    .selectFrom("running_turns")
+    .select(["tenant_id", "session_id", "turn"])
+    .where("executor", "=", executor)
+    .orderBy("tenant_id")
+    .orderBy("session_id")
+    .limit(checkLimit(limit, MAX_BATCH));
+}
+
+type RecoveredRow = ReturnedRow & { readonly deaths: number; readonly suspicion: number };
+
+/** Records which of the recovered turns run alone, and returns them. */
+async function isolate(tx: Db, rows: readonly RecoveredRow[]): Promise<Set<RecoveredRow>> {
+  if (rows.every(({ suspicion }) => suspicion < MIN_SUSPICION)) return new Set();
+  // The condition is that of an index, so its number is no parameter. More rows than a batch change nothing.
+  const { rows: all } = await sql<{ suspicion: number }>`
+    select suspicion from running_turns where suspicion >= ${sql.lit(MIN_SUSPICION)}
+    order by suspicion desc limit ${MAX_BATCH}`.execute(tx);
+  const suspicions = all.map(({ suspicion }) => suspicion);
+  const alone = rows.filter((row) => mustRunAlone(row, suspicions));
+  await sql`update running_turns r set alone = true from unnest(
+      ${alone.map((row) => row.tenant_id)}::text[], ${alone.map((row) => row.session_id)}::text[]
+    ) named(tenant, session) where r.tenant_id = named.tenant and r.session_id = named.session`.execute(tx);
+  return new Set(alone);
 }
 
 function refOf(row: { readonly tenant_id: string; readonly session_id: string }) {

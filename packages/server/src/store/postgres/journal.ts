@@ -8,12 +8,14 @@ import { sql } from "kysely";
 import type { Journal } from "../ports/running.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { checkRetainedTurns, checkShortened } from "../rules/running.ts";
+import { periodOf } from "./archive-periods.ts";
 import type { Db } from "./database.ts";
 import { withSessionLock, ofSession } from "./session-row.ts";
 import { writeJournal } from "./write-archive.ts";
 
 export function postgresJournal(db: Db): Journal {
-  const rowsOf = (ref: SessionRef) => ofSession(db.selectFrom("turn_journal"), ref).orderBy("n");
+  const rowsOf = (ref: SessionRef) =>
+    ofSession(db.selectFrom("turn_journal"), ref).where("period", "=", periodOf(ref)).orderBy("n");
   return {
     write: async (ref, ...entries) => ((await writeJournal(db, ref, entries)) > 0 ? "written" : "already"),
     read: (ref, turn) => rowsOf(ref).select(["key", "value"]).where("turn", "=", turn).execute(),
@@ -38,6 +40,7 @@ export function postgresJournal(db: Db): Journal {
             .set((eb) => ({ value: eb.ref("short.value") }))
             .whereRef("turn_journal.tenant_id", "=", "held.tenant_id")
             .whereRef("turn_journal.session_id", "=", "held.id")
+            .where("period", "=", periodOf(ref))
             .where("turn", "=", turn)
             .where("kept", "=", true)
             .whereRef("turn_journal.key", "=", "short.key"),
@@ -46,6 +49,7 @@ export function postgresJournal(db: Db): Journal {
         .using("held")
         .whereRef("turn_journal.tenant_id", "=", "held.tenant_id")
         .whereRef("turn_journal.session_id", "=", "held.id")
+        .where("period", "=", periodOf(ref))
         .where("turn", "=", turn)
         .where("kept", "=", false)
         .executeTakeFirst();

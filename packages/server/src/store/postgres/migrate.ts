@@ -54,6 +54,7 @@ import { erasureClaims } from "./migrations/0034-erasure-claims.ts";
 import { archivePeriods } from "./migrations/0035-archive-periods.ts";
 import { foldVersions } from "./migrations/0047-fold-versions.ts";
 import { historyLosses } from "./migrations/0048-history-losses.ts";
+import { auditPeriods } from "./migrations/0049-audit-periods.ts";
 
 const migrations: Readonly<Record<string, StoreMigration>> = {
   "0001-core": core,
@@ -89,6 +90,7 @@ const migrations: Readonly<Record<string, StoreMigration>> = {
   "0035-archive-periods": archivePeriods,
   "0047-fold-versions": foldVersions,
   "0048-history-losses": historyLosses,
+  "0049-audit-periods": auditPeriods,
 };
 
 /** A name of its own, because a database may have Kysely's tables of an app. */

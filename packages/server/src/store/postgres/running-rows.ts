@@ -8,6 +8,7 @@ import { sql } from "kysely";
 import type { UserMessage } from "@turnstream/protocol";
 import type { SessionRef } from "../../util/refs.ts";
 import type { RunningTurn } from "../ports/running.ts";
+import { periodOf } from "./archive-periods.ts";
 import type { Db } from "./database.ts";
 
 export const COLUMNS = [
@@ -28,9 +29,12 @@ export const COLUMNS = [
   "usage_limits",
 ] as const;
 
-/** The newest journal entry of a row of `running_turns`. */
-export const newest = sql<number>`coalesce((select max(n) from turn_journal j
-  where j.tenant_id = running_turns.tenant_id and j.session_id = running_turns.session_id and j.turn = running_turns.turn), 0)`;
+/** The newest journal entry of the session's row of `running_turns`. */
+export function newestEntry(ref: SessionRef) {
+  return sql<number>`coalesce((select max(n) from turn_journal j
+    where j.tenant_id = running_turns.tenant_id and j.session_id = running_turns.session_id
+      and j.period = ${periodOf(ref)} and j.turn = running_turns.turn), 0)`;
+}
 
 export function runningTurns(db: Db) {
   return db

@@ -14,7 +14,7 @@ import { agentOf } from "../rules/jobs.ts";
 import { checkFence, checkNewTurn, checkSessions, checkStop } from "../rules/running.ts";
 import type { Db } from "./database.ts";
 import type { JobQueue } from "./job-queue.ts";
-import { COLUMNS, newest, runningTurn, runningTurns, turnOf } from "./running-rows.ts";
+import { COLUMNS, newestEntry, runningTurn, runningTurns, turnOf } from "./running-rows.ts";
 import {
   ago,
   clock,
@@ -67,8 +67,8 @@ export function postgresRunning(db: Db, queue: JobQueue): RunningTurns {
         .from("held")
         .set((eb) => ({
           attempts: eb("attempts", "+", 1),
-          fruitless: sql<number>`case when ${newest} > journaled then 1 else fruitless + 1 end`,
-          journaled: newest,
+          fruitless: sql<number>`case when ${newestEntry(ref)} > journaled then 1 else fruitless + 1 end`,
+          journaled: newestEntry(ref),
         }))
         .whereRef("running_turns.tenant_id", "=", "held.tenant_id")
         .whereRef("running_turns.session_id", "=", "held.id")

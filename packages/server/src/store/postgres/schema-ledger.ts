@@ -146,6 +146,17 @@ export interface LedgerTables {
     prev_hash: string;
     hash: string;
     key_id: string | null;
+    /** Added by migration 0049, like the next tables. */
+    period: Generated<number>;
   };
   audit_heads: { tenant_id: string; n: number; hash: string };
+  audit_periods: { period: number };
+  audit_starts: {
+    tenant_id: string;
+    n: number;
+    hash: string;
+    at: number;
+    key_id: string | null;
+    signature: string | null;
+  };
 }

@@ -47,6 +47,10 @@ export interface RuntimeTables {
     /** The process that runs the turn. */
     executor: string | null;
     deaths: Generated<number>;
+    /** True if its process must run no other turn. */
+    alone: Generated<boolean>;
+    /** See `suspicionOf`. */
+    suspicion: Generated<number>;
     /** From `park` until the next start. */
     parked_at: NullableTime;
     wake_at: NullableTime;
@@ -63,6 +67,7 @@ export interface RuntimeTables {
   turn_journal: {
     tenant_id: string;
     session_id: string;
+    period: number;
     turn: string;
     key: string;
     n: GeneratedAlways<number>;

@@ -47,7 +47,7 @@ export interface CoreTables {
     lost_after: Generated<number | null>;
     created_at: Time;
     updated_at: Time;
-    /** The partition of its archived events. */
+    /** The partition of its archived events, turns and journal. */
     period: Generated<number>;
   };
   archive_periods: { period: number; emptied_at: NullableTime };
@@ -62,6 +62,7 @@ export interface CoreTables {
   turns: {
     tenant_id: string;
     session_id: string;
+    period: number;
     id: string;
     start_seq: number;
     end_seq: number | null;

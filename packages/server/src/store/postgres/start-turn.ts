@@ -7,12 +7,12 @@
  */
 import { type RawBuilder, sql } from "kysely";
 import type { SessionRef } from "../../util/refs.ts";
-import type { TurnJob } from "../ports/jobs.ts";
+import { DEATHS_BEFORE_ALONE, type TurnJob } from "../ports/jobs.ts";
 import type { EndReceipt } from "../ports/running.ts";
 import { checkId } from "../rules/arguments.ts";
 import type { Db } from "./database.ts";
 import type { JobQueue } from "./job-queue.ts";
-import { newest, type TurnRow } from "./running-rows.ts";
+import { newestEntry, type TurnRow } from "./running-rows.ts";
 import { inTransaction, ofSession, tryLockSession } from "./session-row.ts";
 import { newJobId, nextRank, queueAgent, type QueuedRow, toJob } from "./turn-jobs.ts";
 
@@ -22,7 +22,11 @@ export interface StartedBy {
   readonly agents: readonly string[];
 }
 
-type StartedRow = TurnRow & { readonly old_job: string | null; readonly old_agent: string | null };
+type StartedRow = TurnRow & {
+  readonly old_alone: boolean;
+  readonly old_job: string | null;
+  readonly old_agent: string | null;
+};
 
 export async function startTurn(
   tx: Db,
@@ -36,7 +40,7 @@ export async function startTurn(
   const row = session === null ? undefined : await start(tx, job, by);
   const obsolete = [job];
   if (row !== undefined && row.old_job !== null && row.old_job !== job.id)
-    obsolete.push({ ...job, id: row.old_job, agent: row.old_agent, deaths: row.deaths });
+    obsolete.push({ ...job, id: row.old_job, agent: row.old_agent, alone: row.old_alone });
   await queue.delete(tx, obsolete);
   if (row !== undefined) return row;
   if (session !== null) await move(tx, queue, job, sql`not ${canRun(by.agents)}`);
@@ -52,7 +56,7 @@ function canRun(agents: readonly string[]) {
 async function start(tx: Db, job: TurnJob, { executor, turn, agents }: StartedBy) {
   const of = sql`tenant_id = ${job.tenant} and session_id = ${job.session}`;
   const { rows } = await sql<StartedRow>`
-    with before as (select job, queue_agent from running_turns where ${of}),
+    with before as (select job, queue_agent, alone from running_turns where ${of}),
     oldest as (
       select * from (
         select * from waiting_messages where ${of} and body is not null and not exists (select from before)
@@ -71,16 +75,18 @@ async function start(tx: Db, job: TurnJob, { executor, turn, agents }: StartedBy
       returning *),
     continued as (
       update running_turns set job = ${job.id}::uuid, executor = ${executor}, parked_at = null, wake_at = null,
-        attempts = attempts + 1, fruitless = case when ${newest} > journaled then 1 else fruitless + 1 end,
-        journaled = ${newest}
+        alone = alone and deaths >= ${DEATHS_BEFORE_ALONE}, suspicion = deaths,
+        attempts = attempts + 1, fruitless = case when ${newestEntry(job)} > journaled then 1 else fruitless + 1 end,
+        journaled = ${newestEntry(job)}
       where ${of} and (executor is null or (executor = ${executor} and job = ${job.id}::uuid)) and ${canRun(agents)}
       returning *)
-    select started.*, sessions.id, sessions.user_id, old.job as old_job, old.queue_agent as old_agent
+    select started.*, sessions.id, sessions.user_id, old.job as old_job, old.queue_agent as old_agent,
+      old.alone as old_alone
     from (select * from taken union all select * from continued) started
     join sessions on sessions.tenant_id = started.tenant_id and sessions.id = started.session_id
-    left join (select job, queue_agent from before union all select job, queue_agent from oldest) old on true`.execute(
-    tx,
-  );
+    left join (
+      select job, queue_agent, alone from before
+      union all select job, queue_agent, false from oldest) old on true`.execute(tx);
   return rows[0];
 }
 
@@ -121,19 +127,19 @@ async function move(
     moved_message as (
       update waiting_messages set job = ${newJobId()}::uuid, queue_agent = ${agent}, rank = coalesce(rank, ${nextRank(ref)})
       where ${of} and id = (select id from next) and ${isMisplaced}
-      returning job, queue_agent, rank, owner, 0 as deaths),
+      returning job, queue_agent, rank, owner, 0 as deaths, false as alone),
     moved_turn as (
       update running_turns set job = ${newJobId()}::uuid, queue_agent = ${agent}
       where ${of} and executor is null and job is not null and ${isMisplaced}
-      returning job, queue_agent, rank, owner, deaths)
+      returning job, queue_agent, rank, owner, deaths, alone)
     select moved.*, old.job as old_job, old.queue_agent as old_agent
     from (select * from moved_message union all select * from moved_turn) moved
     left join (select job, queue_agent from next union all select job, queue_agent from turn) old on true`.execute(
     tx,
   );
   for (const row of rows) {
-    const { old_job: id, old_agent, deaths = 0 } = row;
-    if (id !== null) await queue.delete(tx, [{ id, agent: old_agent, deaths }]);
+    const { old_job: id, old_agent, alone = false } = row;
+    if (id !== null) await queue.delete(tx, [{ id, agent: old_agent, alone }]);
     await queue.add(tx, toJob(ref, row));
   }
 }
@@ -142,11 +148,11 @@ async function move(
 export async function endTurn(tx: Db, queue: JobQueue, ref: SessionRef, turn: string): Promise<EndReceipt> {
   const of = sql`tenant_id = ${ref.tenant} and session_id = ${ref.session}`;
   const { rows } = await sql<
-    QueuedRow & { old_job: string | null; old_agent: string | null; deaths: number }
+    QueuedRow & { old_job: string | null; old_agent: string | null; alone: boolean }
   >`
     with gone as (
       delete from running_turns where ${of} and turn = ${turn}
-      returning case when executor is null then job end as old_job, queue_agent as old_agent, deaths),
+      returning case when executor is null then job end as old_job, queue_agent as old_agent, alone),
     next as (
       update waiting_messages set job = ${newJobId()}::uuid, rank = ${nextRank(ref)},
         queue_agent = ${queueAgent(sql.ref("waiting_messages.agent"))}
@@ -156,10 +162,10 @@ export async function endTurn(tx: Db, queue: JobQueue, ref: SessionRef, turn: st
     select gone.*, next.* from gone left join next on true`.execute(tx);
   const [row] = rows;
   if (row === undefined) return "over";
-  const { old_job: id, old_agent: agent, deaths } = row;
-  if (id !== null) await queue.delete(tx, [{ id, agent, deaths }]);
+  const { old_job: id, old_agent: agent, alone } = row;
+  if (id !== null) await queue.delete(tx, [{ id, agent, alone }]);
   if (row.job === null) return "ended";
-  await queue.add(tx, toJob(ref, { ...row, deaths: 0 }));
+  await queue.add(tx, toJob(ref, { ...row, alone: false }));
   return { queuedFor: row.queue_agent };
 }
 
@@ -176,6 +182,6 @@ export async function replaceJob(tx: Db, queue: JobQueue, ref: SessionRef): Prom
     .execute();
   await queue.delete(
     tx,
-    queued.flatMap(({ id, agent }) => (id === null ? [] : [{ id, agent, deaths: 0 }])),
+    queued.flatMap(({ id, agent }) => (id === null ? [] : [{ id, agent, alone: false }])),
   );
 }

@@ -32,6 +32,7 @@ export interface QueuedRow {
   readonly rank: number | null;
   readonly owner: string | null;
   readonly deaths?: number;
+  readonly alone?: boolean;
 }
 
 export const QUEUED_COLUMNS = ["job", "queue_agent", "rank", "owner"] as const;
@@ -41,10 +42,10 @@ export function newJobId(): string {
 }
 
 export function toJob({ tenant, session }: SessionRef, row: QueuedRow): QueuedJob[] {
-  const { job, queue_agent: agent, rank, owner, deaths = 0 } = row;
+  const { job, queue_agent: agent, rank, owner, deaths = 0, alone = false } = row;
   return job === null
     ? []
-    : [{ id: job, tenant, session, user: owner ?? "", agent, deaths, rank: rank ?? 0 }];
+    : [{ id: job, tenant, session, user: owner ?? "", agent, deaths, alone, rank: rank ?? 0 }];
 }
 
 /** Queues a job for the oldest message, unless it has one or a turn runs. */
@@ -72,7 +73,7 @@ export async function queueParked(tx: Db, queue: JobQueue, ref: SessionRef): Pro
     })
     .where("parked_at", "is not", null)
     .where("job", "is", null)
-    .returning([...QUEUED_COLUMNS, "deaths"])
+    .returning([...QUEUED_COLUMNS, "deaths", "alone"])
     .executeTakeFirst();
   if (row === undefined) return false;
   await queue.add(tx, toJob(ref, row));
@@ -87,13 +88,13 @@ export async function dropJobsOf(
   sessions: readonly string[],
 ): Promise<void> {
   // `limit` keeps the planner from reading whole tables: every row is found by its key.
-  const { rows } = await sql<{ id: string; agent: string | null; deaths: number }>`
+  const { rows } = await sql<{ id: string; agent: string | null; alone: boolean }>`
     select found.* from unnest(${sessions}::text[]) named(session)
     cross join lateral (
-      (select job as id, queue_agent as agent, 0 as deaths from waiting_messages
+      (select job as id, queue_agent as agent, false as alone from waiting_messages
         where tenant_id = ${tenant} and session_id = named.session and job is not null limit 1)
       union all
-      (select job, queue_agent, deaths from running_turns
+      (select job, queue_agent, alone from running_turns
         where tenant_id = ${tenant} and session_id = named.session and job is not null and executor is null limit 1)
     ) found`.execute(tx);
   if (rows.length > 0) await queue.delete(tx, rows);

@@ -129,7 +129,7 @@ async function remove(tx: Db, queue: JobQueue, ref: SessionRef, id: string): Pro
     .executeTakeFirst();
   if (row === undefined) return false;
   if (row.job === null) return true;
-  await queue.delete(tx, [{ id: row.job, agent: row.queue_agent, deaths: 0 }]);
+  await queue.delete(tx, [{ id: row.job, agent: row.queue_agent, alone: false }]);
   await queueNext(tx, queue, ref);
   return true;
 }

@@ -5,13 +5,14 @@
  * position and epochs with the row as it is then, not as it was when the statement started. Either everything is
  * written or nothing.
  */
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { formatCursor, parseCursor, type Position } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
 import type { ArchiveBatch, ArchiveResult } from "../ports/archive.ts";
 import type { NewJournalEntry } from "../ports/running.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { type CheckedBatch, toEventRows } from "../rules/archive.ts";
+import { exactAfter, nextFoldVersion } from "../rules/fold-version.ts";
 import { MAX_USAGE } from "../ports/usage.ts";
 import { checkJournalEntries, type CheckedEntries } from "../rules/running.ts";
 import { periodOf } from "./archive-periods.ts";
@@ -53,10 +54,9 @@ export async function writeArchive(
 async function passed(db: Db, ref: SessionRef, archived: Position, to: Position): Promise<boolean> {
   if (to.seq > archived.seq) return false;
   if (to.seq === 0) return to.epoch === 0;
-  const period = await periodOf(db, ref);
   const row = await ofSession(db.selectFrom("archived_events"), ref)
     .select("events")
-    .where("period", "=", period)
+    .where("period", "=", periodOf(ref))
     .where("last_seq", ">=", to.seq)
     .orderBy("last_seq")
     .limit(1)
@@ -80,6 +80,10 @@ async function writeBatch(
   const { events, turns } = batch;
   const rows = toEventRows(events, spans);
   const keys = [...(batch.delivered ?? [])];
+  const exact = exactAfter(batch.v, hasNewerEvents);
+  const nextVersion = (stored: RawBuilder<unknown>) => sql`case
+    when coalesce(${stored}, 0) between ${exact.min}::integer and ${exact.max}::integer
+    then ${batch.v}::integer else ${-batch.v}::integer end`;
   const checkpoint = batch.checkpoint === undefined ? null : JSON.stringify(batch.checkpoint);
   const result = await sql<Locked>`
     with held as materialized (
@@ -97,8 +101,8 @@ async function writeBatch(
         ${rows.map(({ json }) => json)}::json[]
       ) e
     ), put_turns as (
-      insert into turns (tenant_id, session_id, id, start_seq, end_seq, status, open, message, snapshot, v)
-      select allowed.tenant_id, allowed.id, t.*, ${hasNewerEvents ? -batch.v : batch.v}::integer from allowed, unnest(
+      insert into turns (tenant_id, session_id, period, id, start_seq, end_seq, status, open, message, snapshot, v)
+      select allowed.tenant_id, allowed.id, allowed.period, t.*, ${nextFoldVersion(null, batch.v, hasNewerEvents)}::integer from allowed, unnest(
         ${turns.map((turn) => turn.id)}::text[],
         ${turns.map((turn) => turn.start)}::bigint[],
         ${turns.map((turn) => turn.end)}::bigint[],
@@ -107,10 +111,9 @@ async function writeBatch(
         ${turns.map(({ message }) => message && JSON.stringify(message))}::json[],
         ${turns.map(({ snapshot }) => snapshot && JSON.stringify(snapshot))}::json[]
       ) t
-      on conflict (tenant_id, session_id, id) do update set
+      on conflict (tenant_id, session_id, period, id) do update set
         end_seq = excluded.end_seq, status = excluded.status, open = excluded.open, message = excluded.message,
-        snapshot = excluded.snapshot, v = ${nextVersion(batch.v, hasNewerEvents, sql.ref("turns.v"))}
-      returning (xmax = 0) as is_new
+        snapshot = excluded.snapshot, v = ${nextVersion(sql.ref("turns.v"))}
     ), settled as (
       update outbox set archived_at = clock_timestamp(), delivered_at = coalesce(delivered_at, clock_timestamp())
       from allowed where outbox.tenant_id = allowed.tenant_id and session_id = allowed.id
@@ -123,25 +126,18 @@ async function writeBatch(
     ), moved as (
       update sessions set
         archived_epoch = ${to.epoch}::bigint, archived_seq = ${to.seq}::bigint,
-        header = ${JSON.stringify(batch.header)}::json, 
-        v = ${nextVersion(batch.v, hasNewerEvents, sql.ref("sessions.v"))},
-        turn_count = turn_count + (select count(*) from put_turns where is_new),
+        header = ${JSON.stringify(batch.header)}::json, v = ${nextVersion(sql.ref("sessions.v"))},
+        turn_count = turn_count + ${turns.filter(({ start }) => start > from.seq).length}::integer,
         -- An epoch that the log has reached was issued, whatever this database has stored.
         epoch = greatest(sessions.epoch, ${batch.epoch}::bigint),
         updated_at = case when ${turning}::boolean then clock_timestamp() else updated_at end,
         checkpoint = coalesce(${checkpoint}::json, checkpoint)
       from allowed where sessions.tenant_id = allowed.tenant_id and sessions.id = allowed.id
-    ) ${entries === null ? sql`` : journaled(entries, sql`select tenant_id, id from allowed`)}
+    ) ${entries === null ? sql`` : journaled(entries, sql`select tenant_id, id, period from allowed`)}
     select epoch, archived_epoch, archived_seq, exists (select from allowed) as is_written from held`.execute(
     db,
   );
   return result.rows[0];
-}
-
-/** `nextFoldVersion` in SQL. */
-function nextVersion(v: number, hasNewerEvents: boolean, stored: ReturnType<typeof sql>) {
-  return sql`case when ${hasNewerEvents}::boolean or ${stored} = ${-v}::integer or abs(${stored}) > ${v}::integer
-    then ${-v}::integer else ${v}::integer end`;
 }
 
 /** Adds the entries of a turn under the lock of the session, in one statement. @returns how many are new */
@@ -155,9 +151,9 @@ export async function writeJournal(
   // After waiting for the lock, the statement sees the current epoch, not the one from its start.
   const { rows } = await sql<{ epoch: number; added: number }>`
     with held as materialized (
-      select tenant_id, id, epoch from sessions
+      select tenant_id, id, period, epoch from sessions
       where tenant_id = ${ref.tenant} and id = ${ref.session} for no key update
-    ) ${journaled(entries, sql`select tenant_id, id from held where epoch <= ${entries.epoch}::bigint`)}
+    ) ${journaled(entries, sql`select tenant_id, id, period from held where epoch <= ${entries.epoch}::bigint`)}
     select epoch, (select count(*) from journaled)::int as added from held`.execute(db);
   const [row] = rows;
   if (row === undefined) throw sessionNotFound(ref);
@@ -172,13 +168,13 @@ function fenced({ session }: SessionRef, epoch = 0): StoreError {
 /** Two more parts of a statement: the new entries, and what they add to the usage of the running turn. */
 function journaled({ turn, entries }: CheckedEntries, session: ReturnType<typeof sql>) {
   return sql`, journaled as (
-      insert into turn_journal (tenant_id, session_id, turn, key, value, kept)
-      select s.tenant_id, s.id, ${turn}::text, e.* from (${session}) s, unnest(
+      insert into turn_journal (tenant_id, session_id, period, turn, key, value, kept)
+      select s.tenant_id, s.id, s.period, ${turn}::text, e.* from (${session}) s, unnest(
         ${entries.map(({ key }) => key)}::text[],
         ${entries.map(({ value }) => value)}::json[],
         ${entries.map(({ isRetained }) => isRetained)}::boolean[]
       ) e
-      on conflict (tenant_id, session_id, turn, key) do nothing
+      on conflict (tenant_id, session_id, period, turn, key) do nothing
       returning tenant_id, session_id, key
     ), used as (
       select tenant_id, session_id, sum(tokens)::bigint as tokens, sum(micros)::bigint as micros

@@ -1,5 +1,5 @@
 /**
- * `rankOf`, `recoveryDelayMs` and the other rules of the job queue, for both stores. Pure.
+ * `rankOf`, `mustRunAlone`, `recoveryDelayMs` and the other rules of the job queue, for both stores. Pure.
  *
  * Invariant: jobs are fetched by rank, the lowest first. A job's rank is at least the rank up to which jobs were started,
  * so ranks of new jobs grow with the work that is done, and no queued job is overtaken for ever.
@@ -34,6 +34,33 @@ export function rankOf({ started, users, isQueued, last }: RankState): number {
   const first = started + (isQueued ? 0 : users);
   const next = last === null ? 0 : last + Math.max(users, 1);
   return Math.min(Math.max(first, next), MAX_RANK);
+}
+
+/** From this on, a turn is suspected to have ended its process. */
+export const MIN_SUSPICION = 2;
+/** If more turns are suspected, no single one of them ends the processes. */
+const MAX_SUSPECTED = 3;
+/** After this many deaths, a turn runs alone in any case: others must not die with it until they are given up. */
+const MAX_SHARED_DEATHS = 3;
+
+/** A turn in which a tool ran is suspected as much as one with another death. */
+export function suspicionOf(deaths: number, hadTool: boolean): number {
+  return deaths + (hadTool ? 1 : 0);
+}
+
+/**
+ * The most suspected turns run alone. If many are suspected equally, for example because a machine failed, they would
+ * run one after the other, so they run together until their third death.
+ * @param suspicions those of all running turns, with this one; those below `MIN_SUSPICION` may be missing
+ */
+export function mustRunAlone(
+  turn: { readonly deaths: number; readonly suspicion: number },
+  suspicions: readonly number[],
+): boolean {
+  const { deaths, suspicion } = turn;
+  if (deaths >= MAX_SHARED_DEATHS) return true;
+  const rivals = suspicions.filter((other) => other >= suspicion).length;
+  return suspicion >= MIN_SUSPICION && rivals <= MAX_SUSPECTED;
 }
 
 /** The first death costs no time: usually the process died for another reason. */

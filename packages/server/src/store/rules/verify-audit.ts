@@ -2,10 +2,12 @@
  * `verifyAudit` and `verifyTenantAudit` check a tenant's audit for tampering, row by row, and return the first faulty
  * row.
  *
- * Invariant: they only read, and never repair. Rows are checked in the order of `n`. The head is read after the rows,
+ * Invariant: they only read, and never repair. Rows are checked in the order of `n`, after the start if expired rows were
+ * dropped. The head is read after the rows,
  * so that rows that are added meanwhile are not reported as faults.
  */
-import type { Audit, AuditHead, AuditRow } from "../ports/audit.ts";
+import type { Audit, AuditHead, AuditRow, AuditStart } from "../ports/audit.ts";
+import { isSignedStart } from "./audit-start.ts";
 import { type AuditKey, hashAuditRow, EMPTY_AUDIT_HEAD } from "./audit.ts";
 
 /**
@@ -14,8 +16,9 @@ import { type AuditKey, hashAuditRow, EMPTY_AUDIT_HEAD } from "./audit.ts";
  * - `moved`: the row was at another position (`was`): rows were exchanged, or an earlier row was removed
  * - `inserted`: the row was inserted between others, or after the end
  * - `rewritten`: the row was changed together with its hash, which the next row, the head or a checkpoint reveals
+ * - `cut`: the rows up to this one were removed, and no audit key has signed that they had expired
  * - `headless`: there are rows up to this one, but no head
- * - `unknown_key`: the row names an audit key that was not passed
+ * - `unknown_key`: the row, or the start after it, names an audit key that was not passed
  * - `unkeyed`: from this row to the end no row has a keyed hash, so they may have been rewritten without the key. A
  *   process may lack the key, or the key is new: then a later keyed row or a checkpoint protects these rows.
  */
@@ -25,6 +28,7 @@ export type AuditFaultKind =
   | "moved"
   | "inserted"
   | "rewritten"
+  | "cut"
   | "headless"
   | "unknown_key"
   | "unkeyed";
@@ -37,7 +41,12 @@ export interface AuditFault {
 }
 
 export type AuditVerdict =
-  | { readonly ok: true; readonly head: AuditHead }
+  | {
+      readonly ok: true;
+      readonly head: AuditHead;
+      /** The last row that was dropped because of its age, or null for none. */
+      readonly start: AuditStart | null;
+    }
   | { readonly ok: false; readonly fault: AuditFault };
 
 export interface VerifyOptions {
@@ -50,13 +59,14 @@ export interface VerifyOptions {
 /** How far from its position a moved row is searched. */
 const NEAR = 1000;
 
-/** Checks the rows one by one in the order of `n`, then the head. It must not be used after a fault. */
+/** Checks the start, if there is one, then the rows in the order of `n`, then the head. It must not be used after a fault. */
 export class AuditChecker {
   readonly #tenant: string;
   readonly #checkpoints: ReadonlyMap<number, string>;
   readonly #lastCheckpoint: number;
   readonly #keys: readonly AuditKey[];
   #head: AuditHead = EMPTY_AUDIT_HEAD;
+  #start: AuditStart | null = null;
   /** The first row after the last one with a keyed hash. A keyed row protects all rows before it. */
   #unkeyedFrom: number | null = null;
 
@@ -69,6 +79,18 @@ export class AuditChecker {
 
   get head(): AuditHead {
     return this.#head;
+  }
+
+  start(start: AuditStart): AuditFault | null {
+    const { n, hash, keyId } = start;
+    if (keyId !== null && !this.#keys.some(({ id }) => id === keyId)) return fault(n, "unknown_key");
+    if (start.tenant !== this.#tenant || (this.#keys.length > 0 && !isSignedStart(start, this.#keys)))
+      return fault(n, "cut");
+    const checkpoint = this.#checkpoints.get(n);
+    if (checkpoint !== undefined && checkpoint !== hash) return fault(n, "rewritten");
+    this.#head = { n, hash };
+    this.#start = start;
+    return null;
   }
 
   row(row: AuditRow): AuditFault | null {
@@ -86,6 +108,11 @@ export class AuditChecker {
     this.#head = { n, hash: row.hash };
     this.#unkeyedFrom = key === null ? (this.#unkeyedFrom ?? n) : null;
     return null;
+  }
+
+  /** @param found what `start`, `row` or `end` returned last */
+  verdict(found: AuditFault | null): AuditVerdict {
+    return found === null ? { ok: true, head: this.#head, start: this.#start } : { ok: false, fault: found };
   }
 
   end(head: AuditHead | null): AuditFault | null {
@@ -112,23 +139,33 @@ export async function verifyAudit(
   const checker = new AuditChecker(tenant, options);
   for await (const row of rows) {
     const found = checker.row(row);
-    if (found !== null) return { ok: false, fault: found };
+    if (found !== null) return checker.verdict(found);
   }
-  return verdict(checker, checker.end(head));
+  return checker.verdict(checker.end(head));
 }
 
-/** Verifies the whole audit of a tenant, page by page, while rows may be added. */
+/** Verifies the whole audit of a tenant, page by page, while rows may be added and expired ones dropped. */
 export async function verifyTenantAudit(
   audit: Audit,
   tenant: string,
   options: VerifyOptions = {},
 ): Promise<AuditVerdict> {
-  const checker = new AuditChecker(tenant, options);
+  for (;;) {
+    const start = await audit.start(tenant);
+    const checker = new AuditChecker(tenant, options);
+    const found =
+      (start === null ? null : checker.start(start)) ?? (await checkStored(checker, audit, tenant));
+    // Rows that were dropped meanwhile seem to be missing.
+    if (found === null || (await audit.start(tenant))?.n === start?.n) return checker.verdict(found);
+  }
+}
+
+async function checkStored(checker: AuditChecker, audit: Audit, tenant: string): Promise<AuditFault | null> {
   for (;;) {
     const page = await audit.list(tenant, { after: checker.head.n, limit: 1000 });
     for (const row of page) {
       const found = checker.row(row);
-      if (found !== null) return { ok: false, fault: found };
+      if (found !== null) return found;
     }
     if (page.length > 0) continue;
     // Read after the rows: it is behind them only if it was set back.
@@ -136,12 +173,8 @@ export async function verifyTenantAudit(
     const grown = head !== null && head.n > checker.head.n;
     // Either rows were added meanwhile, or the rows that the head counts were deleted.
     if (grown && (await audit.list(tenant, { after: checker.head.n, limit: 1 })).length > 0) continue;
-    return verdict(checker, checker.end(head));
+    return checker.end(head);
   }
-}
-
-function verdict(checker: AuditChecker, found: AuditFault | null): AuditVerdict {
-  return found === null ? { ok: true, head: checker.head } : { ok: false, fault: found };
 }
 
 function changed(row: AuditRow, tenant: string, key: AuditKey | null): AuditFault {

@@ -11,12 +11,7 @@ import {
   toWireBytes,
 } from "../../../src/gateway/encoding/encode.ts";
 import { type FoldFunction, LiveState } from "../../../src/gateway/feed/live-state.ts";
-import {
-  extractRawText,
-  matchDeltaRun,
-  mergedDelta,
-  mergeRuns,
-} from "../../../src/gateway/encoding/raw-deltas.ts";
+import { extractRawText, matchDeltaRun, mergedDelta, mergeRuns } from "../../../src/log/raw-deltas.ts";
 import { formatLine, LogEntry } from "../../../src/log/entry.ts";
 import { readFrames, streamFormat } from "../test-subscriber.ts";
 

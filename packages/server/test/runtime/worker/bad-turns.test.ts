@@ -3,11 +3,13 @@
  * in the store, and its clock is advanced over the delays.
  */
 import { listBlocks } from "@turnstream/protocol";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
+import { tool } from "../../../src/runtime/define/tool.ts";
+import type { Worker } from "../../../src/runtime/worker/worker.ts";
 import { retryTurn } from "../../../src/session/messages/retry-turn.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
@@ -41,11 +43,11 @@ async function die(ref: SessionRef, deaths: number): Promise<void> {
   aheadMs += 60_000;
 }
 
-function countingAgent() {
+function countingAgent(delayMs = 300) {
   const calls = { sum: 0 };
   const model = scriptedModel(() => {
     calls.sum++;
-    return [script.delay(300), script.text("done")];
+    return [script.delay(delayMs), script.text("done")];
   });
   return { calls, agent: defineAgent({ name: "a", model, title: false }) };
 }
@@ -85,6 +87,42 @@ test("a turn during which two processes died runs while no other turn runs in it
   expect([worker.running, calls.sum]).toEqual([1, 1]);
   expect((await harness.ended(bad, () => true)).status).toBe("end_turn");
   for (const ref of others) expect((await harness.ended(ref, () => true)).status).toBe("end_turn");
+});
+
+test("a turn whose tool ran when its process died is not continued beside other turns", async () => {
+  await open();
+  const ref = await harness.session();
+  let runs = 0;
+  const model = scriptedModel([[script.toolCall("work")], [script.text("worked")]]);
+  const agentWith = (run: () => Promise<string>) =>
+    defineAgent({ name: "b", model, tools: { work: tool({ idempotent: true, run }) }, title: false });
+  const stuck = agentWith(() => new Promise(() => runs++));
+  const { store } = harness.backend;
+  let isDead = false;
+  const renew: typeof store.leases.renew = (...args) =>
+    isDead ? new Promise(() => undefined) : store.leases.renew(...args);
+  const dying = {
+    store: { ...store, leases: { ...store.leases, renew } },
+    leaseTtlMs: 600,
+    onError: () => {},
+  };
+  await harness.crashingWorker([stuck], dying);
+  await harness.send(ref, "go", { agent: "b" });
+  await vi.waitUntil(() => runs === 1, 5_000);
+  const together: number[] = [];
+  const { agent, calls } = countingAgent(4_000);
+  const worked = agentWith(async () => {
+    together.push(worker.running);
+    return "worked";
+  });
+  const worker: Worker = await harness.worker([agent, worked]);
+  const other = await harness.session();
+  await harness.send(other, "go", { agent: "a" });
+  await vi.waitUntil(() => calls.sum === 1, 5_000);
+  isDead = true;
+  expect((await harness.ended(other, () => true)).status).toBe("end_turn");
+  expect((await harness.ended(ref, () => true)).status).toBe("end_turn");
+  expect(together).toEqual([1]);
 });
 
 test("one death changes nothing for the user", async () => {

@@ -57,7 +57,8 @@ class Fixture {
   }
 
   add(count: number, agent: string | null = "a", deaths = 0): void {
-    for (let n = 0; n < count; n++) this.queue.add(`job-${this.queue.rows.size}`, null, { agent, deaths });
+    for (let n = 0; n < count; n++)
+      this.queue.add(`job-${this.queue.rows.size}`, null, { agent, deaths, alone: deaths > 0 });
   }
 }
 
@@ -182,6 +183,37 @@ test("a busy worker gives up its jobs for such a job if no other worker has take
   expect(onDrained).toHaveBeenCalledTimes(1);
   expect(fixture.queue.rows.get("job-1")?.owner).toBeNull();
   expect(fixture.errors).toEqual([]);
+});
+
+test("after one death, a suspected turn runs alone in an idle worker, which fetches others after a while", async () => {
+  const fixture = new Fixture();
+  fixture.add(2);
+  fixture.add(1, "a", 1);
+  const loop = fixture.loop();
+  await pass(50);
+  expect(fixture.started).toEqual(["job-2"]);
+  await pass(29_000);
+  expect(loop.running).toBe(1);
+  await pass(2_000);
+  expect(fixture.started).toEqual(["job-2", "job-0", "job-1"]);
+});
+
+test("a turn that is suspected after one death runs beside others if no worker is idle for a while", async () => {
+  const fixture = new Fixture();
+  fixture.add(2);
+  const loop = fixture.loop();
+  await pass(50);
+  fixture.add(1, "a", 1);
+  loop.onRecovered();
+  await pass(14_000);
+  expect(loop.running).toBe(2);
+  await pass(2_000);
+  expect(fixture.started).toEqual(["job-0", "job-1", "job-2"]);
+  // It doesn't keep others from starting.
+  fixture.add(1);
+  loop.poll();
+  await pass(100);
+  expect(loop.running).toBe(4);
 });
 
 test("a job whose handler fails returns to the queue, and the error is reported", async () => {

@@ -44,6 +44,7 @@ describe("worker options", () => {
       { outboxRetentionMs: "1h" },
     ],
     ["`sessionRetentionMs` of the worker must be an integer", { sessionRetentionMs: Infinity }],
+    ["`auditRetentionMs` of the worker must be an integer from 2419200000", { auditRetentionMs: 0 }],
     ["`maxConcurrentToolCalls` of the worker must be an integer", { maxConcurrentToolCalls: 0 }],
     ["`maxAttemptsWithoutProgress` of the worker must be an integer", { maxAttemptsWithoutProgress: NaN }],
     [
@@ -101,6 +102,7 @@ describe("worker options", () => {
       maintenanceIntervalMs: 15_000,
       outboxRetentionMs: 3_600_000,
       sessionRetentionMs: null,
+      auditRetentionMs: null,
       fetchPolicy: {},
       fileLimits: DEFAULT_FILE_LIMITS,
       webhooks: DEFAULT_WEBHOOK_OPTIONS,

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import type { AuditHead, AuditRow } from "../../../src/store/ports/audit.ts";
+import type { AuditHead, AuditRow, AuditStart } from "../../../src/store/ports/audit.ts";
 import { StoreError } from "../../../src/store/errors.ts";
 import { parseCheckpoints, signCheckpoint } from "../../../src/store/rules/audit-checkpoint.ts";
 import {
@@ -12,7 +12,8 @@ import {
   nextAuditRow,
   parseAuditKeys,
 } from "../../../src/store/rules/audit.ts";
-import { verifyAudit } from "../../../src/store/rules/verify-audit.ts";
+import { startAfter } from "../../../src/store/rules/audit-start.ts";
+import { AuditChecker, verifyAudit, type VerifyOptions } from "../../../src/store/rules/verify-audit.ts";
 
 function chain(length: number, key: AuditKey | null = null): { rows: AuditRow[]; head: AuditHead } {
   const rows: AuditRow[] = [];
@@ -32,12 +33,13 @@ test("accepts a complete chain, also without rows", async () => {
   expect(await verifyAudit("t", rows, head, { checkpoints: [head, EMPTY_AUDIT_HEAD] })).toEqual({
     ok: true,
     head,
+    start: null,
   });
-  expect(await verifyAudit("t", [], null)).toEqual({ ok: true, head: EMPTY_AUDIT_HEAD });
+  expect(await verifyAudit("t", [], null)).toEqual({ ok: true, head: EMPTY_AUDIT_HEAD, start: null });
   async function* slowly() {
     yield* rows;
   }
-  expect(await verifyAudit("t", slowly(), head)).toEqual({ ok: true, head });
+  expect(await verifyAudit("t", slowly(), head)).toEqual({ ok: true, head, start: null });
 });
 
 test("reports the row of any edit of any field", async () => {
@@ -97,7 +99,11 @@ describe("with keys", () => {
   const keyed = chain(12, newer);
 
   test("accepts a chain with keyed hashes, also after the key was replaced", async () => {
-    expect(await verifyAudit("t", keyed.rows, keyed.head, { keys })).toEqual({ ok: true, head: keyed.head });
+    expect(await verifyAudit("t", keyed.rows, keyed.head, { keys })).toEqual({
+      ok: true,
+      head: keyed.head,
+      start: null,
+    });
     const { rows: old, head: end } = chain(5, older);
     const entry = { actor: null, action: "memory.edit", subject: {} } as const;
     const next = nextAuditRow(entry, { tenant: "t", head: end, at: 1, actor: null, key: newer });
@@ -168,3 +174,67 @@ function rechain(tail: readonly AuditRow[], hash: string): AuditRow[] {
     return { ...next, hash: prevHash };
   });
 }
+
+const fault = (n: number, why: string) => ({ ok: false, fault: { n, why, was: null } });
+
+describe("a chain whose first rows were dropped", () => {
+  const keys = parseAuditKeys("k".repeat(32));
+  const [key] = keys as [AuditKey];
+  const keyed = chain(12, key);
+  const rowOf = (n: number, of = keyed.rows) => of[n - 1] as AuditRow;
+  const context = { keys, at: 5, isFollowedByKeyed: false };
+  const start = startAfter(rowOf(4), context);
+
+  function check(from: AuditStart, options: VerifyOptions = { keys }, of = keyed) {
+    const checker = new AuditChecker("t", options);
+    let found = checker.start(from);
+    for (const row of of.rows.slice(from.n)) found ??= checker.row(row);
+    return checker.verdict(found ?? checker.end(of.head));
+  }
+
+  test("is accepted with a signed start, also if no row is left", () => {
+    expect(check(start)).toEqual({ ok: true, head: keyed.head, start });
+    const last = startAfter(rowOf(12), context);
+    expect(check(last)).toEqual({ ok: true, head: keyed.head, start: last });
+  });
+
+  test("is refused without a valid signature of the start", () => {
+    const checkpoint = signCheckpoint(start, key);
+    for (const change of [
+      { keyId: null, signature: null },
+      { signature: "0".repeat(64) },
+      { signature: checkpoint.signature },
+      { at: 6 },
+      { tenant: "other" },
+    ])
+      expect(check({ ...start, ...change })).toEqual(fault(4, "cut"));
+    // The signature of another position.
+    expect(check({ ...start, n: 6, hash: rowOf(6).hash })).toEqual(fault(6, "cut"));
+    expect(check(start, { keys: parseAuditKeys("o".repeat(32)) })).toEqual(fault(4, "unknown_key"));
+  });
+
+  test("is refused if more rows are missing, or the row before the start was rewritten", () => {
+    const checker = new AuditChecker("t", { keys });
+    expect(checker.start(start)).toBeNull();
+    expect(checker.row(rowOf(6))).toEqual({ n: 5, why: "missing", was: null });
+    const forged = chain(12);
+    expect(check(startAfter(rowOf(4, forged.rows), { ...context, isFollowedByKeyed: true }))).toEqual(
+      fault(4, "rewritten"),
+    );
+    expect(check(start, { keys, checkpoints: [{ n: 4, hash: "0".repeat(64) }] })).toEqual(
+      fault(4, "rewritten"),
+    );
+    expect(check(start, { keys, checkpoints: [{ n: 2, hash: "dropped" }] })).toMatchObject({ ok: true });
+  });
+
+  test("gets no start after a changed row, and no signed one after a row that no key protects", () => {
+    for (const change of [{ at: 1 }, { keyId: "unknown" }, { keyId: null }])
+      expect(() => startAfter({ ...rowOf(4), ...change }, context)).toThrow(StoreError);
+    expect(startAfter(rowOf(4, rows), context)).toMatchObject({ keyId: null, signature: null });
+    expect(startAfter(rowOf(4, rows), { ...context, isFollowedByKeyed: true })).toMatchObject({
+      keyId: key.id,
+    });
+    const unkeyed = startAfter(rowOf(4, rows), { ...context, keys: [] });
+    expect(check(unkeyed, {}, { rows, head })).toEqual({ ok: true, head, start: unkeyed });
+  });
+});

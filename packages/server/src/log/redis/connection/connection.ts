@@ -77,24 +77,43 @@ export class RedisConnection {
   }
 
   send(args: readonly string[]): Promise<unknown> {
-    return this.#watch(this.#client.sendCommand(args));
+    return this.request(args, identity, rethrow);
+  }
+
+  /** Like `send` with a `then`, but with one promise less: every append takes this path. */
+  request<T>(
+    args: readonly string[],
+    onReply: (reply: unknown) => T | Promise<T>,
+    onError: (error: unknown) => T | Promise<T>,
+  ): Promise<T> {
+    return this.#watch(this.#client.sendCommand<unknown>(args), onReply, onError);
   }
 
   /** Sends the commands as one transaction, so no other command runs between them. */
   async multi(commands: readonly (readonly string[])[]): Promise<unknown[]> {
     const multi = this.#client.multi();
     for (const command of commands) multi.addCommand([...command]);
-    return this.#watch(multi.exec());
+    return this.#watch<unknown[], unknown[]>(multi.exec(), identity, rethrow);
   }
 
   /** Counts replies, so that `isSilent` needs no command. */
-  #watch<T>(reply: Promise<T>): Promise<T> {
+  #watch<T, R>(
+    reply: Promise<T>,
+    onReply: (reply: T) => R | Promise<R>,
+    onError: (error: unknown) => R | Promise<R>,
+  ): Promise<R> {
     this.#sent++;
-    reply.then(this.#onAnswer, this.#onAnswer);
-    return reply;
+    return reply.then(
+      (value) => {
+        this.#answered++;
+        return onReply(value);
+      },
+      (error: unknown) => {
+        this.#answered++;
+        return onError(error);
+      },
+    );
   }
-
-  readonly #onAnswer = (): void => void this.#answered++;
 
   /** Returns true if commands wait for a reply, and none has arrived since the last call. */
   isSilent(): boolean {
@@ -140,6 +159,14 @@ export class RedisConnection {
   destroy(): void {
     this.#client.destroy();
   }
+}
+
+function identity<T>(value: T): T {
+  return value;
+}
+
+function rethrow(error: unknown): never {
+  throw error;
 }
 
 interface ServerInfo {

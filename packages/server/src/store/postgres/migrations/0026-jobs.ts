@@ -7,7 +7,7 @@
  */
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
-import { MAX_RANK, MAX_RANKED_USERS } from "../../rules/jobs.ts";
+import { MAX_RANK, MAX_RANKED_USERS, MIN_SUSPICION } from "../../rules/jobs.ts";
 
 const statements = [
   // `queue_agent` is null for the queue of all workers, also if the agent is not registered.
@@ -15,12 +15,14 @@ const statements = [
     add column rank integer`,
   `create index waiting_ranked on waiting_messages (tenant_id, owner, rank) where rank is not null`,
   `alter table running_turns add column agent text, add column queue_agent text, add column job uuid,
-    add column rank integer, add column executor text, add column deaths integer not null default 0,
+    add column rank integer, add column executor text, add column deaths integer not null default 0, add column alone boolean not null default false,
+    add column suspicion smallint not null default 0,
     add column parked_at timestamptz(3), add column wake_at timestamptz(3)`,
   `drop index running_unattempted`,
   `create index running_ranked on running_turns (tenant_id, owner, rank) where rank is not null`,
   `create index running_started on running_turns (rank) where executor is not null`,
   `create index running_of_executor on running_turns (executor) where executor is not null`,
+  `create index running_suspected on running_turns (suspicion) where suspicion >= ${MIN_SUSPICION}`,
   `create index running_wake on running_turns (wake_at) where wake_at is not null`,
   `create table dead_turns (
     tenant_id text not null,

@@ -1,11 +1,15 @@
 /**
  * `matchDeltaRun` and `extractRawText` read consecutive text and thinking deltas of one block without parsing them, and
- * `mergeRuns` merges them. Nearly every event is such a delta, and its JSON text is reused as it is in the log. Pure.
+ * `mergeDeltas` and `mergeRuns` merge them. Nearly every event is such a delta, and its JSON text is reused as it is in
+ * the log. Pure.
  * Invariant: an entry that differs in any way, even in the order of its fields, is not part of the run and is parsed
- * instead. `mergedDelta` expects entries without gaps; its result folds like the single deltas.
+ * instead; so is a delta of a newer schema version. The text must be the last field, as `TurnWriter` writes it.
+ * `mergedDelta` expects entries without gaps; its result folds like the single deltas. `mergeDeltas` gives the same
+ * events as `coalesce`.
  */
-import type { SessionEvent, EventOf } from "@turnstream/protocol";
-import type { LogEntry } from "../../log/entry.ts";
+import { type EventOf, SCHEMA_VERSION, type SessionEvent } from "@turnstream/protocol";
+import { coalesce } from "@turnstream/protocol/writer";
+import type { LogEntry } from "./entry.ts";
 
 type Delta = EventOf<"text.delta" | "thinking.delta">;
 
@@ -20,6 +24,8 @@ export interface DeltaRun {
 export function matchDeltaRun(entry: LogEntry): DeltaRun | null {
   const { event } = entry;
   if (event.type !== "text.delta" && event.type !== "thinking.delta") return null;
+  // A merge would drop what only the newer version knows.
+  if (event.v > SCHEMA_VERSION) return null;
   const { id: _id, v: _v, at: _at, text: _text, ...rest } = event;
   const run = { delta: event, prefix: `${JSON.stringify(rest).slice(1, -1)},"text":"` };
   return extractRawText(run, entry) === null ? null : run;
@@ -37,6 +43,17 @@ export function extractRawText({ prefix }: DeltaRun, entry: LogEntry): string | 
 export function mergedDelta({ delta }: DeltaRun, texts: readonly string[], last: LogEntry): SessionEvent {
   const text = JSON.parse(`"${texts.join("")}"`) as string;
   return { ...delta, id: last.cursor, first: last.seq - texts.length + 1, text };
+}
+
+/** Maximum JSON length of one merged delta. It is far below the limit of `coalesce`, which merges further. */
+const MAX_MERGED_LENGTH = 4_096;
+
+/**
+ * Returns the events of entries with adjacent deltas merged. The result is the same as from `coalesce`, without parsing
+ * each entry: most of a turn are thousands of deltas of one block.
+ */
+export function mergeDeltas(entries: readonly LogEntry[]): SessionEvent[] {
+  return coalesce(mergeRuns(entries, { maxLength: MAX_MERGED_LENGTH, maxEvents: Infinity }));
 }
 
 /** Limits of one merged delta. */

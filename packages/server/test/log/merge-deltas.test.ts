@@ -2,8 +2,8 @@
 import { coalesce, type EventDraft } from "@turnstream/protocol/writer";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { mergeDeltas } from "../../../src/gateway/subscription/replay-page.ts";
-import { formatLine, LogEntry } from "../../../src/log/entry.ts";
+import { formatLine, LogEntry } from "../../src/log/entry.ts";
+import { mergeDeltas } from "../../src/log/raw-deltas.ts";
 
 const NOTE = [{ type: "citation", url: "https://example.com" }];
 

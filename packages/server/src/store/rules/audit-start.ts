@@ -1,0 +1,55 @@
+/**
+ * `startAfter` makes the record that an audit starts after a row, and `isSignedStart` checks its signature.
+ * `checkAuditRetention` validates how long rows are stored. Pure.
+ *
+ * Invariant: a start is signed only after a row that the audit key protects. So a process that can only write to the
+ * database can neither make a start, nor let a worker make one by changing the time of a row. The signature differs from
+ * that of a checkpoint, so a checkpoint is no start. A changed format needs a new version number.
+ */
+import { StoreError } from "../errors.ts";
+import type { AuditRow, AuditStart } from "../ports/audit.ts";
+import { hashesEqual } from "./api-key.ts";
+import { checkDuration } from "./arguments.ts";
+import { type AuditKey, hashAuditRow, mac } from "./audit.ts";
+
+/** The audit is dropped in spans of this length. Migration 0049 has the same. */
+export const AUDIT_PERIOD_MS = 28 * 24 * 60 * 60 * 1_000;
+
+/** @throws StoreError with INVALID if it is shorter than four weeks. The database refuses to drop younger rows */
+export function checkAuditRetention(retentionMs: number): number {
+  if (checkDuration(retentionMs, "retentionMs") < AUDIT_PERIOD_MS)
+    throw new StoreError("INVALID", "retentionMs of the audit must be at least four weeks");
+  return retentionMs;
+}
+
+interface StartContext {
+  /** All keys that rows may have. The first one signs. */
+  readonly keys: readonly AuditKey[];
+  readonly at: number;
+  /** True if a later row of the chain has a keyed hash, which also covers this row. */
+  readonly isFollowedByKeyed: boolean;
+}
+
+/** @throws StoreError with CONFLICT if the row was changed, or has an unknown key */
+export function startAfter(row: AuditRow, { keys, at, isFollowedByKeyed }: StartContext): AuditStart {
+  const { tenant, n, hash, keyId } = row;
+  const key = keyId === null ? null : keys.find(({ id }) => id === keyId);
+  if (key === undefined || hashAuditRow(row, key) !== hash)
+    throw new StoreError("CONFLICT", `row ${n} of the audit of tenant ${tenant}`);
+  const [signing] = keys;
+  if (signing === undefined || (key === null && !isFollowedByKeyed))
+    return { tenant, n, hash, at, keyId: null, signature: null };
+  const unsigned = { tenant, n, hash, at, keyId: signing.id };
+  return { ...unsigned, signature: signatureOf(unsigned, signing) };
+}
+
+export function isSignedStart(start: AuditStart, keys: readonly AuditKey[]): boolean {
+  const key = keys.find(({ id }) => id === start.keyId);
+  if (key === undefined || start.signature === null) return false;
+  return hashesEqual(Buffer.from(start.signature), Buffer.from(signatureOf(start, key)));
+}
+
+function signatureOf(start: Omit<AuditStart, "signature">, { secret }: AuditKey): string {
+  const { tenant, n, hash, at, keyId } = start;
+  return mac(secret, JSON.stringify(["start", 1, tenant, n, hash, at, keyId]));
+}
