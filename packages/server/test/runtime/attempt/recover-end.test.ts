@@ -2,6 +2,7 @@
  * Tests the commit that a turn's last step and its end share: it saves a commit, and a worker that dies around it loses
  * neither usage nor the results of tools. In memory.
  */
+import { once } from "node:events";
 import { isFull } from "@turnstream/conformance/support/cases.ts";
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -119,18 +120,18 @@ it("a reader gets the results of a turn whose end is not committed yet", async (
     store,
     signals: createMemorySignals(),
   });
-  let release = (): void => {};
-  const gate = new Promise<void>((resolve) => (release = resolve));
+  const gate = new AbortController();
+  const opened = once(gate.signal, "abort");
   let transactions = 0;
-  const held = {
+  const delayed = {
     ...store,
     transaction: (async (work) => {
       // The first one starts the turn.
-      if (++transactions > 1) await gate;
+      if (++transactions > 1) await opened;
       return store.transaction(work);
     }) as typeof store.transaction,
   };
-  await harness.worker([cast(["text", "json", "long"])], { store: held });
+  await harness.worker([cast(["text", "json", "long"])], { store: delayed });
   const ref = await harness.session();
   await harness.send(ref, "go");
   const turn = await harness.until(ref, 30_000, ({ turns }) => {
@@ -139,7 +140,7 @@ it("a reader gets the results of a turn whose end is not committed yet", async (
   });
   expect(await store.running.get(ref)).not.toBeNull();
   const before = await readTurnResult(harness.backend, ref, { turn });
-  release();
+  gate.abort();
   await harness.ended(ref, ({ id }) => id === turn);
   expect(before).toEqual(await readTurnResult(harness.backend, ref, { turn }));
   expect(JSON.stringify(before)).toContain("A long result.");

@@ -136,9 +136,9 @@ function check(
   expect(turn.usage?.calls, what).toBeGreaterThanOrEqual(10);
   expect(modelCalls, what).toBe(turn.usage?.calls);
   const requested = listBlocks(turn).flatMap((block) => (block.kind === "tool_call" ? [block.call] : []));
-  const kept = left.map(({ key }) => key);
+  const journaled = left.map(({ key }) => key);
   expect(
-    requested.filter((call) => !kept.includes(`call/${call}`)),
+    requested.filter((call) => !journaled.includes(`call/${call}`)),
     what,
   ).toEqual([]);
   expect(

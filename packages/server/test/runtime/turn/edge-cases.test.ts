@@ -229,6 +229,8 @@ describe("frozen worker", () => {
           return call(...args);
         };
       };
+      const renew = (executor: string, ttlMs: number): Promise<boolean> =>
+        isFrozen ? awake.then(() => false) : store.leases.renew(executor, ttlMs);
       const frozen = {
         ...store,
         epochs: {
@@ -240,7 +242,7 @@ describe("frozen worker", () => {
           read: freeze((...args: Parameters<Journal["read"]>) => store.journal.read(...args)),
         },
         // Its lease expires meanwhile.
-        leases: { ...store.leases, renew: () => awake.then(() => false) },
+        leases: { ...store.leases, renew },
       };
       const agent = defineAgent({
         name: "a",
