@@ -16,6 +16,8 @@ import { ago, bytewiseOrder, clock, inTransaction, lockSessionRow, tryLockSessio
 import { moveOrphans } from "./start-turn.ts";
 import { queueAgent, queueParked, type QueuedRow, toJob } from "./turn-jobs.ts";
 
+/** The condition of an index, so its number is no parameter. */
+const IS_SUSPECTED = sql.raw(`suspicion >= ${MIN_SUSPICION}`);
 /** One process per interval looks for missed heartbeats. */
 const MAINTENANCE_MS = (HEARTBEAT_SECONDS * 1_000) / 3;
 
@@ -163,9 +165,9 @@ type RecoveredRow = ReturnedRow & { readonly deaths: number; readonly suspicion:
 /** Records which of the recovered turns run alone, and returns them. */
 async function isolate(tx: Db, rows: readonly RecoveredRow[]): Promise<Set<RecoveredRow>> {
   if (rows.every(({ suspicion }) => suspicion < MIN_SUSPICION)) return new Set();
-  // The condition is that of an index, so its number is no parameter. More rows than a batch change nothing.
+  // More rows than a batch change nothing.
   const { rows: all } = await sql<{ suspicion: number }>`
-    select suspicion from running_turns where suspicion >= ${sql.lit(MIN_SUSPICION)}
+    select suspicion from running_turns where ${IS_SUSPECTED}
     order by suspicion desc limit ${MAX_BATCH}`.execute(tx);
   const suspicions = all.map(({ suspicion }) => suspicion);
   const alone = rows.filter((row) => mustRunAlone(row, suspicions));
