@@ -57,15 +57,19 @@ export function memoryArchive(tables: MemoryTables, env: Env): Archive {
     header: (ref) => tables.run((rows) => headerOf(requireSession(rows, ref))),
     // The rows of an erased session are deleted with it.
     maintain: async () => ({ moved: 0, dropped: 0 }),
-    window: (ref, turns) =>
-      tables.run((rows) => {
+    async window(ref, turns) {
+      const { header, shown, earlier } = await tables.run((rows) => {
         const limit = turns === 0 ? 0 : checkLimit(turns, MAX_PAGE);
-        const header = headerOf(requireSession(rows, ref));
         const all = turnsOf(rows, ref);
-        const shown = all.filter((row, n) => row.open || n >= all.length - limit);
-        const records = recordsOf(rows, ref, shown);
-        return { ...header, ...upgradeWindow(header.v, records), earlier: all.length - shown.length };
-      }),
+        const chosen = all.filter((row, n) => row.open || n >= all.length - limit);
+        return {
+          header: headerOf(requireSession(rows, ref)),
+          shown: withEvents(rows, ref, chosen),
+          earlier: all.length - chosen.length,
+        };
+      });
+      return { ...header, ...upgradeWindow(header.v, await recordsOf(shown)), earlier };
+    },
     checkpoint: (ref) =>
       tables.run((rows) => {
         const { checkpoint } = requireSession(rows, ref);
@@ -276,8 +280,8 @@ const TURNS = sessionTable<TurnRow>("turns");
 
 export function memoryTurns(tables: MemoryTables, archive: Archive): Turns {
   const read = async (ref: SessionRef, choose: (turns: TurnRow[]) => TurnRow[]): Promise<TurnRecord[]> => {
-    const chosen = await tables.run((rows) => recordsOf(rows, ref, choose(turnsOf(rows, ref))));
-    return upgradeTurns(archive, ref, chosen);
+    const chosen = await tables.run((rows) => withEvents(rows, ref, choose(turnsOf(rows, ref))));
+    return upgradeTurns(archive, ref, await recordsOf(chosen));
   };
   return {
     get: async (ref, id) => (await read(ref, (turns) => turns.filter((row) => row.id === id)))[0] ?? null,
@@ -297,12 +301,22 @@ function turnsOf(rows: Rows, ref: SessionRef): TurnRow[] {
   return rows.of(TURNS, ref).toSorted((a, b) => a.start - b.start);
 }
 
-function recordsOf(rows: Rows, ref: SessionRef, turns: readonly TurnRow[]): TurnRecord[] {
+function withEvents(rows: Rows, ref: SessionRef, turns: readonly TurnRow[]) {
   const all = turns.length === 0 ? [] : eventsOf(rows, ref);
-  return turns.flatMap(({ content, ...row }) => {
+  return turns.map((row) => ({
+    row,
+    events: all.filter(({ seq }) => seq >= row.start && seq <= (row.end ?? Infinity)),
+  }));
+}
+
+/** Folds one turn after the other, without those whose events are missing. */
+async function recordsOf(turns: ReturnType<typeof withEvents>): Promise<TurnRecord[]> {
+  const records: TurnRecord[] = [];
+  for (const { row, events } of turns) {
+    const { content, ...rest } = row;
     const stored = JSON.parse(content) as Pick<ArchivedTurn, "message" | "snapshot">;
-    const events = all.filter(({ seq }) => seq >= row.start && seq <= (row.end ?? Infinity));
-    const folded = foldStoredTurn({ ...row, ...stored }, events.map(eventOf));
-    return folded === null ? [] : [{ ...row, ...folded }];
-  });
+    const folded = await foldStoredTurn({ ...rest, ...stored }, events.map(eventOf));
+    if (folded !== null) records.push({ ...rest, ...folded });
+  }
+  return records;
 }

@@ -36,7 +36,7 @@ export function postgresArchive(db: Db): Archive {
       const row = await windowQuery(db, ref, turns).executeTakeFirst();
       if (row === undefined) throw sessionNotFound(ref);
       const { header, v, turn_count, turns: shown } = row;
-      const folded = shown.flatMap((stored) => foldRow(stored) ?? []);
+      const folded = await foldRows(shown, (_, turn) => turn);
       return {
         archived: cursorOf(row),
         header,
@@ -114,8 +114,17 @@ interface TurnWithEvents extends StoredTurn {
   readonly events: SessionEvent[][] | null;
 }
 
-function foldRow(row: TurnWithEvents) {
-  return foldStoredTurn(row, (row.events ?? []).flat());
+/** Folds one row after the other, without those whose events are missing. */
+async function foldRows<Row extends TurnWithEvents, T>(
+  rows: readonly Row[],
+  toResult: (row: Row, turn: Pick<TurnRecord, "snapshot" | "v">) => T,
+): Promise<T[]> {
+  const results: T[] = [];
+  for (const row of rows) {
+    const turn = await foldStoredTurn(row, (row.events ?? []).flat());
+    if (turn !== null) results.push(toResult(row, turn));
+  }
+  return results;
 }
 
 /**
@@ -145,8 +154,8 @@ function windowQuery(db: Db, ref: SessionRef, turns: number) {
 }
 
 export function postgresTurns(db: Db): Turns {
-  const upgrade = (ref: SessionRef, rows: readonly Row[]) =>
-    upgradeTurns(postgresArchive(db), ref, rows.flatMap(recordOf));
+  const upgrade = async (ref: SessionRef, rows: readonly Row[]) =>
+    upgradeTurns(postgresArchive(db), ref, await foldRows(rows, recordOf));
   return {
     async get(ref, id) {
       const rows = await turnsOf(db, ref).where("id", "=", id).execute();
@@ -181,8 +190,7 @@ function turnsOf(db: Db, ref: SessionRef) {
 
 type Row = Awaited<ReturnType<ReturnType<typeof turnsOf>["execute"]>>[number];
 
-function recordOf(row: Row): TurnRecord[] {
+function recordOf(row: Row, turn: Pick<TurnRecord, "snapshot" | "v">): TurnRecord {
   const { id, start, end, status, open } = row;
-  const folded = foldRow(row);
-  return folded === null ? [] : [{ id, start, end, status: status as TurnStatus, open, ...folded }];
+  return { id, start, end, status: status as TurnStatus, open, ...turn };
 }

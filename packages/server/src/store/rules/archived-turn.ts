@@ -1,6 +1,6 @@
 /**
  * `changedTurns` returns the rows of the turns that a batch changes, and `foldStoredTurn` the turn of a row and its
- * archived events. Pure.
+ * archived events.
  *
  * Invariant: the archived events from the start of a turn to its end give the whole turn, together with its message. A
  * row has a snapshot only if a form or payment of the ended turn is open or changed after its end, because the events
@@ -20,6 +20,7 @@ import {
   upgradeEvent,
 } from "@turnstream/protocol";
 import { outlivesTurn, turnSnapshot } from "@turnstream/protocol/writer";
+import { yieldToEventLoop } from "../../util/sleep.ts";
 import type { ArchivedTurn, FoldVersion, TurnRecord } from "../ports/archive.ts";
 
 /** Returns true if the turn has a form or payment that is still open. */
@@ -58,17 +59,22 @@ export interface StoredTurn extends Pick<ArchivedTurn, "start" | "end" | "messag
   readonly v: FoldVersion;
 }
 
+/** Events between two pauses. */
+const SLICE = 200;
+
 /**
  * @param events archived events, ascending, that include those of the turn. Not read if there is a snapshot
  * @returns null if the events of the turn are missing
  */
-export function foldStoredTurn(
+export async function foldStoredTurn(
   { start, end, message, snapshot, v }: StoredTurn,
-  events: Iterable<SessionEvent>,
-): Pick<TurnRecord, "snapshot" | "v"> | null {
+  events: readonly SessionEvent[],
+): Promise<Pick<TurnRecord, "snapshot" | "v"> | null> {
   if (snapshot !== null) return { snapshot, v };
   let state: SessionState | null = null;
-  for (const event of events) {
+  for (const [n, event] of events.entries()) {
+    // A turn can have many thousands of events, and other requests must not wait for all of them.
+    if (n % SLICE === SLICE - 1) await yieldToEventLoop();
     const at = parseCursor(event.id);
     if (at === null || at.seq < start) continue;
     if (end !== null && at.seq > end) break;
