@@ -28,9 +28,11 @@ function agents(): Plugin {
       vite.httpServer?.once("close", () => void chat.close());
     },
     /** New turns use the changed agents, and sessions stay. */
-    async hotUpdate({ modules, server }) {
+    async hotUpdate({ modules, read, server }) {
       if (this.environment.name !== "ssr" || modules.length === 0) return undefined;
       try {
+        // An editor may have emptied the file, and not written it yet.
+        await read();
         await chat.replaceAgents((await load(server)).agents);
         server.config.logger.info("The agents are reloaded.", { timestamp: true });
       } catch (error) {

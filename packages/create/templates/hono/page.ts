@@ -32,9 +32,11 @@ function reloadAgents(chat: Turnstream): Plugin {
     // Vite watches the files that it has loaded.
     configureServer: async (vite) => void (await load(vite)),
     /** New turns use the changed agents, and sessions stay. */
-    async hotUpdate({ modules, server }) {
+    async hotUpdate({ modules, read, server }) {
       if (this.environment.name !== "ssr" || modules.length === 0) return undefined;
       try {
+        // An editor may have emptied the file, and not written it yet.
+        await read();
         await chat.replaceAgents((await load(server)).agents);
         server.config.logger.info("The agents are reloaded.", { timestamp: true });
       } catch (error) {
