@@ -56,18 +56,7 @@ export function postgresLimits(db: Db): CallerLimits {
         findExceededUsageLimit(scope, usageCounts(row[`${scope}_used`]), limits[scope], row.now),
       );
     },
-    async findExceededBytes(owner, limits) {
-      const { tenant, user, apiKey } = owner;
-      const { rows } = await sql<{ readonly scope: UseScope; readonly bytes: number }>`
-        select case user_id when '' then 'tenant' else 'user' end as scope, sum(bytes)::bigint as bytes
-        from stored_bytes where tenant_id = ${tenant} and user_id in ('', ${user}) group by 1
-        union all
-        select 'key', sum(bytes)::bigint from stored_key_bytes
-        where tenant_id = ${tenant} and key_id = ${apiKey} having count(*) > 0`.execute(db);
-      const bytesOf = (scope: UseScope) => rows.find((row) => row.scope === scope)?.bytes ?? 0;
-      const bytes = { user: bytesOf("user"), key: bytesOf("key"), tenant: bytesOf("tenant") };
-      return findExceededBytesLimit(owner, bytes, limits);
-    },
+    findExceededBytes: (owner, limits) => inTransaction(db, (tx) => findExceededBytes(tx, owner, limits)),
   };
 }
 
@@ -122,6 +111,23 @@ async function findExceeded(tx: Db, owner: UseOwner, limits: ByUseScope<TurnLimi
     if (exceeded !== null) return exceeded;
   }
   return null;
+}
+
+/** The counts are spread over several rows, so only the locks keep concurrent transactions apart. */
+async function findExceededBytes(tx: Db, owner: UseOwner, limits: ByUseScope<number | null>) {
+  const { tenant, user, apiKey } = owner;
+  if (limits.user !== null) await lock(tx, `bytes/user/${JSON.stringify([tenant, user])}`);
+  if (limits.key !== null && apiKey !== null) await lock(tx, `bytes/key/${JSON.stringify([tenant, apiKey])}`);
+  if (limits.tenant !== null) await lock(tx, `bytes/tenant/${tenant}`);
+  const { rows } = await sql<{ readonly scope: UseScope; readonly bytes: number }>`
+    select case user_id when '' then 'tenant' else 'user' end as scope, sum(bytes)::bigint as bytes
+    from stored_bytes where tenant_id = ${tenant} and user_id in ('', ${user}) group by 1
+    union all
+    select 'key', sum(bytes)::bigint from stored_key_bytes
+    where tenant_id = ${tenant} and key_id = ${apiKey} having count(*) > 0`.execute(tx);
+  const bytesOf = (scope: UseScope) => rows.find((row) => row.scope === scope)?.bytes ?? 0;
+  const bytes = { user: bytesOf("user"), key: bytesOf("key"), tenant: bytesOf("tenant") };
+  return findExceededBytesLimit(owner, bytes, limits);
 }
 
 /** The lock lasts until the transaction ends. Two names with the same hash only wait for each other. */
