@@ -115,9 +115,9 @@ interface TurnWithEvents extends StoredTurn {
 }
 
 /** Folds one row after the other, without those whose events are missing. */
-async function foldRows<Row extends TurnWithEvents, T>(
-  rows: readonly Row[],
-  toResult: (row: Row, turn: Pick<TurnRecord, "snapshot" | "v">) => T,
+async function foldRows<Stored extends TurnWithEvents, T>(
+  rows: readonly Stored[],
+  toResult: (row: Stored, turn: Pick<TurnRecord, "snapshot" | "v">) => T,
 ): Promise<T[]> {
   const results: T[] = [];
   for (const row of rows) {
