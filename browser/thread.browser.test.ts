@@ -1,6 +1,7 @@
 /**
  * Tests what a user does in a thread and what it does by itself: expanding, following, loading older turns and writing.
  */
+import type { ClientError } from "@turnstream/client";
 import { Story } from "@turnstream/conformance/scenarios/story.ts";
 import { foldAll } from "@turnstream/protocol";
 import { turnSnapshot } from "@turnstream/protocol/writer";
@@ -316,8 +317,9 @@ describe("the composer", () => {
     const page = await openRecorded();
     await start(page, []);
     await page.evaluate(() => {
-      const why = { code: "RATE_LIMITED" as const, canRetry: true, retryAfterSeconds: 20 };
-      const error = Object.assign(new Error("Too many messages."), why);
+      const why = { code: "RATE_LIMITED", canRetry: true, retryAfterSeconds: 20 };
+      // The class is not part of the page's globals.
+      const error = Object.assign(new Error("Too many messages."), why) as ClientError;
       window.recorded?.show({
         outbox: [{ id: "m1", text: "Hello", files: [], at: 0, status: "failed", error, isOwn: true }],
       });

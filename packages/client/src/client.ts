@@ -15,6 +15,7 @@ import { type ClientEnv, createEnv } from "./env.ts";
 import { ClientError } from "./errors.ts";
 import { type Api, type ApiOptions, createApi, jsonInit } from "./http/api.ts";
 import type { ClientOptions } from "./options.ts";
+import { createReporter } from "./report.ts";
 import { type SessionInfo, toSessionInfo } from "./session-info.ts";
 import type { Session } from "./session/session.ts";
 import { listPendingSessions } from "./outbox/storage.ts";
@@ -70,22 +71,23 @@ const DEFAULT_CHANNELS = {
 export function createClient(options: ClientOptions): Client {
   const { url, dialect } = options;
   const env = createEnv(options.env);
-  const identity = createIdentity(url, env.storage);
+  const report = createReporter(options);
+  const identity = createIdentity(url, env.storage, report);
   const auth = createAuth(options.auth, env, (credentials) => {
     identity.update(credentials);
     shared?.onUserKnown();
     resumeOutboxes();
   });
-  const api = createApi({ url, auth, env });
+  const api = createApi({ url, auth, env, report });
   const channels = options.channels ?? DEFAULT_CHANNELS[dialect?.name ?? "native"];
   const createTransport = (page = env.page): Transport =>
     createNetworkTransport({ api, env: { ...env, page }, channels, dialect });
   // In other dialects each tab assigns its own positions, so tabs can't share a connection.
   const canShare = options.shareTabs !== false && dialect === undefined;
   const shared = canShare
-    ? createSharedTransport({ createTransport, env, ...sharingOptions(url, auth, api) })
+    ? createSharedTransport({ createTransport, env, report, ...sharingOptions(url, auth, api) })
     : null;
-  const transport = withCommandTimeout(shared ?? createTransport(), env);
+  const transport = withCommandTimeout(shared ?? createTransport(), env, report);
   /** Insertion order is recency: the last used session is the last entry. */
   const sessions = new Map<string, SessionStore>();
   identity.onChange((isOtherUser) => {
@@ -107,7 +109,10 @@ export function createClient(options: ClientOptions): Client {
   const resumeOutboxes = (): void => {
     if (identity.name === null || identity.name === resumedFor) return;
     resumedFor = identity.name;
-    for (const id of listPendingSessions(env.storage, url, identity.name).slice(0, MAX_RESUMED_OUTBOXES))
+    for (const id of listPendingSessions(env.storage, url, identity.name, report).slice(
+      0,
+      MAX_RESUMED_OUTBOXES,
+    ))
       getSession(id).sendPending();
   };
   return {
@@ -178,9 +183,10 @@ function createSessionApi(
 function createLazySharing(api: Api, { url, env }: Omit<ApiOptions, "auth"> & { env: ClientEnv }) {
   const load = async (): Promise<SharingClient> => {
     const { createSharingClient, NO_AUTH } = await import("./shares-chunk.ts").catch((cause: unknown) => {
-      throw new ClientError("OFFLINE", "The code for sharing can't be loaded.", { cause, canRetry: true });
+      const message = "The code for sharing can't be loaded.";
+      throw api.report.error(new ClientError("OFFLINE", message, { cause, canRetry: true }));
     });
-    const publicApi = createApi({ url, auth: NO_AUTH, env });
+    const publicApi = createApi({ url, auth: NO_AUTH, env, report: api.report });
     return createSharingClient({ api, publicApi, newId: env.createId });
   };
   const sharing: SharingClient = {

@@ -7,7 +7,13 @@ export { type AgentInfo, type Client, createClient, type SessionPage } from "./c
 export type { SessionInfo } from "./session-info.ts";
 export type { ConnectionPhase, ConnectionView } from "./transport/status.ts";
 export type { ClientDialect } from "./dialects/client-dialect.ts";
-export { ClientError, type ClientErrorCode } from "./errors.ts";
+export {
+  ClientError,
+  type ClientErrorCode,
+  type ClientErrorJson,
+  type ClientErrorOptions,
+} from "./errors.ts";
+export type { ClientEvent } from "./report.ts";
 export type { Credentials } from "./auth/auth.ts";
 export { signIn } from "./auth/sign-in.ts";
 export { clearStoredData } from "./outbox/storage.ts";

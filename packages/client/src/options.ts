@@ -6,8 +6,9 @@
 import type { Credentials } from "./auth/auth.ts";
 import type { ClientDialect } from "./dialects/client-dialect.ts";
 import type { ClientEnv } from "./env.ts";
+import type { ReportOptions } from "./report.ts";
 
-export interface ClientOptions {
+export interface ClientOptions extends ReportOptions {
   /** The address of the gateway, such as "https://chat.example.com". The client appends /api/v1. */
   readonly url: string;
   /**

@@ -6,6 +6,8 @@
  */
 import type { Credentials } from "./auth.ts";
 import type { ClientEnv } from "../env.ts";
+import { tryStorage } from "../outbox/storage.ts";
+import { NO_REPORTS } from "../report.ts";
 import { readClaims } from "./claims.ts";
 
 export interface Identity {
@@ -18,9 +20,9 @@ export interface Identity {
   onChange(changed: (isOtherUser: boolean) => void): void;
 }
 
-export function createIdentity(url: string, storage: ClientEnv["storage"]): Identity {
+export function createIdentity(url: string, storage: ClientEnv["storage"], report = NO_REPORTS): Identity {
   const entry = `turnstream:person:${url}`;
-  let name = read(storage, entry);
+  let name = tryStorage(report, () => storage?.getItem(entry)) ?? null;
   let isConfirmed = false;
   const listeners = new Set<(isOtherUser: boolean) => void>();
   return {
@@ -36,23 +38,11 @@ export function createIdentity(url: string, storage: ClientEnv["storage"]): Iden
       isConfirmed = true;
       if (userName === name) return;
       name = userName;
-      try {
-        storage?.setItem(entry, userName);
-      } catch {
-        // The storage is full or forbidden, so the name is not remembered.
-      }
+      tryStorage(report, () => storage?.setItem(entry, userName));
       for (const listener of listeners) listener(wasConfirmed);
     },
     onChange: (changed) => void listeners.add(changed),
   };
-}
-
-function read(storage: ClientEnv["storage"], entry: string): string | null {
-  try {
-    return storage?.getItem(entry) ?? null;
-  } catch {
-    return null;
-  }
 }
 
 function readUserName(credentials: Credentials): string {

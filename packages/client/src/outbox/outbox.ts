@@ -8,6 +8,7 @@
 import type { SessionState } from "@turnstream/protocol";
 import { toClientError, ClientError } from "../errors.ts";
 import type { ClientEnv } from "../env.ts";
+import type { Reporter } from "../report.ts";
 import type { MessageInput, PendingMessage, SendResult } from "../session/session.ts";
 import {
   canDiscard,
@@ -26,6 +27,7 @@ export interface OutboxOptions {
   /** Resolves once the server has stored the message. Rejects with a ClientError. */
   readonly send: (message: OutboxMessage) => Promise<unknown>;
   readonly env: Pick<ClientEnv, "now" | "random" | "createId" | "storage">;
+  readonly report?: Reporter;
   readonly onChange: () => void;
   /**
    * Subscribes to changes of storage entries by other tabs (null: possibly all entries). @default the `storage` event
@@ -61,7 +63,7 @@ interface Waiter {
 
 export function createOutbox(options: OutboxOptions): Outbox {
   const { env, onStorage = onWindowStorage } = options;
-  let storage = createOutboxStorage(env.storage, options.key);
+  let storage = createOutboxStorage(env.storage, options.key, options.report);
   const waiters = new Map<string, Waiter>();
   /** Ids of the messages that the current user added in this page. */
   const written = new Set<string>();
@@ -156,7 +158,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
       const moved = keepsMessages ? state.messages.filter(({ id }) => written.has(id)) : [];
       for (const { id } of moved) storage.remove(id);
       for (const { id } of state.messages) if (!moved.some((message) => message.id === id)) leaveBehind(id);
-      storage = createOutboxStorage(storageOfUser, key);
+      storage = createOutboxStorage(storageOfUser, key, options.report);
       for (const message of moved) storage.save(message);
       const { isConnected } = state;
       const found = storage.load().filter(({ id }) => !moved.some((message) => message.id === id));

@@ -91,7 +91,9 @@ export class SessionCommands {
     const { api, env } = this.#context;
     // Not part of the first load of a page.
     const { uploadFile } = await import("../http/upload-chunk.ts");
-    return uploadFile(api, this.id, file, options, env.createId());
+    return uploadFile(api, this.id, file, options, env.createId()).catch((error: unknown) => {
+      throw api.report.error(error);
+    });
   }
 
   #draftPath(formId: string): string {

@@ -54,11 +54,18 @@ export class SessionStore extends SessionCommands implements Session {
     super(id, context);
     this.#context = context;
     this.#path = `/sessions/${encodeURIComponent(id)}`;
+    const { report } = context.api;
     this.#handler = {
       onConnection: (view) => this.#onConnection(view),
-      onSubscribed: ({ resumed }) => (this.#dropsUntil = resumed ? null : "snapshot"),
+      onSubscribed: ({ resumed, reason }) => {
+        report.event?.({ type: "subscribed", sessionId: id, resumed, reason });
+        this.#dropsUntil = resumed ? null : "snapshot";
+      },
       onSnapshot: (snapshot) => this.#onSnapshot(snapshot),
-      onEvents: (events) => this.#onEvents(events),
+      onEvents: (events) => {
+        for (const event of events) report.event?.({ type: "event", sessionId: id, event });
+        this.#onEvents(events);
+      },
       onClockSkew: (skewMs) => this.#update({ skewMs }),
     };
     this.#outbox = createSessionOutbox(id, context, () => this.#update({ outbox: this.#outbox.list() }));

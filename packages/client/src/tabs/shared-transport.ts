@@ -45,7 +45,14 @@ export function createLazyTransport(options: SharedTransportOptions): SharedTran
   };
   const loading: Promise<Transport> = import("./tab-transport-chunk.ts").then(
     ({ createTabTransport }) => use(createTabTransport(options)),
-    () => use(options.createTransport()),
+    (error: unknown) => {
+      options.report.error(
+        error,
+        "OFFLINE",
+        "The code that shares a connection between tabs can't be loaded.",
+      );
+      return use(options.createTransport());
+    },
   );
   return {
     subscribe: (session, cursor, handler) =>

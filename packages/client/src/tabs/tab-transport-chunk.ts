@@ -174,7 +174,8 @@ class TabTransport implements SharedTransport {
   // ---- joining and leaving
 
   async #start(): Promise<void> {
-    const name = await this.#options.getChannelName().catch(() => {
+    const name = await this.#options.getChannelName().catch((error: unknown) => {
+      this.#options.report.error(error, "OFFLINE", "The user of this tab is unknown. It connects alone.");
       this.#hasNoName = true;
       return null;
     });
@@ -327,6 +328,7 @@ class TabTransport implements SharedTransport {
   }
 
   #requestLock(steal: boolean): void {
+    const { report } = this.#options;
     if (this.#name === null) return;
     this.#lock?.release();
     const lock = this.#options.tabs.requestLock(this.#name, {
@@ -334,6 +336,7 @@ class TabTransport implements SharedTransport {
       // Queued, so that it runs after `requestLock` has returned, even if the lock is granted at once.
       onGranted: () => this.#queue(() => lock === this.#lock && this.#stepElection({ type: "granted" })),
       onTaken: () => this.#queue(() => lock === this.#lock && this.#stepElection({ type: "taken" })),
+      onRefused: (error) => void report.error(error, "OFFLINE", "The browser refused a lock between tabs."),
     });
     this.#lock = lock;
   }

@@ -5,6 +5,7 @@
  * the same channel name share a connection, so the name must be unique for a server and user.
  */
 import type { PageEnv } from "../env.ts";
+import type { Reporter } from "../report.ts";
 import type { Transport } from "../transport/transport.ts";
 
 export interface TabsEnv {
@@ -44,6 +45,8 @@ export interface LockRequest {
   readonly steal: boolean;
   readonly onGranted: () => void;
   readonly onTaken: () => void;
+  /** The browser refuses to lock. */
+  readonly onRefused: (error: unknown) => void;
 }
 
 export interface SharedTransportOptions {
@@ -58,6 +61,7 @@ export interface SharedTransportOptions {
   readonly tabs: Tabs;
   readonly lifecycle: PageLifecycle;
   readonly env: TabsEnv;
+  readonly report: Reporter;
 }
 
 export interface SharedTransport extends Transport {

@@ -14,7 +14,7 @@ import type { Transport, TransportCommand, SubscriptionHandler, Subscription } f
 import type { ClientEnv } from "../env.ts";
 import { openWebSocket } from "./websocket.ts";
 import { openSse } from "./sse.ts";
-import type { Frame, Channel, ChannelEvents } from "./channel.ts";
+import { CLOSE_LOST, type Frame, lostChannelError, type Channel, type ChannelEvents } from "./channel.ts";
 import { sendCommand } from "../http/commands.ts";
 import { stepConnection } from "./connection-machine.ts";
 import {
@@ -81,6 +81,8 @@ class NetworkTransport implements Transport {
   #timerAt: number | null = null;
   #cancelTimer = (): void => {};
   #requests = 0;
+  /** The last error of the channel, which explains why it closes. */
+  #channelError: ClientError | null = null;
 
   constructor(options: NetworkTransportOptions) {
     this.#options = options;
@@ -176,6 +178,7 @@ class NetworkTransport implements Transport {
     const context = { now: env.now(), random: env.random(), channels, isOtherDialect };
     const { state, effects } = stepConnection(before, input, context);
     this.#state = state;
+    if (state.error !== null && state.error !== before.error) this.#options.api.report.error(state.error);
     if (isUp(before) && (!this.#isUp || state.attempt !== before.attempt)) this.#onDisconnect();
     for (const effect of effects) this.#run(effect);
     this.#setTimer();
@@ -236,12 +239,15 @@ class NetworkTransport implements Transport {
           this.#step({ type: "received", attempt });
       },
       onFrame: (frame) => this.#onFrame(frame),
+      onError: (error) => (this.#channelError = api.report.error(error)),
       onClose: (code, retryAfterMs) => {
         this.#channel = null;
         const retry = retryAfterMs === undefined ? {} : { retryAfterMs };
-        this.#step({ type: "closed", attempt, code, ...retry });
+        const error = this.#channelError;
+        this.#step({ type: "closed", attempt, code, ...retry, ...(error === null ? {} : { error }) });
       },
     };
+    this.#channelError = null;
     const ticket = this.#ticket;
     if (ticket === null) return;
     try {
@@ -252,9 +258,10 @@ class NetworkTransport implements Transport {
           : openWebSocket({ base: api.base, dialect, ...ticket }, env, on);
       this.#channel =
         this.#adapter === null ? openChannel(events) : this.#adapter.openChannel(openChannel, events);
-    } catch {
+    } catch (error) {
       // The policy of a page can forbid sockets, and some environments have none.
-      this.#step({ type: "closed", attempt, code: 1006 });
+      events.onError(lostChannelError(error));
+      events.onClose(CLOSE_LOST);
     }
   }
 
@@ -293,6 +300,8 @@ class NetworkTransport implements Transport {
     const before = entry.state;
     entry.state = step.state;
     if (step.state === before) return step.pass;
+    const { error } = step.state;
+    if (error !== null && error !== before.error) this.#options.api.report.error(error);
     if (step.state.retryAt !== before.retryAt) this.#scheduleRetry(entry);
     if (step.subscribe)
       this.#channel?.subscribe(entry.session, formatRequestId(entry.key, step.state.request), entry.cursor());
@@ -323,6 +332,7 @@ class NetworkTransport implements Transport {
     const view = deriveConnection(this.#state, entry.state, entry.view);
     if (view === entry.view) return;
     entry.view = view;
+    this.#options.api.report.event?.({ type: "connection", sessionId: entry.session, connection: view });
     entry.handler.onConnection(view);
   }
 
@@ -379,7 +389,7 @@ class NetworkTransport implements Transport {
     const entry = this.#find(undefined, request);
     if (entry === undefined || typeof request !== "string") return;
     const { type: _, ...fields } = frame;
-    const error = errorFromBody(fields);
+    const error = errorFromBody(fields, { requestId: request });
     this.#stepSubscription(entry, { type: "rejected", request: parseRequestId(request).request, error });
     this.#report(entry);
   }
