@@ -136,12 +136,41 @@ describe.runIf(isRun).each([
     expect(await readEnd("long 2")).toEqual(bothHalves("long 2"));
   });
 
+  test("a session that the server renders is in the HTML, and continues without a warning or a second request", async () => {
+    await readFirstHalf("long 3");
+    const id = new URL(page.url()).searchParams.get("session") ?? "";
+    const address = `${url}/live/${id}`;
+    const html = await (await context.request.get(address)).text();
+    expect(html).toContain("First half of long 3.");
+    expect(html).not.toContain("Second half of long 3.");
+    const live = await context.newPage();
+    const requests: string[] = [];
+    const warnings: string[] = [];
+    live.on("request", (request) => requests.push(request.url()));
+    live.on("console", (message) => {
+      if (["warning", "error"].includes(message.type())) warnings.push(message.text());
+    });
+    live.on("pageerror", (error) => warnings.push(String(error)));
+    await live.goto(address);
+    await live.locator(".ts-text").getByText("First half of long 3.").waitFor();
+    await expect.poll(() => requests.filter((each) => each.includes("/events?")).length).toBe(1);
+    await app.openGate();
+    await live.locator(".ts-text").getByText("Second half of long 3.").waitFor();
+    await live.locator(".ts-turn[data-running]").waitFor({ state: "detached" });
+    const last = live.locator(".ts-turn").last().locator(".ts-text");
+    expect(await last.allInnerTexts()).toEqual(bothHalves("long 3"));
+    expect(requests.filter((each) => each.includes("/snapshot"))).toEqual([]);
+    expect(warnings).toEqual([]);
+    await live.close();
+    await readEnd("long 3");
+  });
+
   test("streams are not compressed, no socket was tried, and a closed page leaves no stream", async () => {
     const [response] = await Promise.all([
       page.waitForResponse((each) => /\/events\?/.test(each.url())),
       page.reload(),
     ]);
-    await reads("Second half of long 2.");
+    await reads("Second half of long 3.");
     expect(response.headers()).toMatchObject({ "content-type": "text/event-stream; charset=utf-8" });
     expect(response.headers()).not.toHaveProperty("content-encoding");
     expect(sockets).toBe(0);

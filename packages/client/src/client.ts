@@ -17,7 +17,7 @@ import { type Api, type ApiOptions, createApi, jsonInit } from "./http/api.ts";
 import type { ClientOptions } from "./options.ts";
 import { createReporter } from "./report.ts";
 import { type SessionInfo, toSessionInfo } from "./session-info.ts";
-import type { Session } from "./session/session.ts";
+import type { Session, SessionOptions } from "./session/session.ts";
 import { listPendingSessions } from "./outbox/storage.ts";
 import { SessionStore } from "./session/session-store.ts";
 import type { SharingClient } from "./shares.ts";
@@ -25,7 +25,7 @@ import { createSharedTransport, type SharedTransportOptions } from "./tabs/share
 
 export interface Client extends SharingClient {
   /** Returns the store of a session; the same store for the same id. */
-  session(sessionId: string): Session;
+  session(sessionId: string, options?: SessionOptions): Session;
   /** Creates a session. With `id`, a repeated call returns the same session. @default id: a new one */
   createSession(options?: { readonly id?: string; readonly title?: string }): Promise<SessionInfo>;
   /** Lists the sessions of the user, most recently used first. */
@@ -96,10 +96,11 @@ export function createClient(options: ClientOptions): Client {
     shared?.onUserChange();
     for (const reconnect of reconnects) reconnect();
   });
-  const getSession = (id: string): SessionStore => {
+  const getSession = (id: string, { snapshot }: SessionOptions = {}): SessionStore => {
     const session = sessions.get(id) ?? new SessionStore(id, { url, transport, api, env, identity });
     sessions.delete(id);
     sessions.set(id, session);
+    if (snapshot) session.hydrate(snapshot);
     const idle = [...sessions.values()].filter(({ isIdle }) => isIdle);
     for (const idleSession of idle.slice(0, -MAX_IDLE_SESSIONS)) idleSession.dropState();
     return session;

@@ -48,7 +48,7 @@ export class ClientError extends Error {
 
   toJSON(): ClientErrorJson {
     const { code, message, canRetry, retryAfterSeconds, status, url, requestId } = this;
-    const cause = this.cause === undefined ? undefined : String(this.cause);
+    const cause = this.cause === undefined ? undefined : String(this.cause as Error);
     return { code, message, canRetry, retryAfterSeconds, status, url, requestId, cause };
   }
 }

@@ -28,6 +28,7 @@ export type {
   SharePage,
   SharingClient,
 } from "./shares.ts";
+export { type DehydrateOptions, dehydrateSession } from "./session/dehydrate-session.ts";
 export type {
   ApprovalDecision,
   MessageInput,
@@ -36,6 +37,7 @@ export type {
   PendingMessage,
   SendResult,
   Session,
+  SessionOptions,
   SessionView,
   UploadedFile,
   UploadOptions,

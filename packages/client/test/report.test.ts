@@ -21,11 +21,11 @@ function open(...answers: (Response | Error)[]) {
     onEvent: (event) => events.push(event),
     env: {
       storage: null,
-      fetch: (async () => {
+      fetch: async () => {
         const answer = answers.shift() ?? NO_NETWORK;
         if (answer instanceof Error) throw answer;
         return answer;
-      }) as typeof fetch,
+      },
     },
   });
   return { client, errors, events };
@@ -153,10 +153,10 @@ describe("onError", () => {
           },
           removeItem() {},
         },
-        fetch: (async (_: unknown, init?: RequestInit) => {
-          bodies.push(String(init?.body));
+        fetch: async (_, init) => {
+          bodies.push(init?.body as string);
           return new Response("{}");
-        }) as typeof fetch,
+        },
       },
     });
     await client.session("s").send({ text: "Hello" }).done;

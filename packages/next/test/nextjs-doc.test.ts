@@ -1,4 +1,4 @@
-/** Tests that docs/nextjs.md shows the files of the template, which browser/next.browser.test.ts builds and runs. */
+/** Tests that docs/nextjs.md shows the files that browser/next.browser.test.ts builds and runs. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -18,4 +18,12 @@ test("docs/nextjs.md shows every code file of the template, and no other", () =>
 
 test.each([...shown])("docs/nextjs.md shows %s as it is in the template", (path, body) => {
   expect(body).toBe(readFileSync(join(TEMPLATE, path), "utf8"));
+});
+
+test("docs/nextjs.md shows the page that the test app renders on the server", () => {
+  const [, section = ""] = page.split("\n## Render a session on the server\n");
+  const blocks = [...section.matchAll(/^```tsx\n([\s\S]*?)^```$/gm)].map(([, body = ""]) => body);
+  const folder = join(root, "browser/next-app/app/live/[id]");
+  const files = ["page.tsx", "live-thread.tsx"].map((name) => readFileSync(join(folder, name), "utf8"));
+  expect(blocks).toEqual(files.map((body) => body.replace(/^\/[*][*] .*\n/m, "")));
 });

@@ -2,9 +2,11 @@
  * `SessionStore` is the store of one session: the folded events and the outbox, over a transport.
  * Invariant: the first subscriber connects the store. After the last one it stays connected until the outbox is sent,
  * and at least for a few seconds, because a page can re-render. Events between a resync and its reply are dropped. A
- * second gap at the same position leads to a snapshot. It is independent of the kind of transport.
+ * second gap at the same position leads to a snapshot. It is independent of the kind of transport. A hydrated store shows
+ * unsent messages only after the first subscription, because the server that rendered the page doesn't know them.
  */
 import {
+  comparePositions,
   type Cursor,
   emptyState,
   formatCursor,
@@ -87,6 +89,8 @@ export class SessionStore extends SessionCommands implements Session {
     this.#listeners.add(listener);
     this.#cancelDisconnect();
     const { env } = this.#context;
+    const outbox = this.#outbox.list();
+    if (outbox !== this.#view.outbox) this.#update({ outbox });
     this.#scheduler ??= createFrameScheduler(this.#view, {
       notify: () => this.#notify(),
       env,
@@ -99,6 +103,22 @@ export class SessionStore extends SessionCommands implements Session {
       this.#disconnectLater();
     };
   };
+
+  /** Shows a state that a server has read. Ignored if this store is in use or has a newer state. */
+  hydrate(dehydrated: string | object): void {
+    try {
+      const given = (typeof dehydrated === "string" ? JSON.parse(dehydrated) : dehydrated) as Snapshot;
+      if (!this.isIdle || comparePositions(given, this.#view.state) <= 0) return;
+      if (upgradeSnapshot(given) === null) throw otherVersionError();
+      // A session can be named by its number too.
+      if (given.session !== this.id && String(given.number) !== this.id)
+        throw new TypeError(`The snapshot belongs to the session ${given.session}, not to ${this.id}.`);
+      this.#onSnapshot(given);
+      this.#update({ outbox: [] });
+    } catch (error) {
+      this.#context.api.report.error(error, "BAD_REQUEST", "The snapshot can't be used. It is loaded again.");
+    }
+  }
 
   /** Sends messages from before a reload, without a subscriber. */
   sendPending(): void {

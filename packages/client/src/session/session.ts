@@ -23,6 +23,14 @@ export interface PendingMessage {
   readonly isOwn: boolean;
 }
 
+export interface SessionOptions {
+  /**
+   * The result of `dehydrateSession`, or the `snapshot` that the gateway returned. The session shows it at once and
+   * continues from its position. It is ignored if the client has a newer state, or if it is unreadable.
+   */
+  readonly snapshot?: string | object | null;
+}
+
 /** Immutable: an unchanged part keeps its reference. */
 export interface SessionView {
   readonly state: SessionState;
