@@ -8,7 +8,7 @@ import type { ThreadStore } from "@turnstream/client/view";
 import { createContext, useContext } from "react";
 import type { Components } from "./components.ts";
 import type { ExpandedState } from "./expanded-state.ts";
-import type { LinkPolicy } from "./link-policy.ts";
+import type { LinkRules } from "./link-policy.ts";
 import type { Strings } from "./strings/strings.ts";
 
 export interface ThreadContext {
@@ -18,7 +18,7 @@ export interface ThreadContext {
   readonly expanded: ExpandedState;
   readonly strings: Strings;
   readonly components: Components;
-  readonly linkPolicy: LinkPolicy;
+  readonly linkPolicy: LinkRules;
   /** Display names of agents, by id. */
   readonly agentNames: Readonly<Record<string, string>>;
   /** Display names of arguments of tools, by name. */

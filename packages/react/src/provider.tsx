@@ -66,7 +66,7 @@ export function SessionProvider({
       expanded,
       strings,
       components: { ...DEFAULT_COMPONENTS, ...components },
-      linkPolicy,
+      linkPolicy: { ...linkPolicy, gatewayUrl: session.gatewayUrl },
       agentNames,
       argumentNames,
       userNames,

@@ -12,6 +12,8 @@ import { NO_REPORTS, type Reporter } from "../report.ts";
 import { errorFromConnectResponse, errorFromResponse } from "./error-response.ts";
 
 export interface Api {
+  /** The address of the gateway. */
+  readonly url: string;
   /** The base address, including `/api/v1`. */
   readonly base: string;
   readonly auth: Auth;
@@ -81,6 +83,7 @@ export function createApi({ url, auth, env, report = NO_REPORTS }: ApiOptions): 
   };
 
   return {
+    url,
     base,
     auth,
     report,

@@ -16,12 +16,14 @@ type WithoutSession<Command> = Command extends unknown ? Omit<Command, "session_
 
 export class SessionCommands {
   readonly id: string;
+  readonly gatewayUrl: string;
   readonly #context: SessionContext;
   /** The path below /api/v1. */
   readonly #path: string;
 
   constructor(id: string, context: SessionContext) {
     this.id = id;
+    this.gatewayUrl = context.url;
     this.#context = context;
     this.#path = `/sessions/${encodeURIComponent(id)}`;
   }

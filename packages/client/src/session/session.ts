@@ -94,6 +94,8 @@ export interface UploadOptions {
  */
 export interface Session {
   readonly id: string;
+  /** The address of the gateway, from which its files load; "" for the origin of the page. */
+  readonly gatewayUrl: string;
   // Both work without `this`, because React calls them as plain functions.
   readonly getSnapshot: () => SessionView;
   /** Subscribes to changes and keeps the session connected. Called at most once per animation frame. */

@@ -57,7 +57,7 @@ function open(storage = sharedStorage()) {
     env: {
       storage: storage.of({}),
       fetch: (url) => {
-        requests.push(String(url as string));
+        requests.push(url as string);
         return new Promise(() => {});
       },
     },
