@@ -4,6 +4,7 @@
  * of a link instead. The test provides the token.
  */
 import { createClient, type Session, type SessionInfo } from "@turnstream/client";
+import { shareTabs } from "@turnstream/client/tabs";
 import { formatCursor } from "@turnstream/protocol";
 import { type ComposerProps, en, SessionProvider, type Strings, Thread } from "@turnstream/react";
 import { ShareDialog, SharedThread } from "@turnstream/react/sharing";
@@ -21,6 +22,7 @@ const STRINGS: Readonly<Record<string, Strings>> = { en, vi, "zh-CN": zhCn, "zh-
 const client = createClient({
   url: query.get("url") ?? location.origin,
   auth: () => ({ token: window.turnstreamToken ?? "" }),
+  tabs: shareTabs,
 });
 
 /** The address of this page with some parameters changed. */

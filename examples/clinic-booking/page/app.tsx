@@ -3,6 +3,7 @@
  * opens the same one.
  */
 import { createClient, type Session } from "@turnstream/client";
+import { shareTabs } from "@turnstream/client/tabs";
 import { SessionProvider, Thread } from "@turnstream/react";
 import { zhTw } from "@turnstream/react/strings/zh-tw";
 import { type ReactNode, useEffect, useState, useSyncExternalStore } from "react";
@@ -14,6 +15,7 @@ const client = createClient({
     if (!answer.ok) throw new Error(`The sign-in failed with status ${answer.status}.`);
     return (await answer.json()) as { token: string };
   },
+  tabs: shareTabs,
 });
 
 const AGENT_NAMES = { clinic: "預約助理" };

@@ -3,11 +3,10 @@
  * list of agents, and links to sessions.
  * Invariant: the same id always returns the same session store. If another user signs in, all sessions disconnect
  * before any reconnects, so that the previous user's connection closes. Tabs share a connection only in the native
- * dialect, and only if a token names the user. At most 20 idle sessions keep their state.
+ * dialect. At most 20 idle sessions keep their state.
  */
 import type { RestReply } from "@turnstream/protocol/schema";
-import { type Auth, createAuth } from "./auth/auth.ts";
-import { readClaims } from "./auth/claims.ts";
+import { createAuth } from "./auth/auth.ts";
 import { createIdentity } from "./auth/identity.ts";
 import { createNetworkTransport } from "./transport/network-transport.ts";
 import { withCommandTimeout, type Transport } from "./transport/transport.ts";
@@ -21,7 +20,6 @@ import type { Session, SessionOptions } from "./session/session.ts";
 import { listPendingSessions } from "./outbox/storage.ts";
 import { SessionStore } from "./session/session-store.ts";
 import type { SharingClient } from "./shares.ts";
-import { createSharedTransport, type SharedTransportOptions } from "./tabs/shared-transport.ts";
 
 export interface Client extends SharingClient {
   /** Returns the store of a session; the same store for the same id. */
@@ -83,10 +81,9 @@ export function createClient(options: ClientOptions): Client {
   const createTransport = (page = env.page): Transport =>
     createNetworkTransport({ api, env: { ...env, page }, channels, dialect });
   // In other dialects each tab assigns its own positions, so tabs can't share a connection.
-  const canShare = options.shareTabs !== false && dialect === undefined;
-  const shared = canShare
-    ? createSharedTransport({ createTransport, env, report, ...sharingOptions(url, auth, api) })
-    : null;
+  const tabs = dialect === undefined ? options.tabs : undefined;
+  const request: Api["request"] = (path, init) => api.request(path, init);
+  const shared = tabs?.({ url, auth, createTransport, request, env, report }) ?? null;
   const transport = withCommandTimeout(shared ?? createTransport(), env, report);
   /** Insertion order is recency: the last used session is the last entry. */
   const sessions = new Map<string, SessionStore>();
@@ -124,23 +121,6 @@ export function createClient(options: ClientOptions): Client {
       for (const session of sessions.values()) session.close();
       sessions.clear();
       transport.close();
-    },
-  };
-}
-
-/** Only tabs of the same user share a connection, and only if a token names the user. */
-function sharingOptions(
-  url: string,
-  auth: Auth,
-  api: Api,
-): Pick<SharedTransportOptions, "getChannelName" | "request"> {
-  return {
-    request: (path, init) => api.request(path, init),
-    async getChannelName() {
-      const credentials = await auth.get();
-      const { tenant, sub } =
-        "token" in credentials ? readClaims(credentials.token) : { tenant: null, sub: null };
-      return tenant === null || sub === null ? null : JSON.stringify([url, tenant, sub]);
     },
   };
 }

@@ -48,8 +48,9 @@ export class ClientError extends Error {
 
   toJSON(): ClientErrorJson {
     const { code, message, canRetry, retryAfterSeconds, status, url, requestId } = this;
-    const cause = this.cause === undefined ? undefined : String(this.cause as Error);
-    return { code, message, canRetry, retryAfterSeconds, status, url, requestId, cause };
+    const { cause } = this as { readonly cause?: Error };
+    const text = cause === undefined ? undefined : String(cause);
+    return { code, message, canRetry, retryAfterSeconds, status, url, requestId, cause: text };
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * `@turnstream/client`: a store per session, over a connection that reconnects automatically. For browsers and Node.
- * Invariant: dialects, view logic and static sessions have their own subpaths, so that a page loads only the code that
+ * Invariant: dialects, view logic, tab sharing and static sessions have their own subpaths, so that a page loads only the code that
  * it uses.
  */
 export { type AgentInfo, type Client, createClient, type SessionPage } from "./client.ts";
@@ -19,6 +19,7 @@ export { signIn } from "./auth/sign-in.ts";
 export { clearStoredData } from "./outbox/storage.ts";
 export type { ClientEnv, PageEnv } from "./env.ts";
 export type { ClientOptions } from "./options.ts";
+export type { TabSharing } from "./tabs/types.ts";
 export type {
   ListedShare,
   ListSharesOptions,

@@ -82,8 +82,9 @@ describe("links", () => {
   });
 });
 
+const at = (gatewayUrl: string): LinkRules => ({ ...DEFAULT_LINK_POLICY, gatewayUrl });
+
 describe("files of the gateway load under any address of the gateway", () => {
-  const at = (gatewayUrl: string): LinkRules => ({ ...DEFAULT_LINK_POLICY, gatewayUrl });
   const FILE = "/api/v1/blobs/abc?x=1";
 
   test.each([

@@ -1,9 +1,10 @@
 /**
- * `SharedTransport`, `Tabs` and `PageLifecycle` are the types of the shared transport and of the browser features that
- * it uses. Types only.
+ * `TabSharing`, `SharedTransport`, `Tabs` and `PageLifecycle` are the types of the shared transport and of the browser
+ * features that it uses. Types only.
  * Invariant: `browser.ts` implements the browser features, and nothing else in the folder uses them directly. Tabs with
  * the same channel name share a connection, so the name must be unique for a server and user.
  */
+import type { Auth } from "../auth/auth.ts";
 import type { PageEnv } from "../env.ts";
 import type { Reporter } from "../report.ts";
 import type { Transport } from "../transport/transport.ts";
@@ -63,6 +64,17 @@ export interface SharedTransportOptions {
   readonly env: TabsEnv;
   readonly report: Reporter;
 }
+
+/**
+ * The option `tabs` of a client: `shareTabs` of `@turnstream/client/tabs`. Returns null if tabs can't share: not a
+ * browser, an old one, or an insecure page.
+ */
+export type TabSharing = (
+  options: Pick<SharedTransportOptions, "createTransport" | "request" | "env" | "report"> & {
+    readonly url: string;
+    readonly auth: Auth;
+  },
+) => SharedTransport | null;
 
 export interface SharedTransport extends Transport {
   /**

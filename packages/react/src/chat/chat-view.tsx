@@ -4,6 +4,7 @@
  * that instead of a thread, and nothing is retried until the user asks for it or returns to the page.
  */
 import { type Client, type ClientError, createClient, signIn } from "@turnstream/client";
+import { shareTabs } from "@turnstream/client/tabs";
 import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
 import { useThreadContext } from "../context.ts";
 import { useSessionSelector } from "../hooks/use-session-selector.ts";
@@ -24,7 +25,7 @@ let originClient: Client | null = null;
 
 /** One client for all chats of the page, because tabs and chats share its connection. */
 const getOriginClient = (): Client =>
-  (originClient ??= createClient({ url: location.origin, auth: () => signIn() }));
+  (originClient ??= createClient({ url: location.origin, auth: () => signIn(), tabs: shareTabs }));
 
 export function ChatView(props: ChatProps): ReactNode {
   const { agent, suggestions, welcome, composer, route: parameter = "session", signedOut, ...rest } = props;

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Transport, SubscriptionHandler } from "../../src/transport/transport.ts";
 import { NO_REPORTS } from "../../src/report.ts";
-import { createLazyTransport } from "../../src/tabs/shared-transport.ts";
+import { createLazyTransport } from "../../src/tabs/share-tabs.ts";
 import { FakePageEnv } from "../live/fast-env.ts";
 
 function openShared() {
