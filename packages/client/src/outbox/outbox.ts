@@ -3,7 +3,7 @@
  * the rules.
  * Invariant: only `stepOutbox` changes a message, and its effects run in order. After `switchUser`, messages of another
  * user are neither shown nor sent, and stay in that user's storage. A full outbox rejects a message instead of dropping
- * one.
+ * one. It has a timer and a storage subscription only while its session is in use or it is sending.
  */
 import type { SessionState } from "@turnstream/protocol";
 import { toClientError, ClientError } from "../errors.ts";
@@ -49,6 +49,8 @@ export interface Outbox {
    * the time but not yet confirmed. Otherwise they stay in the storage of the user who wrote them.
    */
   switchUser(key: string, storage: ClientEnv["storage"], keepsMessages: boolean): void;
+  /** Sets whether the session is connected or shown. While it is not, changes of other tabs are not received. */
+  setInUse(isInUse: boolean): void;
   /** Sets whether commands can be sent. */
   setConnected(isConnected: boolean): void;
   /** Removes the messages that the log contains. */
@@ -71,6 +73,8 @@ export function createOutbox(options: OutboxOptions): Outbox {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let wakeAt = Infinity;
   let isClosed = false;
+  let isInUse = false;
+  let stopListening: (() => void) | null = null;
 
   const input = (event: OutboxInput): void => {
     if (isClosed) return;
@@ -79,6 +83,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
     state = step.state;
     for (const effect of step.effects) carryOut(effect);
     if (state.messages !== before) options.onChange();
+    updateListening();
   };
 
   const carryOut = (effect: OutboxEffect): void => {
@@ -131,11 +136,33 @@ export function createOutbox(options: OutboxOptions): Outbox {
     waiters.delete(id);
   };
 
-  const stopListening = onStorage((entry) => {
-    if (entry === null) return;
-    const id = storage.parseEntryId(entry);
+  const onStored = (entry: string | null): void => {
+    const id = entry === null ? null : storage.parseEntryId(entry);
     if (id !== null) input({ type: "stored", id, message: storage.read(id) });
-  });
+  };
+  const release = (): void => {
+    stopListening?.();
+    stopListening = null;
+    clearTimeout(timer);
+    timer = undefined;
+    wakeAt = Infinity;
+  };
+  const updateListening = (): void => {
+    const isSending = state.isConnected && state.messages.some(({ status }) => status !== "failed");
+    const isNeeded = !isClosed && (isInUse || isSending);
+    if (!isNeeded) return release();
+    stopListening ??= onStorage(onStored);
+  };
+  /** Other tabs may have added or removed messages while this outbox was not listening. */
+  const reload = (): void => {
+    if (stopListening !== null || isClosed) return;
+    const found = storage.load();
+    const kept = state.messages.filter(({ id }) => written.has(id) || found.some((other) => other.id === id));
+    const added = found.filter(({ id }) => !kept.some((other) => other.id === id));
+    if (added.length === 0 && kept.length === state.messages.length) return;
+    state = { ...state, messages: loadOutbox([...kept, ...added], env.now()).messages };
+    options.onChange();
+  };
 
   return {
     list: () => state.messages,
@@ -173,14 +200,21 @@ export function createOutbox(options: OutboxOptions): Outbox {
       input({ type: "discard", id });
       return true;
     },
-    setConnected: (isConnected) => input({ type: "connected", isConnected }),
+    setInUse(isUsed) {
+      isInUse = isUsed;
+      if (isUsed) reload();
+      updateListening();
+    },
+    setConnected(isConnected) {
+      if (isConnected) reload();
+      input({ type: "connected", isConnected });
+    },
     removeLogged: (log) => {
       if (state.messages.length > 0) input({ type: "logged", state: log });
     },
     close() {
       isClosed = true;
-      clearTimeout(timer);
-      stopListening();
+      release();
     },
   };
 }

@@ -89,6 +89,7 @@ export class SessionStore extends SessionCommands implements Session {
     this.#listeners.add(listener);
     this.#cancelDisconnect();
     const { env } = this.#context;
+    this.#outbox.setInUse(true);
     const outbox = this.#outbox.list();
     if (outbox !== this.#view.outbox) this.#update({ outbox });
     this.#scheduler ??= createFrameScheduler(this.#view, {
@@ -129,6 +130,7 @@ export class SessionStore extends SessionCommands implements Session {
   }
 
   #connect(): void {
+    this.#outbox.setInUse(true);
     this.#subscription ??= this.#context.transport.subscribe(this.id, () => this.#cursor(), this.#handler);
   }
 
@@ -175,22 +177,31 @@ export class SessionStore extends SessionCommands implements Session {
     };
   }
 
+  /** Releases everything: the connection, timers and listeners. */
   close(): void {
     this.#cancelDisconnect();
     this.#disconnect();
     this.#outbox.close();
+    this.#scheduler?.close();
+    this.#scheduler = null;
+    this.#listeners.clear();
   }
 
   // ---- messages and history
 
   send(message: MessageInput): SendResult {
-    // Without a subscriber there is no connection to wait for, so the message is sent over HTTP.
-    if (this.#subscription === null) this.#outbox.setConnected(true);
+    this.#allowSending();
     return this.#outbox.add(message);
   }
 
   resendMessage(messageId: string): void {
+    this.#allowSending();
     this.#outbox.resend(messageId);
+  }
+
+  /** Without a subscriber there is no connection to wait for, so messages are sent over HTTP. */
+  #allowSending(): void {
+    if (this.#subscription === null) this.#outbox.setConnected(true);
   }
 
   async cancelMessage(messageId: string): Promise<void> {
@@ -299,6 +310,7 @@ export class SessionStore extends SessionCommands implements Session {
   #disconnect(): void {
     this.#subscription?.unsubscribe();
     this.#subscription = null;
+    this.#outbox.setInUse(false);
     this.#dropsUntil = null;
     const left = new ClientError("ABORTED", "The session has no subscriber.");
     for (const { reject } of this.#pendingRefreshes.splice(0)) reject(left);
