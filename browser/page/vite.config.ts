@@ -8,7 +8,9 @@ export default defineConfig({
   plugins: [react()],
   build: {
     rollupOptions: {
-      input: ["index.html", "chat.html", "documents.html"].map((name) => join(import.meta.dirname, name)),
+      input: ["index.html", "chat.html", "documents.html", "vanilla.html"].map((name) =>
+        join(import.meta.dirname, name),
+      ),
     },
   },
   resolve: { conditions: ["@turnstream/source", "module", "browser", "development|production"] },

@@ -4,10 +4,9 @@
  * throws outside of a `SessionProvider`.
  */
 import type { Session } from "@turnstream/client";
-import type { ThreadStore } from "@turnstream/client/view";
+import type { ExpandedState, ThreadStore } from "@turnstream/client/view";
 import { createContext, useContext } from "react";
 import type { Components } from "./components.ts";
-import type { ExpandedState } from "./expanded-state.ts";
 import type { LinkRules } from "./link-policy.ts";
 import type { Strings } from "./strings/strings.ts";
 

@@ -31,7 +31,8 @@ export { type LinkPolicy, DEFAULT_LINK_POLICY } from "./link-policy.ts";
 export { DEFAULT_COMPONENTS, preload } from "./default-components.ts";
 export { type ThreadContext, useThreadContext } from "./context.ts";
 export { useAgentName } from "./hooks/use-names.ts";
-export { type Announcement, useAnnouncements } from "./thread/announcer.tsx";
+export type { Announcement } from "@turnstream/client/view";
+export { useAnnouncements } from "./thread/announcer.tsx";
 export {
   useBlock,
   useGroup,

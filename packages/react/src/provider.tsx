@@ -5,12 +5,11 @@
  * so unstable properties re-render the whole thread.
  */
 import type { Session } from "@turnstream/client";
-import { createThreadStore } from "@turnstream/client/view";
+import { createExpandedState, createThreadStore } from "@turnstream/client/view";
 import { type ReactNode, useMemo } from "react";
 import type { Components } from "./components.ts";
 import { type ThreadContext, ThreadReactContext } from "./context.ts";
 import { DEFAULT_COMPONENTS } from "./default-components.ts";
-import { createExpandedState } from "./expanded-state.ts";
 import { type LinkPolicy, DEFAULT_LINK_POLICY } from "./link-policy.ts";
 import { en } from "./strings/en/index.ts";
 import type { Strings } from "./strings/strings.ts";
