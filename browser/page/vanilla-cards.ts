@@ -11,6 +11,9 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   cancelled: "No longer needed",
 };
 
+const rows = (entries: readonly (readonly [string, unknown])[]) =>
+  h("dl", {}, ...entries.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, textOf(value))]));
+
 /** Reads the fields of a card by name. A value keeps the type of the value before. */
 function read(inputs: ReadonlyMap<string, HTMLInputElement>, before: Readonly<Record<string, Json>>) {
   const entries = [...inputs].map(([name, { value }]): [string, Json] => [
@@ -42,8 +45,6 @@ export function drawCard(session: Session, block: InteractionBlock): HTMLElement
     inputs.set(name, h("input", { value }) as HTMLInputElement);
     return labelled(label, inputs.get(name) as HTMLInputElement);
   };
-  const rows = (entries: readonly (readonly [string, unknown])[]) =>
-    h("dl", {}, ...entries.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, textOf(value))]));
   const card = h("section.ts-card");
   Object.assign(card.dataset, { card: block.kind, ...(isPending(block) && { waiting: "" }) });
   cards.set(block, card);
@@ -108,29 +109,30 @@ export function drawCard(session: Session, block: InteractionBlock): HTMLElement
       schema.fields.flatMap(({ name, type }) => (type === "number" ? [[name, 0]] : [])),
     );
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const save = () =>
-      session.saveFormDraft(form, read(inputs, numbers)).then(
-        () => (saved.textContent = "Draft saved"),
-        () => {},
-      );
+    const save = async (): Promise<void> => {
+      await session.saveFormDraft(form, read(inputs, numbers));
+      saved.textContent = "Draft saved";
+    };
+    const restore = async (): Promise<void> => {
+      const draft = await session.loadFormDraft(form);
+      for (const [name, field] of inputs) field.value ||= textOf(draft?.[name] ?? "");
+    };
     const submit = () => {
       const problems = new Set(checkForm(schema, read(inputs, numbers)).map(({ field }) => field));
       for (const [name, field] of inputs) field.ariaInvalid = String(problems.has(name));
       if (problems.size === 0) void session.submitForm(form, read(inputs, numbers));
     };
-    card.oninput = () => {
+    card.addEventListener("input", () => {
       clearTimeout(timer);
-      timer = setTimeout(save, 500);
-    };
+      // A value that the server refuses stays in the field, and is no draft.
+      timer = setTimeout(() => void save().catch(() => {}), 500);
+    });
     const decline = () => askReason(card, "Decline", (reason) => session.declineForm(form, reason));
     card.append(h("p.ts-card-title", {}, schema.title), ...fields);
     if (values !== null)
       card.append(rows(schema.fields.map(({ name, label }) => [label, values[name] ?? "–"])));
     card.append(h("p", {}, button("Submit", submit), button("Decline", decline), saved));
-    if (isPending(block))
-      void session.loadFormDraft(form).then((draft) => {
-        for (const [name, field] of inputs) field.value ||= textOf(draft?.[name] ?? "");
-      });
+    if (isPending(block)) void restore();
   }
   const reason = block.reason === null || block.reason === "" ? "" : ` Reason: ${block.reason}`;
   const outcome = `${OUTCOMES[block.status] ?? nameOf(block.status)}${reason}`;

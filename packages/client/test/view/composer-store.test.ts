@@ -83,11 +83,12 @@ test("createExpandedState stores choices by turn and block, and notifies only ab
   expect(notified).toBe(1);
 });
 
+const say = (verb: string) => (what: string) => `${verb} ${what}`;
+
 test("watchAnnouncements gives each announcement its own id, and keeps the newest", () => {
   const [log] = LOGS;
   const session = createStaticSession([]);
   const store = createThreadStore(session);
-  const say = (verb: string) => (what: string) => `${verb} ${what}`;
   const strings = {
     started: say("started"),
     needsApproval: say("approve"),
