@@ -5,17 +5,16 @@
  * before any reconnects, so that the previous user's connection closes. Tabs share a connection only in the native
  * dialect. At most 20 idle sessions keep their state.
  */
-import type { RestReply } from "@turnstream/protocol/schema";
 import { createAuth } from "./auth/auth.ts";
 import { createIdentity } from "./auth/identity.ts";
 import { createNetworkTransport } from "./transport/network-transport.ts";
 import { withCommandTimeout, type Transport } from "./transport/transport.ts";
 import { type ClientEnv, createEnv } from "./env.ts";
 import { ClientError } from "./errors.ts";
-import { type Api, type ApiOptions, createApi, jsonInit } from "./http/api.ts";
+import { type Api, type ApiOptions, createApi } from "./http/api.ts";
 import type { ClientOptions } from "./options.ts";
 import { createReporter } from "./report.ts";
-import { type SessionInfo, toSessionInfo } from "./session-info.ts";
+import type { SessionInfo } from "./session-info.ts";
 import type { Session, SessionOptions } from "./session/session.ts";
 import { listPendingSessions } from "./outbox/storage.ts";
 import { SessionStore } from "./session/session-store.ts";
@@ -115,8 +114,7 @@ export function createClient(options: ClientOptions): Client {
   };
   return {
     session: getSession,
-    ...createSessionApi(api, env.createId),
-    ...createLazySharing(api, { url, env }),
+    ...createLazyApi(api, { url, env }),
     close() {
       for (const session of sessions.values()) session.close();
       sessions.clear();
@@ -125,61 +123,38 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-function createSessionApi(
-  api: Api,
-  newId: () => string,
-): Pick<Client, "createSession" | "listSessions" | "renameSession" | "deleteSession" | "listAgents"> {
-  return {
-    async listAgents() {
-      const { agents } = (await api.json("/agents")) as RestReply<"agents">;
-      return agents.map(({ agent_id: id, ...agent }) => ({ id, ...agent }));
-    },
-    async createSession({ id: session_id, title } = {}) {
-      const body = { session_id, title };
-      return toSessionInfo(
-        await api.json("/sessions", jsonInit("POST", body, { "idempotency-key": newId() })),
-      );
-    },
-    async listSessions({ before, limit } = {}) {
-      const query = new URLSearchParams({
-        ...(before === undefined ? {} : { before }),
-        ...(limit === undefined ? {} : { limit: String(limit) }),
-      });
-      const page = (await api.json(`/sessions?${query}`)) as {
-        readonly sessions: readonly unknown[];
-        readonly next_before: string | null;
-      };
-      return { sessions: page.sessions.map(toSessionInfo), nextBefore: page.next_before };
-    },
-    async renameSession(id, title) {
-      return toSessionInfo(await api.json(sessionPath(id), jsonInit("PATCH", { title })));
-    },
-    async deleteSession(id) {
-      await api.json(sessionPath(id), { method: "DELETE" });
-    },
-  };
-}
+/** The methods of a client that send one request. */
+export type ClientApi = SharingClient &
+  Pick<Client, "createSession" | "listSessions" | "renameSession" | "deleteSession" | "listAgents">;
 
-/** Few pages share sessions, so the code loads with the first call. */
-function createLazySharing(api: Api, { url, env }: Omit<ApiOptions, "auth"> & { env: ClientEnv }) {
-  const load = async (): Promise<SharingClient> => {
-    const { createSharingClient, NO_AUTH } = await import("./shares-chunk.ts").catch((cause: unknown) => {
-      const message = "The code for sharing can't be loaded.";
+const API_METHODS = [
+  "createSession",
+  "listSessions",
+  "renameSession",
+  "deleteSession",
+  "listAgents",
+  "share",
+  "listShares",
+  "revokeShare",
+  "openShare",
+  "fork",
+] as const;
+
+/** A page shows a session without these methods, so their code loads with the first call. */
+function createLazyApi(api: Api, { url, env }: Omit<ApiOptions, "auth"> & { env: ClientEnv }): ClientApi {
+  const load = async (): Promise<ClientApi> => {
+    const { createClientApi, NO_AUTH } = await import("./client-api-chunk.ts").catch((cause: unknown) => {
+      const message = "The code of this method can't be loaded.";
       throw api.report.error(new ClientError("OFFLINE", message, { cause, canRetry: true }));
     });
     const publicApi = createApi({ url, auth: NO_AUTH, env, report: api.report });
-    return createSharingClient({ api, publicApi, newId: env.createId });
+    return createClientApi({ api, publicApi, newId: env.createId });
   };
-  const sharing: SharingClient = {
-    share: async (...args) => (await load()).share(...args),
-    listShares: async (...args) => (await load()).listShares(...args),
-    revokeShare: async (...args) => (await load()).revokeShare(...args),
-    openShare: async (...args) => (await load()).openShare(...args),
-    fork: async (...args) => (await load()).fork(...args),
-  };
-  return sharing;
-}
-
-function sessionPath(id: string): string {
-  return `/sessions/${encodeURIComponent(id)}`;
+  const later =
+    (name: keyof ClientApi) =>
+    async (...args: readonly unknown[]): Promise<unknown> => {
+      const loaded = await load();
+      return await Reflect.apply(loaded[name], loaded, args);
+    };
+  return Object.fromEntries(API_METHODS.map((name) => [name, later(name)])) as unknown as ClientApi;
 }

@@ -56,11 +56,11 @@ export function createReporter({ onError, onEvent, debug = false }: ReportOption
     try {
       listener?.(value);
     } catch (error) {
-      log("turnstream: a function of the app failed", error);
+      log("turnstream", error);
     }
   };
   return {
-    error(cause, code = "OFFLINE", message = "An operation of the client failed.") {
+    error(cause, code = "OFFLINE", message = "The client failed.") {
       const error = toClientError(cause, code, message);
       if (error.code === "ABORTED" || reported.has(error)) return error;
       reported.add(error);

@@ -19,7 +19,7 @@ import type { SocketCommand } from "@turnstream/protocol/schema";
 import type { Api } from "../http/api.ts";
 import type { Frame, Channel, ChannelEvents } from "../transport/channel.ts";
 import type { DialectContext, DialectConnection } from "./client-dialect.ts";
-import { toErrorFrame, sendAndReply } from "../http/commands.ts";
+import { toErrorFrame, sendAndReply } from "../http/commands-chunk.ts";
 
 /** The state that every decoder has. */
 interface DecoderState {

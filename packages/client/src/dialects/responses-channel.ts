@@ -19,7 +19,7 @@ import {
   type ChannelEvents,
 } from "../transport/channel.ts";
 import type { DialectContext } from "./client-dialect.ts";
-import { toErrorFrame, sendAndReply } from "../http/commands.ts";
+import { toErrorFrame, sendAndReply } from "../http/commands-chunk.ts";
 
 /** How often and at which interval to poll for a turn that a command may have started. */
 const MAX_POLLS = 20;

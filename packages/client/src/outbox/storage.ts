@@ -88,7 +88,7 @@ export function tryStorage<T>(report: Reporter, access: () => T): T | undefined 
   try {
     return access();
   } catch (error) {
-    report.error(error, "TOO_LARGE", "The storage of the browser is full or forbidden.");
+    report.error(error, "TOO_LARGE", "The storage is full or forbidden.");
     return undefined;
   }
 }

@@ -113,7 +113,7 @@ export class SessionStore extends SessionCommands implements Session {
       if (upgradeSnapshot(given) === null) throw otherVersionError();
       // A session can be named by its number too.
       if (given.session !== this.id && String(given.number) !== this.id)
-        throw new TypeError(`The snapshot belongs to the session ${given.session}, not to ${this.id}.`);
+        throw new TypeError(`The snapshot is of ${given.session}.`);
       this.#onSnapshot(given);
       this.#update({ outbox: [] });
     } catch (error) {

@@ -51,7 +51,7 @@ export function parseFrame(text: string, { onError }: Pick<ChannelEvents, "onErr
   } catch (error) {
     cause = error;
   }
-  onError(new ClientError("SERVER_ERROR", "The server sent a message that is not a frame.", { cause }));
+  onError(new ClientError("SERVER_ERROR", "The server sent no frame.", { cause }));
   return null;
 }
 

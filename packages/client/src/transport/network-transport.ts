@@ -15,7 +15,6 @@ import type { ClientEnv } from "../env.ts";
 import { openWebSocket } from "./websocket.ts";
 import { openSse } from "./sse.ts";
 import { CLOSE_LOST, type Frame, lostChannelError, type Channel, type ChannelEvents } from "./channel.ts";
-import { sendCommand } from "../http/commands.ts";
 import { stepConnection } from "./connection-machine.ts";
 import {
   type ChannelName,
@@ -127,7 +126,9 @@ class NetworkTransport implements Transport {
     const send = this.#isUp ? (this.#channel?.send ?? null) : null;
     const request_id = `c${++this.#requests}`;
     const frame: SocketCommand = { ...command, request_id };
-    if (send === null || JSON.stringify(frame).length > MAX_FRAME_CHARS) return sendCommand(api, command);
+    if (send === null || JSON.stringify(frame).length > MAX_FRAME_CHARS)
+      // Most commands are sent over a socket.
+      return import("../http/commands-chunk.ts").then(({ sendCommand }) => sendCommand(api, command));
     return this.#commands.add(request_id, () => send(frame));
   }
 

@@ -2,7 +2,7 @@
  * `sendCommand` sends a command as an HTTP request, for channels without commands, and returns its acknowledgment.
  * `sendAndReply` returns it as a socket frame.
  * Invariant: it resolves once the server has accepted the command. The answer arrives only through the subscription, so
- * the response stream of a message is closed at once.
+ * the response stream of a message is closed at once. The transport loads this file when it needs it first.
  */
 import type { RestReply, SocketCommand } from "@turnstream/protocol/schema";
 import { toClientError } from "../errors.ts";

@@ -1,7 +1,7 @@
 /** Tests which HTTP requests replace the commands of a socket. */
 import { describe, expect, test } from "vitest";
 import type { Api } from "../../src/http/api.ts";
-import { sendCommand } from "../../src/http/commands.ts";
+import { sendCommand } from "../../src/http/commands-chunk.ts";
 import type { TransportCommand } from "../../src/transport/transport.ts";
 
 async function send(command: TransportCommand, reply: unknown) {
