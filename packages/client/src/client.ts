@@ -144,7 +144,7 @@ const API_METHODS = [
 function createLazyApi(api: Api, { url, env }: Omit<ApiOptions, "auth"> & { env: ClientEnv }): ClientApi {
   const load = async (): Promise<ClientApi> => {
     const { createClientApi, NO_AUTH } = await import("./client-api-chunk.ts").catch((cause: unknown) => {
-      const message = "The code of this method can't be loaded.";
+      const message = "The code can't be loaded.";
       throw api.report.error(new ClientError("OFFLINE", message, { cause, canRetry: true }));
     });
     const publicApi = createApi({ url, auth: NO_AUTH, env, report: api.report });

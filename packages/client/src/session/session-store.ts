@@ -117,7 +117,7 @@ export class SessionStore extends SessionCommands implements Session {
       this.#onSnapshot(given);
       this.#update({ outbox: [] });
     } catch (error) {
-      this.#context.api.report.error(error, "BAD_REQUEST", "The snapshot can't be used. It is loaded again.");
+      this.#context.api.report.error(error, "BAD_REQUEST", "The snapshot can't be used.");
     }
   }
 
