@@ -1,7 +1,8 @@
 /**
  * `UserMessage` shows a message of the user with its files, and its status until it is sent.
- * Invariant: the text is shown as written, never as Markdown. Only a failed message can be sent again, and a message
- * that is being sent can't be discarded.
+ * Invariant: the text is shown as written, never as Markdown. A file opens by the rules of `SafeLink`; before the server
+ * has the message, it has no address that can be opened. Only a failed message can be sent again, and a message that is
+ * being sent can't be discarded.
  */
 import type { FileRef } from "@turnstream/protocol";
 import type { ReactNode } from "react";
@@ -76,7 +77,10 @@ function FileList({ files }: { readonly files: readonly FileRef[] }): ReactNode 
         // The same file can appear twice.
         <li key={`${n} ${url}`} className="ts-chip">
           <Icon name="file" />
-          <bdi className="ts-chip-name">{visibleText(name ?? lastPathSegment(url))}</bdi>
+          <SafeLink address={url} className="ts-link ts-chip-name" plainClassName="ts-chip-name">
+            {/* An element, because the name of a file looks like a host, and the real host would stand beside it. */}
+            <bdi>{visibleText(name ?? lastPathSegment(url))}</bdi>
+          </SafeLink>
           {size !== undefined && <span className="ts-faint">{formatSize(strings, size)}</span>}
         </li>
       ))}
