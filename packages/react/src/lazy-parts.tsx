@@ -1,16 +1,23 @@
 /**
  * `createLazyParts` loads components when a thread first renders, so that they don't slow down the first load.
  * `lazyPart` renders one of them.
- * Invariant: a lazy part renders nothing until it is loaded. The hydration render uses only preloaded parts, so it
- * equals the server's if both sides preload or neither does. A failed load is retried while a component needs it.
+ * Invariant: a lazy part renders nothing until it is loaded, and a notice with a retry if the load failed. So an
+ * approval is never missing without a word. The hydration render uses only preloaded parts, so it equals the server's
+ * if both sides preload or neither does. A failed load is retried while a component needs it.
  */
-import { type ComponentType, useEffect, useSyncExternalStore } from "react";
+import { type ComponentType, useContext, useEffect, useSyncExternalStore } from "react";
+import { ThreadReactContext } from "./context.ts";
+import { en } from "./strings/en/index.ts";
+import type { Strings } from "./strings/strings.ts";
+import { RetryNotice } from "./ui/retry-notice.tsx";
 
 export interface LazyParts<Parts> {
   /** Null until they are loaded. */
   readonly get: () => Parts | null;
   /** For the hydration render: null unless they were preloaded. */
   readonly getForHydration: () => Parts | null;
+  /** True from a failed load until one succeeds. */
+  readonly hasFailed: () => boolean;
   readonly subscribe: (listener: () => void) => () => void;
   /** A failed load is retried on the next call, and automatically with backoff while a component needs it. */
   readonly load: () => Promise<void>;
@@ -26,25 +33,31 @@ export function createLazyParts<Parts>(load: () => Promise<Parts>): LazyParts<Pa
   let isPreloaded = false;
   let loading: Promise<void> | null = null;
   const listeners = new Set<() => void>();
+  let hasFailed = false;
   let retryMs = MIN_RETRY_MS;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const retry = (): void => {
     if (listeners.size > 0) loading ??= run();
   };
   const run = async (): Promise<void> => {
+    clearTimeout(timer);
     try {
       parts = await load();
-      for (const listener of listeners) listener();
+      hasFailed = false;
     } catch {
+      hasFailed = true;
       loading = null;
       // Retry, because a turn can't continue while the user doesn't see its approval card.
-      setTimeout(retry, retryMs);
+      timer = setTimeout(retry, retryMs);
       retryMs = Math.min(MAX_RETRY_MS, retryMs * 2);
     }
+    for (const listener of listeners) listener();
   };
   const loaded = (): Promise<void> => (loading ??= run());
   return {
     get: () => parts,
     getForHydration: () => (isPreloaded ? parts : null),
+    hasFailed: () => hasFailed,
     subscribe(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -57,16 +70,40 @@ export function createLazyParts<Parts>(load: () => Promise<Parts>): LazyParts<Pa
   };
 }
 
+/** The props of a part outside of a thread. */
+interface OwnLook {
+  readonly strings?: Strings;
+  readonly theme?: string;
+}
+
+const isFalse = (): boolean => false;
+
 /** Returns a component that renders one of the lazy parts. */
 export function lazyPart<Parts, Props extends object>(
   lazyParts: LazyParts<Parts>,
   pick: (parts: Parts) => ComponentType<Props>,
 ): ComponentType<Props> {
+  const { load, subscribe } = lazyParts;
   return function LazyPart(props: Props) {
-    const parts = useSyncExternalStore(lazyParts.subscribe, lazyParts.get, lazyParts.getForHydration);
-    useEffect(() => void lazyParts.load(), []);
-    if (parts === null) return null;
-    const Part = pick(parts);
-    return <Part {...props} />;
+    const thread = useContext(ThreadReactContext);
+    const parts = useSyncExternalStore(subscribe, lazyParts.get, lazyParts.getForHydration);
+    const hasFailed = useSyncExternalStore(subscribe, lazyParts.hasFailed, isFalse);
+    useEffect(() => void load(), []);
+    if (parts !== null) {
+      const Part = pick(parts);
+      return <Part {...props} />;
+    }
+    if (!hasFailed) return null;
+    const own: OwnLook = props;
+    const strings = thread?.strings ?? own.strings ?? en;
+    const notice = (
+      <RetryNotice strings={strings} text={strings.thread.loadFailed} onRetry={() => void load()} />
+    );
+    if (thread !== null) return notice;
+    return (
+      <div className="ts-root" lang={strings.locale} data-theme={own.theme}>
+        {notice}
+      </div>
+    );
   };
 }

@@ -13,6 +13,7 @@ export const thread = {
   loadEarlierFailed: "Earlier messages failed to load.",
   toNewest: "To the newest message",
   tryAgain: "Try again",
+  loadFailed: "A part of the page failed to load. Try again, or reload the page.",
   you: "You",
   /** The author of a message, in a shared session. */
   author: "Author",

@@ -12,6 +12,7 @@ export const thread: ThreadStrings = {
   loadEarlierFailed: "Chưa tải được tin nhắn cũ hơn.",
   toNewest: "Đi tới tin nhắn mới nhất",
   tryAgain: "Thử lại",
+  loadFailed: "Một phần của trang không tải được. Hãy thử lại hoặc tải lại trang.",
   you: "Bạn",
   author: "Tác giả",
 

@@ -12,6 +12,7 @@ export const thread: ThreadStrings = {
   loadEarlierFailed: "更早的消息加载失败。",
   toNewest: "跳到最新消息",
   tryAgain: "重试",
+  loadFailed: "页面的一部分加载失败。请重试，或重新加载页面。",
   you: "你",
   author: "作者",
 

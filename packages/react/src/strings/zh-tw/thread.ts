@@ -12,6 +12,7 @@ export const thread: ThreadStrings = {
   loadEarlierFailed: "無法載入較早的訊息。",
   toNewest: "前往最新訊息",
   tryAgain: "再試一次",
+  loadFailed: "頁面的一部分載入失敗。請再試一次，或重新載入頁面。",
   you: "您",
   author: "作者",
 
