@@ -12,6 +12,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { configDefaults, defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { REACT_VERSION, reactAlias } from "./testkit/util/react-alias.ts";
 import { useMemoryFolder } from "./testkit/util/memory-folder.ts";
 
 // Inherited by the processes that run the tests, and by projects that read this file again.
@@ -83,13 +84,15 @@ class LongestFirst extends BaseSequencer {
 }
 
 export default defineConfig({
-  resolve: { conditions },
+  resolve: { conditions, alias: reactAlias() },
   ssr: { resolve: { conditions, externalConditions: ["@turnstream/source", "node"] } },
   test: {
     pool: "forks",
     maxWorkers: 2,
     isolate: false,
     sequence: { sequencer: LongestFirst },
+    // Node would load its React by itself, which is always 19.
+    server: { deps: { inline: REACT_VERSION === "18" ? ["react-markdown"] : [] } },
     setupFiles: "conformance/support/test-setup.ts",
     projects: [
       {

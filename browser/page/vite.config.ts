@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
+import { reactAlias } from "../../testkit/util/react-alias.ts";
 
 export default defineConfig({
   root: import.meta.dirname,
@@ -11,5 +12,8 @@ export default defineConfig({
       input: ["index.html", "chat.html", "documents.html"].map((name) => join(import.meta.dirname, name)),
     },
   },
-  resolve: { conditions: ["@turnstream/source", "module", "browser", "development|production"] },
+  resolve: {
+    alias: reactAlias(),
+    conditions: ["@turnstream/source", "module", "browser", "development|production"],
+  },
 });

@@ -88,10 +88,10 @@ export function SessionProvider({
     ],
   );
   return (
-    <ThreadReactContext value={context}>
+    <ThreadReactContext.Provider value={context}>
       <div className="ts-root ts-provider" lang={strings.locale} data-theme={theme}>
         {children}
       </div>
-    </ThreadReactContext>
+    </ThreadReactContext.Provider>
   );
 }

@@ -115,9 +115,9 @@ const ListOrProse = memo(function ListOrProse({ source, definitions, isOpen }: L
   const drawn = items.map((text, n) => <li key={n}>{prose(text, isOpen && n === items.length - 1)}</li>);
   return (
     // A context, so that a list which becomes loose isn't parsed again.
-    <TightContext value={!isLoose}>
+    <TightContext.Provider value={!isLoose}>
       {start === null ? <ul>{drawn}</ul> : <ol {...(start === 1 ? {} : { start })}>{drawn}</ol>}
-    </TightContext>
+    </TightContext.Provider>
   );
 });
 
@@ -138,9 +138,9 @@ export const Pieces = memo(function Pieces({ pieces, definitions, annotations, i
     }
     const source = head + withMarks(raw, at, annotations);
     return (
-      <HeadingContext key={at} value={level}>
+      <HeadingContext.Provider key={at} value={level}>
         <ListOrProse source={source} definitions={definitions} isOpen={isLast} />
-      </HeadingContext>
+      </HeadingContext.Provider>
     );
   });
 }, areSame);
@@ -180,7 +180,7 @@ export function MarkdownBody({
   // A definition can change every piece before it. React draws them in the background.
   const definitions = useDeferredValue(split.definitions);
   return (
-    <CitationContext value={citations}>
+    <CitationContext.Provider value={citations}>
       {chunks.map((pieces, n) => (
         <Pieces
           key={pieces[0]?.at}
@@ -191,6 +191,6 @@ export function MarkdownBody({
         />
       ))}
       {isCut && <PlainRest text={clean} from={end} />}
-    </CitationContext>
+    </CitationContext.Provider>
   );
 }

@@ -3,7 +3,7 @@
  * Invariant: every address passes `checkLink`, and the user sees its host before the link can be opened. A blocked
  * address has no link. Titles and quotes are untrusted and pass `visibleText`.
  */
-import { type ToggleEvent, useId, useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { Annotation } from "@turnstream/protocol";
 import type { CitationProps } from "../../components.ts";
 import { useThreadContext } from "../../context.ts";
@@ -23,16 +23,23 @@ export function Citation({ number, annotation, turnId }: CitationProps) {
   const chip = useRef<HTMLButtonElement>(null);
   const card = useRef<HTMLSpanElement>(null);
   const [isOpen, setOpen] = useState(false);
-  const id = useId();
   const { title = "", url = "" } = part?.reference ?? {};
   const link = checkLink(url, linkPolicy);
   const quote = part?.media === "text" ? part.data.trim() : "";
   const name = title === "" ? (link.may === "dead" ? "" : link.to) : title;
-  const follow = (event: ToggleEvent<HTMLSpanElement>): void => {
-    const opened = event.newState === "open";
-    setOpen(opened);
-    if (opened && chip.current !== null && card.current !== null) positionCard(card.current, chip.current);
-  };
+  useEffect(() => {
+    const [button, popup] = [chip.current, card.current];
+    if (button === null || popup === null) return undefined;
+    // Not as props, because React 18 knows neither of them.
+    button.popoverTargetElement = popup;
+    const follow = (event: Event): void => {
+      const opened = (event as ToggleEvent).newState === "open";
+      setOpen(opened);
+      if (opened) positionCard(popup, button);
+    };
+    popup.addEventListener("toggle", follow);
+    return () => popup.removeEventListener("toggle", follow);
+  }, []);
   return (
     <span className="ts-cite">
       <button
@@ -41,18 +48,15 @@ export function Citation({ number, annotation, turnId }: CitationProps) {
         className="ts-cite-chip"
         aria-label={strings.cards.source(number, visibleText(name))}
         aria-expanded={isOpen}
-        popoverTarget={id}
       >
         {number}
       </button>
       <span
         ref={card}
-        id={id}
         popover="auto"
         className="ts-cite-card"
         role="group"
         aria-label={strings.cards.source(number, "")}
-        onToggle={follow}
       >
         {part === null && <span className="ts-faint">{strings.cards.sourceMissing}</span>}
         {name !== "" && <bdi className="ts-cite-title">{visibleText(name)}</bdi>}
