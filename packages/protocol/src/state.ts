@@ -182,6 +182,8 @@ export interface ToolResultBlock extends OutputBase {
   readonly preview: string;
   readonly artifact: Artifact | null;
   readonly whole: FullContent | null;
+  /** The result as data. Absent unless the tool publishes it. */
+  readonly structured?: Json;
   readonly results: number | null;
   readonly usage: Usage | null;
 }

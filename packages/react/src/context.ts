@@ -9,6 +9,7 @@ import { createContext, useContext } from "react";
 import type { Components } from "./components.ts";
 import type { ExpandedState } from "./expanded-state.ts";
 import type { LinkPolicy } from "./link-policy.ts";
+import type { ArtifactComponents, ToolComponents } from "./own-components.ts";
 import type { Strings } from "./strings/strings.ts";
 
 export interface ThreadContext {
@@ -18,6 +19,10 @@ export interface ThreadContext {
   readonly expanded: ExpandedState;
   readonly strings: Strings;
   readonly components: Components;
+  /** The app's components for single tools, by name. */
+  readonly tools: ToolComponents;
+  /** The app's components for types of artifacts. */
+  readonly artifacts: ArtifactComponents;
   readonly linkPolicy: LinkPolicy;
   /** Display names of agents, by id. */
   readonly agentNames: Readonly<Record<string, string>>;

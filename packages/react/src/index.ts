@@ -54,6 +54,14 @@ export {
   useSessionView,
   useSessionSelector,
 } from "./hooks/use-session-selector.ts";
+export type {
+  ArtifactComponents,
+  ArtifactTypeProps,
+  StreamedInput,
+  ToolComponents,
+  ToolProps,
+} from "./own-components.ts";
+export type { ToolsOf, ToolTypes } from "@turnstream/protocol";
 export { SessionProvider, type SessionProviderProps } from "./provider.tsx";
 export type { Attachment, LayoutGroup, TurnLayout, LayoutBlock } from "@turnstream/client/view";
 export { en } from "./strings/en/index.ts";

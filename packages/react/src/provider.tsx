@@ -1,17 +1,18 @@
 /**
  * `SessionProvider` provides the session, strings and components to everything inside it. It renders only the root
  * element of the styles.
- * Invariant: another session gets a new store and a new expanded state. The context changes only if a property changes,
- * so unstable properties re-render the whole thread.
+ * Invariant: another session gets a new store and a new expanded state. The context changes only if a property changes;
+ * a record changes only if one of its entries does, so an app can write records inline.
  */
 import type { Session } from "@turnstream/client";
 import { createThreadStore } from "@turnstream/client/view";
-import { type ReactNode, useMemo } from "react";
+import { type ReactNode, useMemo, useRef } from "react";
 import type { Components } from "./components.ts";
 import { type ThreadContext, ThreadReactContext } from "./context.ts";
 import { DEFAULT_COMPONENTS } from "./default-components.ts";
 import { createExpandedState } from "./expanded-state.ts";
 import { type LinkPolicy, DEFAULT_LINK_POLICY } from "./link-policy.ts";
+import type { ArtifactComponents, ToolComponents } from "./own-components.ts";
 import { en } from "./strings/en/index.ts";
 import type { Strings } from "./strings/strings.ts";
 
@@ -20,8 +21,12 @@ export interface SessionProviderProps {
   readonly children?: ReactNode;
   /** The UI strings. @default English */
   readonly strings?: Strings;
-  /** Components that replace the default ones. Keep the object stable between renders. */
+  /** Components that replace the default ones. */
   readonly components?: Partial<Components>;
+  /** Components for single tools, by the name of the tool. They stay visible when their group collapses. */
+  readonly tools?: ToolComponents;
+  /** Components for types of artifacts, such as `x-weather`. They stay visible when their group collapses. */
+  readonly artifacts?: ArtifactComponents;
   readonly linkPolicy?: LinkPolicy;
   /** Display names of agents, by id. @default a name derived from the id */
   readonly agentNames?: Readonly<Record<string, string>>;
@@ -40,53 +45,54 @@ export interface SessionProviderProps {
   readonly theme?: "light" | "dark";
 }
 
-const EMPTY_NAMES = {};
+const EMPTY = {};
+
+/** Returns the previous record as long as it has the same entries. */
+function useSameRecord<T extends object>(record: T): T {
+  const last = useRef(record);
+  const before = last.current as Readonly<Record<string, unknown>>;
+  const entries = Object.entries(record);
+  const isSame =
+    entries.length === Object.keys(before).length && entries.every(([key, value]) => before[key] === value);
+  if (!isSame) last.current = record;
+  return last.current;
+}
 
 export function SessionProvider({
   session,
   children,
   strings = en,
-  components,
   linkPolicy = DEFAULT_LINK_POLICY,
-  agentNames = EMPTY_NAMES,
-  argumentNames = EMPTY_NAMES,
-  userNames = EMPTY_NAMES,
   shortcuts = true,
   readOnly: isReadOnly = false,
   theme,
+  ...records
 }: SessionProviderProps): ReactNode {
   const { store, expanded } = useMemo(
     () => ({ store: createThreadStore(session), expanded: createExpandedState() }),
     [session],
   );
-  const context = useMemo<ThreadContext>(
-    () => ({
-      session,
-      store,
-      expanded,
-      strings,
-      components: { ...DEFAULT_COMPONENTS, ...components },
-      linkPolicy,
-      agentNames,
-      argumentNames,
-      userNames,
-      shortcuts,
-      isReadOnly,
-    }),
-    [
-      session,
-      store,
-      expanded,
-      strings,
-      components,
-      linkPolicy,
-      agentNames,
-      argumentNames,
-      userNames,
-      shortcuts,
-      isReadOnly,
-    ],
-  );
+  const components = useSameRecord(records.components ?? EMPTY);
+  const tools = useSameRecord(records.tools ?? EMPTY);
+  const artifacts = useSameRecord(records.artifacts ?? EMPTY);
+  const agentNames = useSameRecord(records.agentNames ?? EMPTY);
+  const argumentNames = useSameRecord(records.argumentNames ?? EMPTY);
+  const userNames = useSameRecord(records.userNames ?? EMPTY);
+  const context = useSameRecord<ThreadContext>({
+    session,
+    store,
+    expanded,
+    strings,
+    components: useMemo(() => ({ ...DEFAULT_COMPONENTS, ...components }), [components]),
+    tools,
+    artifacts,
+    linkPolicy,
+    agentNames,
+    argumentNames,
+    userNames,
+    shortcuts,
+    isReadOnly,
+  });
   return (
     <ThreadReactContext.Provider value={context}>
       <div className="ts-root ts-provider" lang={strings.locale} data-theme={theme}>

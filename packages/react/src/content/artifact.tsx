@@ -1,5 +1,6 @@
 /**
- * `Artifact` shows an artifact of a result: a chart, table, file, image or code, or the JSON of a custom type.
+ * `Artifact` shows an artifact of a result: with the app's component for its type, or as a chart, table, file, image or
+ * code, or as the JSON of a custom type.
  * Invariant: data is drawn only after `findArtifactProblem` has accepted it. Otherwise only the title and the link to
  * the full content are shown. Links and images follow the link policy.
  */
@@ -19,11 +20,12 @@ import { ArtifactFrame } from "./artifact-frame.tsx";
 import { ChartArtifact } from "./chart-artifact.tsx";
 import { CodeBlock } from "../ui/code-block.tsx";
 import { SafeImage } from "../ui/safe-image.tsx";
+import { type ArtifactTypeProps, findOwn } from "../own-components.ts";
 import { SafeLink } from "../ui/safe-link.tsx";
 import { TableArtifact } from "./table-artifact.tsx";
 
 export function Artifact({ artifact }: ArtifactProps): ReactNode {
-  const { strings } = useThreadContext();
+  const { strings, artifacts } = useThreadContext();
   const { type, title = "", data, whole: fullUrl } = artifact;
   const url = fullUrl?.url ?? "";
   const problem = data === null ? null : findArtifactProblem({ type, data });
@@ -34,6 +36,9 @@ export function Artifact({ artifact }: ArtifactProps): ReactNode {
       </ArtifactFrame>
     );
   }
+  const Own = findOwn(artifacts, type);
+  if (Own !== undefined)
+    return <Own {...({ artifact, data, title } as unknown as ArtifactTypeProps<never>)} />;
   return <KnownArtifact artifact={artifact} title={title} fullUrl={url} />;
 }
 

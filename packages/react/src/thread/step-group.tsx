@@ -2,7 +2,8 @@
  * `StepGroup` shows a group: consecutive blocks under one header (requirement U04). A running group is expanded and
  * shows its newest three entries under a shimmering header. After its end it collapses under its summary; expanded
  * again, it shows all entries.
- * Invariant: entries that need the user stay visible in both cases.
+ * Invariant: entries that need the user, and those with a component of the app, stay visible in both cases. They keep
+ * their state, because they stay at the same place of the tree.
  *
  *   running ──▶ ending ──300 ms──▶ collapsed     the user's click overrides this
  */
@@ -12,7 +13,9 @@ import type { GroupProps } from "../components.ts";
 import { useThreadContext } from "../context.ts";
 import { formatDuration } from "../format.ts";
 import { useExpanded } from "../hooks/use-expanded.ts";
+import { useStoreSelector } from "../hooks/use-session-selector.ts";
 import { useGroup } from "../hooks/use-turn.ts";
+import { findOwn } from "../own-components.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { TurnItem } from "./turn-items.tsx";
@@ -25,12 +28,11 @@ export function StepGroup({ turnId, blockIndex }: GroupProps): ReactNode {
   const group = useGroup(turnId, blockIndex);
   const isRunning = group?.isRunning ?? false;
   const [isExpanded, toggle] = useExpanded(turnId, blockIndex, useExpandedWhileRunning(isRunning));
+  const kept = useKept(turnId, group?.blocks ?? NO_BLOCKS);
   if (group === null) return null;
   const { blocks } = group;
-  const waiting = blocks.filter(({ needsUser }) => needsUser);
-  const visible = isRunning
-    ? blocks.filter((step, n) => step.needsUser || n >= blocks.length - RUNNING_ITEMS)
-    : blocks;
+  const newest = isRunning ? blocks.length - RUNNING_ITEMS : 0;
+  const visible = blocks.filter((_, n) => kept[n] === "1" || (isExpanded && n >= newest));
   return (
     <div className="ts-group-frame" data-running={isRunning || undefined}>
       <Disclosure
@@ -38,18 +40,36 @@ export function StepGroup({ turnId, blockIndex }: GroupProps): ReactNode {
         isExpanded={isExpanded}
         onToggle={toggle}
         head={<GroupHead group={group} />}
+        isBodyKept={visible.length > 0}
       >
-        <GroupItems turnId={turnId} items={visible} isSliding={isRunning} />
-        {group.isDone && (
+        <GroupItems turnId={turnId} items={visible} isSliding={isExpanded && isRunning} />
+        {isExpanded && group.isDone && (
           <div className="ts-group-done">
             <Icon name="check" />
             {strings.thread.done}
           </div>
         )}
       </Disclosure>
-      {!isExpanded && waiting.length > 0 && <GroupItems turnId={turnId} items={waiting} isSliding={false} />}
     </div>
   );
+}
+
+const NO_BLOCKS: readonly LayoutBlock[] = [];
+
+/** Returns "1" for each block that stays visible in a collapsed group, and "0" for each other one. */
+function useKept(turnId: string, blocks: readonly LayoutBlock[]): string {
+  const { tools, artifacts } = useThreadContext();
+  return useStoreSelector(`turn:${turnId}`, (store) => {
+    const isKept = ({ needsUser, blockIndex }: LayoutBlock): boolean => {
+      if (needsUser) return true;
+      const item = store.getToolCall(turnId, blockIndex);
+      return (
+        item !== null &&
+        (findOwn(tools, item.call.name) ?? findOwn(artifacts, item.artifact?.type ?? "")) !== undefined
+      );
+    };
+    return blocks.map((block) => (isKept(block) ? "1" : "0")).join("");
+  });
 }
 
 /** Expanded while the group runs and shortly after. Collapsed from the start if it had ended before it was shown. */

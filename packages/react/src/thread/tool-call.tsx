@@ -1,6 +1,8 @@
 /**
  * `ToolCall` shows a call and its result as one line that expands to both (requirements U01–U03).
- * Invariant: approvals, artifacts and a sub-agent that needs the user stay visible when it is collapsed.
+ * The component of an app for this tool replaces the line.
+ * Invariant: approvals, artifacts and a sub-agent that needs the user stay visible when it is collapsed, and below the
+ * component of an app.
  */
 import { isPending, toolLabel, type ToolItem } from "@turnstream/protocol";
 import { type ReactNode, useState } from "react";
@@ -9,18 +11,22 @@ import { useThreadContext } from "../context.ts";
 import { useToolCall } from "../hooks/use-turn.ts";
 import { useExpanded } from "../hooks/use-expanded.ts";
 import { useStoreSelector } from "../hooks/use-session-selector.ts";
+import { findOwn, type ToolProps } from "../own-components.ts";
 import { ErrorBoundary } from "../ui/error-boundary.tsx";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { StatusDot } from "../ui/status-dot.tsx";
 import { RequestPanel, ResponsePanel } from "./tool-panels.tsx";
 
 export function ToolCall({ turnId, blockIndex }: BlockProps): ReactNode {
-  const { ApprovalCard, Artifact, SubAgent } = useThreadContext().components;
+  const { components, tools } = useThreadContext();
+  const { ApprovalCard, Artifact, SubAgent } = components;
   const item = useToolCall(turnId, blockIndex);
   // Expanded if the call was running when it was first shown here. It doesn't collapse while the user reads, and it is
   // collapsed in history.
   const [wasRunning] = useState(item?.status === "pending");
-  const [isExpanded, toggle] = useExpanded(turnId, blockIndex, wasRunning && !isShownElsewhere(item));
+  const Own = findOwn(tools, item?.call.name ?? "");
+  const isExpandedAtFirst = wasRunning && Own === undefined && !isShownElsewhere(item);
+  const [isExpanded, toggle] = useExpanded(turnId, blockIndex, isExpandedAtFirst);
   const runId = item?.run?.id ?? null;
   const isRunWaiting = useStoreSelector(
     `turn:${turnId}`,
@@ -38,13 +44,24 @@ export function ToolCall({ turnId, blockIndex }: BlockProps): ReactNode {
       <ToolNote item={item} />
     </>
   );
+  const line = (
+    <Disclosure className="ts-tool" isExpanded={isExpanded} onToggle={toggle} head={head} hasArrow={false}>
+      <RequestPanel item={item} />
+      {runId !== null && <SubAgent turnId={turnId} runId={runId} />}
+      <ResponsePanel item={item} />
+    </Disclosure>
+  );
+  const { status, input, output, resultText } = item;
+  const own = { turnId, blockIndex, label: toolLabel(item.call), status, input, output, resultText };
   return (
-    <div className="ts-step" data-dot={item.status}>
-      <Disclosure className="ts-tool" isExpanded={isExpanded} onToggle={toggle} head={head} hasArrow={false}>
-        <RequestPanel item={item} />
-        {runId !== null && <SubAgent turnId={turnId} runId={runId} />}
-        <ResponsePanel item={item} />
-      </Disclosure>
+    <div className="ts-step" data-dot={status}>
+      {Own === undefined ? (
+        line
+      ) : (
+        <ErrorBoundary>
+          <Own {...(own as unknown as ToolProps<never>)}>{line}</Own>
+        </ErrorBoundary>
+      )}
       {!isExpanded && isRunWaiting && runId !== null && <SubAgent turnId={turnId} runId={runId} />}
       {item.approvals.map((approval) => (
         <ErrorBoundary key={approval.id}>

@@ -1,6 +1,6 @@
 /**
  * `Disclosure` is a button that expands and collapses the content below it.
- * Invariant: collapsed content is not in the DOM, so it is not rendered. The button has `aria-expanded`, by which
+ * Invariant: collapsed content is not in the DOM, so it is not rendered, unless the owner keeps the body. The button has `aria-expanded`, by which
  * `useStickToBottom` detects that the user expands something.
  */
 import { type ReactNode, useId } from "react";
@@ -13,11 +13,13 @@ export interface DisclosureProps {
   /** The content of the button, after the arrow. */
   readonly head: ReactNode;
   readonly hasArrow?: boolean;
+  /** Whether the body has content that stays visible when it is collapsed. The owner leaves out the rest. */
+  readonly isBodyKept?: boolean;
   readonly children: ReactNode;
 }
 
 export function Disclosure(props: DisclosureProps): ReactNode {
-  const { className, isExpanded, onToggle, head, hasArrow = true, children } = props;
+  const { className, isExpanded, onToggle, head, hasArrow = true, isBodyKept = false, children } = props;
   const body = useId();
   return (
     <div className={className} data-open={isExpanded || undefined}>
@@ -31,7 +33,7 @@ export function Disclosure(props: DisclosureProps): ReactNode {
         {hasArrow && <Icon name="chevron" />}
         {head}
       </button>
-      {isExpanded && (
+      {(isExpanded || isBodyKept) && (
         <div className={`${className}-body`} id={body}>
           {children}
         </div>

@@ -21,6 +21,7 @@ import { turnKey } from "../attempt/turn-key.ts";
 import { MAX_TIMER_MS } from "../../util/sleep.ts";
 import type { BlockRef } from "../events/turn-writer.ts";
 import { attachReferences } from "./attach-references.ts";
+import { checkOutput } from "./check-output.ts";
 import {
   stringifyContent,
   truncateForModel,
@@ -84,6 +85,9 @@ async function perform(
       return tool.run(input, toolContext);
     })();
     const returned = parseToolOutput(await abortable(work, signal));
+    const structured = await checkOutput(tool, returned, (error) =>
+      context.onError(error, { during: `the output of the tool ${call.name}` }),
+    );
     const artifact = returned.artifact ?? progress.artifact;
     const { maxResultChars } = agent.limits;
     const whole = artifact === null ? returned : { ...returned, artifact };
@@ -91,6 +95,7 @@ async function perform(
     const content = truncateForModel(output.content, maxResultChars);
     const record = {
       ...successResult({ ...output, content }, await progress.end()),
+      ...(structured === undefined ? {} : { structured }),
       whole: output.whole as Json,
     };
     const cited = attachReferences(record, output.references ?? [], attempt.references, maxResultChars);
