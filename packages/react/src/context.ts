@@ -8,8 +8,10 @@ import type { ThreadStore } from "@turnstream/client/view";
 import { createContext, useContext } from "react";
 import type { Components } from "./components.ts";
 import type { ExpandedState } from "./expanded-state.ts";
+import type { Names } from "./hooks/use-names.ts";
 import type { LinkPolicy } from "./link-policy.ts";
 import type { ArtifactComponents, ToolComponents } from "./own-components.ts";
+import type { ClassNames, Slots } from "./parts.tsx";
 import type { Strings } from "./strings/strings.ts";
 
 export interface ThreadContext {
@@ -23,15 +25,17 @@ export interface ThreadContext {
   readonly tools: ToolComponents;
   /** The app's components for types of artifacts. */
   readonly artifacts: ArtifactComponents;
+  readonly classNames: ClassNames;
+  readonly slots: Partial<Slots>;
   readonly linkPolicy: LinkPolicy;
   /** Display names of agents, by id. */
-  readonly agentNames: Readonly<Record<string, string>>;
+  readonly agentNames: Names;
   /** Display names of arguments of tools, by name. */
-  readonly argumentNames: Readonly<Record<string, string>>;
+  readonly argumentNames: Names;
   /**
    * Display names of users, by id. Users without a name here are not named, because an id means nothing to a reader.
    */
-  readonly userNames: Readonly<Record<string, string>>;
+  readonly userNames: Names;
   /** False disables single-key shortcuts, for users who press keys by accident. */
   readonly shortcuts: boolean;
   /** True if the reader can't change the session, such as a shared one. */

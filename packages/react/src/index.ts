@@ -62,8 +62,11 @@ export type {
   ToolProps,
 } from "./own-components.ts";
 export type { ToolsOf, ToolTypes } from "@turnstream/protocol";
+export { type ClassNames, type Part, type PartName, type Slots, usePart } from "./parts.tsx";
 export { SessionProvider, type SessionProviderProps } from "./provider.tsx";
 export type { Attachment, LayoutGroup, TurnLayout, LayoutBlock } from "@turnstream/client/view";
 export { en } from "./strings/en/index.ts";
+export { extendStrings, type StringChanges } from "./strings/extend-strings.ts";
+export type { Names } from "./hooks/use-names.ts";
 export type { Strings } from "./strings/strings.ts";
 export { Thread, type ThreadProps } from "./thread/thread.tsx";

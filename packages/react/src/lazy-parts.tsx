@@ -7,7 +7,7 @@
  */
 import { type ComponentType, useContext, useEffect, useSyncExternalStore } from "react";
 import { ThreadReactContext } from "./context.ts";
-import { en } from "./strings/en/index.ts";
+import { resolveStrings, type StringChanges } from "./strings/extend-strings.ts";
 import type { Strings } from "./strings/strings.ts";
 import { RetryNotice } from "./ui/retry-notice.tsx";
 
@@ -72,7 +72,7 @@ export function createLazyParts<Parts>(load: () => Promise<Parts>): LazyParts<Pa
 
 /** The props of a part outside of a thread. */
 interface OwnLook {
-  readonly strings?: Strings;
+  readonly strings?: StringChanges<Strings>;
   readonly theme?: string;
 }
 
@@ -95,7 +95,7 @@ export function lazyPart<Parts, Props extends object>(
     }
     if (!hasFailed) return null;
     const own: OwnLook = props;
-    const strings = thread?.strings ?? own.strings ?? en;
+    const strings = thread?.strings ?? resolveStrings(own.strings);
     const notice = (
       <RetryNotice strings={strings} text={strings.thread.loadFailed} onRetry={() => void load()} />
     );

@@ -10,30 +10,36 @@ import { type ReactNode, useMemo, useRef } from "react";
 import type { Components } from "./components.ts";
 import { type ThreadContext, ThreadReactContext } from "./context.ts";
 import { DEFAULT_COMPONENTS } from "./default-components.ts";
+import type { Names } from "./hooks/use-names.ts";
 import { createExpandedState } from "./expanded-state.ts";
 import { type LinkPolicy, DEFAULT_LINK_POLICY } from "./link-policy.ts";
 import type { ArtifactComponents, ToolComponents } from "./own-components.ts";
-import { en } from "./strings/en/index.ts";
+import type { ClassNames, Slots } from "./parts.tsx";
+import { resolveStrings, type StringChanges } from "./strings/extend-strings.ts";
 import type { Strings } from "./strings/strings.ts";
 
 export interface SessionProviderProps {
   readonly session: Session;
   readonly children?: ReactNode;
-  /** The UI strings. @default English */
-  readonly strings?: Strings;
+  /** The UI strings, or some of them; the others are English. Keep the object stable between renders. @default English */
+  readonly strings?: StringChanges<Strings>;
   /** Components that replace the default ones. */
   readonly components?: Partial<Components>;
   /** Components for single tools, by the name of the tool. They stay visible when their group collapses. */
   readonly tools?: ToolComponents;
   /** Components for types of artifacts, such as `x-weather`. They stay visible when their group collapses. */
   readonly artifacts?: ArtifactComponents;
+  /** Classes that are added to parts, by the name of the part. */
+  readonly classNames?: ClassNames;
+  /** Components that are added at places of the thread. */
+  readonly slots?: Partial<Slots>;
   readonly linkPolicy?: LinkPolicy;
   /** Display names of agents, by id. @default a name derived from the id */
-  readonly agentNames?: Readonly<Record<string, string>>;
+  readonly agentNames?: Names;
   /** Display names of arguments of tools, for approvals. @default a name derived from that of the argument */
-  readonly argumentNames?: Readonly<Record<string, string>>;
+  readonly argumentNames?: Names;
   /** Display names of users, by user id. Users without a name here are not named. */
-  readonly userNames?: Readonly<Record<string, string>>;
+  readonly userNames?: Names;
   /**
    * False disables single-key shortcuts (such as A, to the next approval), for users who press keys by accident.
    * @default true
@@ -47,13 +53,16 @@ export interface SessionProviderProps {
 
 const EMPTY = {};
 
-/** Returns the previous record as long as it has the same entries. */
+/** Returns the previous record as long as it has the same entries. A function is returned as it is. */
 function useSameRecord<T extends object>(record: T): T {
   const last = useRef(record);
   const before = last.current as Readonly<Record<string, unknown>>;
   const entries = Object.entries(record);
   const isSame =
-    entries.length === Object.keys(before).length && entries.every(([key, value]) => before[key] === value);
+    typeof record === "object" &&
+    typeof before === "object" &&
+    entries.length === Object.keys(before).length &&
+    entries.every(([key, value]) => before[key] === value);
   if (!isSame) last.current = record;
   return last.current;
 }
@@ -61,13 +70,13 @@ function useSameRecord<T extends object>(record: T): T {
 export function SessionProvider({
   session,
   children,
-  strings = en,
   linkPolicy = DEFAULT_LINK_POLICY,
   shortcuts = true,
   readOnly: isReadOnly = false,
   theme,
   ...records
 }: SessionProviderProps): ReactNode {
+  const strings = resolveStrings(records.strings);
   const { store, expanded } = useMemo(
     () => ({ store: createThreadStore(session), expanded: createExpandedState() }),
     [session],
@@ -75,6 +84,8 @@ export function SessionProvider({
   const components = useSameRecord(records.components ?? EMPTY);
   const tools = useSameRecord(records.tools ?? EMPTY);
   const artifacts = useSameRecord(records.artifacts ?? EMPTY);
+  const classNames = useSameRecord(records.classNames ?? EMPTY);
+  const slots = useSameRecord(records.slots ?? EMPTY);
   const agentNames = useSameRecord(records.agentNames ?? EMPTY);
   const argumentNames = useSameRecord(records.argumentNames ?? EMPTY);
   const userNames = useSameRecord(records.userNames ?? EMPTY);
@@ -86,6 +97,8 @@ export function SessionProvider({
     components: useMemo(() => ({ ...DEFAULT_COMPONENTS, ...components }), [components]),
     tools,
     artifacts,
+    classNames,
+    slots,
     linkPolicy,
     agentNames,
     argumentNames,

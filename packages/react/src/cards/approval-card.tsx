@@ -12,6 +12,7 @@ import { useThreadContext } from "../context.ts";
 import { useUserName } from "../hooks/use-names.ts";
 import { SafeLink } from "../ui/safe-link.tsx";
 import { approvals as enApprovals } from "../strings/en/approvals.ts";
+import { extendStrings } from "../strings/extend-strings.ts";
 import type { ApprovalStrings, CardStrings } from "../strings/strings.ts";
 import { visibleText } from "../visible-text.ts";
 import { ApprovalEdit } from "./approval-edit.tsx";
@@ -221,7 +222,7 @@ function Arguments({ approval, action }: ApprovalProps & { readonly action: Appr
 }
 
 function useApprovalStrings(): ApprovalStrings {
-  return useThreadContext().strings.approvals ?? enApprovals;
+  return extendStrings(enApprovals, useThreadContext().strings.approvals);
 }
 
 function formatTitle({ actions }: ApprovalBlock, cardStrings: CardStrings): string {

@@ -7,8 +7,9 @@ import { type Client, type ClientError, createClient, signIn } from "@turnstream
 import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
 import { useThreadContext } from "../context.ts";
 import { useSessionSelector } from "../hooks/use-session-selector.ts";
+import { markPart, usePart } from "../parts.tsx";
 import { SessionProvider } from "../provider.tsx";
-import { en } from "../strings/en/index.ts";
+import { resolveStrings } from "../strings/extend-strings.ts";
 import type { Strings } from "../strings/strings.ts";
 import { Thread } from "../thread/thread.tsx";
 import { visibleText } from "../visible-text.ts";
@@ -29,7 +30,8 @@ const getOriginClient = (): Client =>
 export function ChatView(props: ChatProps): ReactNode {
   const { agent, suggestions, welcome, composer, route: parameter = "session", signedOut, ...rest } = props;
   const { client = getOriginClient(), ...provider } = rest;
-  const { strings = en, theme } = provider;
+  const { theme, classNames } = provider;
+  const strings = resolveStrings(provider.strings);
   const chat = chatStrings(strings);
   const sessions = useSessions(client);
   const { current, open, getLink } = useSessionRoute(parameter);
@@ -56,6 +58,7 @@ export function ChatView(props: ChatProps): ReactNode {
       sessions={sessions}
       current={current}
       strings={strings}
+      {...(classNames !== undefined && { classNames })}
       getLink={getLink}
       onOpen={show}
       onNew={() => show(null)}
@@ -65,7 +68,12 @@ export function ChatView(props: ChatProps): ReactNode {
     />
   );
   return (
-    <div className="ts-root ts-chat" ref={root} lang={strings.locale} data-theme={theme}>
+    <div
+      {...markPart(classNames, "chat", "ts-root ts-chat")}
+      ref={root}
+      lang={strings.locale}
+      data-theme={theme}
+    >
       {isSignedOut(sessions) ? (
         <SignedOut strings={strings} onRetry={() => void sessions.refresh()}>
           {signedOut}
@@ -160,19 +168,20 @@ interface ChatWelcomeProps {
 function ChatWelcome({ welcome, suggestions, agentId }: ChatWelcomeProps): ReactNode {
   const { session, strings } = useThreadContext();
   const chat = chatStrings(strings);
+  const suggestion = usePart("suggestion", "ts-chat-suggestion");
   const send = (text: string): void => {
     const message = { text, locale: strings.locale, ...(agentId !== undefined && { agentId }) };
     // The outbox shows the outcome.
     session.send(message).done.catch(() => {});
   };
   return (
-    <div className="ts-chat-welcome">
+    <div {...usePart("welcome", "ts-chat-welcome")}>
       {welcome ?? <h3>{chat.welcome}</h3>}
       {suggestions.length > 0 && (
         <ul aria-label={chat.suggestions}>
           {suggestions.map((text) => (
             <li key={text}>
-              <button type="button" className="ts-chat-suggestion" onClick={() => send(text)}>
+              <button type="button" {...suggestion} onClick={() => send(text)}>
                 {text}
               </button>
             </li>

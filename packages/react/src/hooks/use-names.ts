@@ -6,6 +6,14 @@
 import { toolLabel } from "@turnstream/protocol";
 import { useThreadContext } from "../context.ts";
 
+/** Display names by id: a record, or a function that returns undefined for an unknown id. */
+export type Names = Readonly<Record<string, string>> | ((id: string) => string | undefined);
+
+function findName(names: Names, id: string): string | undefined {
+  if (typeof names === "function") return names(id);
+  return Object.hasOwn(names, id) ? names[id] : undefined;
+}
+
 export function useAgentName(agentId: string): string {
   return formatName(useThreadContext().agentNames, agentId);
 }
@@ -16,12 +24,12 @@ export function useArgumentName(): (argument: string) => string {
   return (argument) => formatName(argumentNames, argument);
 }
 
-export function formatName(names: Readonly<Record<string, string>>, id: string): string {
-  return Object.hasOwn(names, id) ? (names[id] ?? "") : toolLabel({ label: "", name: id }) || id;
+export function formatName(names: Names, id: string): string {
+  return findName(names, id) ?? (toolLabel({ label: "", name: id }) || id);
 }
 
 /** Returns the display name of a user; "" if none is configured. */
 export function useUserName(id: string | null): string {
   const { userNames } = useThreadContext();
-  return id !== null && Object.hasOwn(userNames, id) ? (userNames[id] ?? "") : "";
+  return id === null ? "" : (findName(userNames, id) ?? "");
 }

@@ -7,11 +7,12 @@ import { listAnnouncements } from "@turnstream/client/view";
 import { useThreadContext } from "../context.ts";
 import { formatName } from "../hooks/use-names.ts";
 import { noticeText } from "../notice-text.ts";
+import { usePart } from "../parts.tsx";
 
 export function Announcer(): ReactNode {
   const announcements = useAnnouncements();
   return (
-    <div className="ts-sr ts-announcer">
+    <div {...usePart("announcer", "ts-sr ts-announcer")}>
       <div role="status" aria-live="polite" aria-atomic="false">
         <AnnouncementList announcements={announcements} isUrgent={false} />
       </div>

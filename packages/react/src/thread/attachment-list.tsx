@@ -9,6 +9,7 @@ import { formatPercent, formatSize } from "../format.ts";
 import { errorText } from "../error-text.ts";
 import type { Attachment } from "@turnstream/client/view";
 import { Icon } from "../ui/icons.tsx";
+import { usePart } from "../parts.tsx";
 
 export interface AttachmentListProps {
   readonly files: readonly Attachment[];
@@ -18,13 +19,14 @@ export interface AttachmentListProps {
 export function AttachmentList({ files, onRemove }: AttachmentListProps): ReactNode {
   const { strings } = useThreadContext();
   const { thread } = strings;
+  const root = usePart("attachments", "ts-chips ts-attachments");
   if (files.length === 0) return null;
   const failed = files.filter(({ status }) => status === "failed");
   // Several uploads usually fail for the same reason.
   const reasons = new Set(failed.map(({ error }) => errorText(strings, error)));
   return (
     <>
-      <ul className="ts-chips ts-attachments" aria-label={thread.files}>
+      <ul {...root} aria-label={thread.files}>
         {files.map((file) => (
           <li key={file.id} className="ts-chip" data-status={file.status}>
             <Icon name="file" />

@@ -17,6 +17,7 @@ import { useThreadContext } from "../context.ts";
 import { useComposer } from "../hooks/use-composer.ts";
 import { Icon } from "../ui/icons.tsx";
 import { AttachmentList } from "./attachment-list.tsx";
+import { Slot, usePart } from "../parts.tsx";
 
 /** The key code of a key that belongs to an input method, even if `isComposing` is already false. */
 const IME_KEY_CODE = 229;
@@ -33,6 +34,8 @@ export function Composer({
   const [isOver, setOver] = useState(false);
   const model = useComposer({ accept: isDisabled ? "" : accept, agentId, mode });
   const takesFiles = accept !== "" && !isDisabled;
+  const stop = usePart("stop-button", "ts-button ts-stop");
+  const send = usePart("send-button", "ts-button ts-primary ts-send");
   useAutoGrow(field, model.text);
   const onKeyDown = (event: KeyboardEvent): void => {
     const { isComposing, keyCode } = event.nativeEvent;
@@ -48,7 +51,7 @@ export function Composer({
   };
   return (
     <form
-      className="ts-composer"
+      {...usePart("composer", "ts-composer")}
       data-over={isOver || undefined}
       onSubmit={(event) => {
         event.preventDefault();
@@ -59,11 +62,13 @@ export function Composer({
       onDrop={onDrag}
     >
       <AttachmentList files={model.files} onRemove={model.removeFile} />
+      <Slot name="ComposerTop" />
       <div className="ts-composer-row">
+        <Slot name="ComposerStart" />
         {takesFiles && <AttachButton accept={accept} onFiles={model.addFiles} />}
         <textarea
           ref={field}
-          className="ts-composer-text"
+          {...usePart("composer-input", "ts-composer-text")}
           rows={1}
           aria-label={threadStrings.message}
           placeholder={isOver ? threadStrings.dropFiles : (placeholder ?? threadStrings.placeholder)}
@@ -78,13 +83,9 @@ export function Composer({
             model.addFiles(files);
           }}
         />
+        <Slot name="ComposerEnd" />
         {model.isRunning && (
-          <button
-            type="button"
-            className="ts-button ts-stop"
-            disabled={model.isStopping}
-            onClick={model.stop}
-          >
+          <button type="button" {...stop} disabled={model.isStopping} onClick={model.stop}>
             <Icon name="stop" />
             {threadStrings.stop}
           </button>
@@ -92,7 +93,7 @@ export function Composer({
         {(!model.isRunning || model.canSend) && (
           <button
             type="submit"
-            className="ts-button ts-primary ts-send"
+            {...send}
             aria-label={threadStrings.send}
             disabled={isDisabled || !model.canSend}
           >
@@ -131,7 +132,7 @@ function AttachButton({ accept, onFiles }: AttachButtonProps): ReactNode {
       />
       <button
         type="button"
-        className="ts-icon-button"
+        {...usePart("attach-button", "ts-icon-button")}
         aria-label={threadStrings.attach}
         onClick={() => input.current?.click()}
       >

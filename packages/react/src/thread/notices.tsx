@@ -10,13 +10,15 @@ import { noticeText } from "../notice-text.ts";
 import { useBlock } from "../hooks/use-turn.ts";
 import { useAction } from "../hooks/use-action.ts";
 import { useStoreSelector } from "../hooks/use-session-selector.ts";
+import { usePart } from "../parts.tsx";
 
 export function StoppedNotice({ turnId, blockIndex }: BlockProps): ReactNode {
   const { strings, isReadOnly } = useThreadContext();
   const block = useBlock(turnId, blockIndex, "notice");
+  const root = usePart("stopped-notice", "ts-stopped");
   if (block === null) return null;
   return (
-    <div className="ts-stopped">
+    <div {...root}>
       <span className="ts-dot" data-dot="stopped" />
       {/* The text addresses the user who stopped the turn, who is not the reader of a shared session. */}
       {isReadOnly ? strings.thread.announce.stopped : noticeText(strings, block)}
@@ -29,9 +31,10 @@ export function ErrorNotice({ turnId, blockIndex }: BlockProps): ReactNode {
   const block = useBlock(turnId, blockIndex, "notice");
   const isLast = useStoreSelector("turns", (store) => store.getTurnIds().at(-1) === turnId);
   const { isBusy, problem, run } = useAction();
+  const root = usePart("error-notice", "ts-error");
   if (block === null) return null;
   return (
-    <div className="ts-error">
+    <div {...root}>
       <span>{noticeText(strings, block)}</span>
       {block.error?.can_retry === true && isLast && !isReadOnly && (
         <button

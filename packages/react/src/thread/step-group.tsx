@@ -19,6 +19,7 @@ import { findOwn } from "../own-components.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { TurnItem } from "./turn-items.tsx";
+import { usePart } from "../parts.tsx";
 
 const RUNNING_ITEMS = 3;
 const FOLD_AFTER_MS = 300;
@@ -29,12 +30,13 @@ export function StepGroup({ turnId, blockIndex }: GroupProps): ReactNode {
   const isRunning = group?.isRunning ?? false;
   const [isExpanded, toggle] = useExpanded(turnId, blockIndex, useExpandedWhileRunning(isRunning));
   const kept = useKept(turnId, group?.blocks ?? NO_BLOCKS);
+  const root = usePart("group", "ts-group-frame");
   if (group === null) return null;
   const { blocks } = group;
   const newest = isRunning ? blocks.length - RUNNING_ITEMS : 0;
   const visible = blocks.filter((_, n) => kept[n] === "1" || (isExpanded && n >= newest));
   return (
-    <div className="ts-group-frame" data-running={isRunning || undefined}>
+    <div {...root} data-running={isRunning || undefined}>
       <Disclosure
         className="ts-group"
         isExpanded={isExpanded}

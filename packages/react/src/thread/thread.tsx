@@ -17,6 +17,7 @@ import { useStickToBottom } from "../hooks/use-stick-to-bottom.ts";
 import { useTurnIds } from "../hooks/use-turn.ts";
 import { ErrorBoundary } from "../ui/error-boundary.tsx";
 import { Icon } from "../ui/icons.tsx";
+import { Slot, usePart } from "../parts.tsx";
 
 export interface ThreadProps {
   /** The accessible name of the thread. */
@@ -53,21 +54,22 @@ function SessionThread({ label, empty, composer = {} }: ThreadProps): ReactNode 
     void lazyCards.load();
   }, []);
   return (
-    <section className="ts-thread" ref={root} aria-labelledby={heading}>
+    <section {...usePart("thread", "ts-thread")} ref={root} aria-labelledby={heading}>
       {/* Level 2 is below the headings of the page and above those of answers, for navigation by headings. */}
       <h2 className="ts-sr" id={heading}>
         {label ?? threadStrings.conversation}
       </h2>
       {/* Focusable, so that a keyboard can scroll it. */}
       <div
-        className="ts-scroll"
+        {...usePart("scroll", "ts-scroll")}
         ref={scroller}
         role="log"
         aria-live="off"
         aria-label={threadStrings.conversation}
         tabIndex={0}
       >
-        <div className="ts-turns" ref={content}>
+        <div {...usePart("turns", "ts-turns")} ref={content}>
+          <Slot name="ThreadStart" />
           {history.hasMore && <LoadMoreButton {...history} />}
           {isEmpty && empty}
           <TurnList />
@@ -76,24 +78,30 @@ function SessionThread({ label, empty, composer = {} }: ThreadProps): ReactNode 
               <UserMessage messageId={messageId} />
             </ErrorBoundary>
           ))}
+          <Slot name="ThreadEnd" />
         </div>
       </div>
-      <div className="ts-dock">
-        {!isAtBottom && (
-          <button
-            type="button"
-            className="ts-newest"
-            aria-label={threadStrings.toNewest}
-            onClick={scrollToBottom}
-          >
-            <Icon name="down" />
-          </button>
-        )}
+      <div {...usePart("dock", "ts-dock")}>
+        {!isAtBottom && <NewestButton onClick={scrollToBottom} />}
         <ConnectionBanner />
         {composer !== null && <Composer {...composer} />}
       </div>
       <Announcer />
     </section>
+  );
+}
+
+function NewestButton({ onClick }: { readonly onClick: () => void }): ReactNode {
+  const { strings } = useThreadContext();
+  return (
+    <button
+      type="button"
+      {...usePart("newest-button", "ts-newest")}
+      aria-label={strings.thread.toNewest}
+      onClick={onClick}
+    >
+      <Icon name="down" />
+    </button>
   );
 }
 
@@ -111,7 +119,7 @@ function useScrollToSent(scrollToBottom: () => void): void {
 function LoadMoreButton({ isLoading, error, loadMore }: ReturnType<typeof useHistory>): ReactNode {
   const threadStrings = useThreadContext().strings.thread;
   return (
-    <div className="ts-older">
+    <div {...usePart("load-more", "ts-older")}>
       {error !== null && <span className="ts-fail">{threadStrings.loadEarlierFailed}</span>}
       <button type="button" className="ts-button" disabled={isLoading} onClick={loadMore}>
         {isLoading ? threadStrings.loadingEarlier : threadStrings.loadEarlier}

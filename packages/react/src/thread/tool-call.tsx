@@ -16,6 +16,7 @@ import { ErrorBoundary } from "../ui/error-boundary.tsx";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { StatusDot } from "../ui/status-dot.tsx";
 import { RequestPanel, ResponsePanel } from "./tool-panels.tsx";
+import { usePart } from "../parts.tsx";
 
 export function ToolCall({ turnId, blockIndex }: BlockProps): ReactNode {
   const { components, tools } = useThreadContext();
@@ -34,10 +35,11 @@ export function ToolCall({ turnId, blockIndex }: BlockProps): ReactNode {
       runId !== null &&
       store.getLayout(turnId, runId).some((entry) => entry.type === "block" && entry.needsUser),
   );
+  const root = usePart("tool-call", "ts-step");
   if (item === null) return null;
   const head = (
     <>
-      <StatusDot dot={item.status} />
+      <StatusDot status={item.status} />
       <span className={isWorking(item) ? "ts-tool-label ts-shimmer" : "ts-tool-label"} dir="auto">
         {toolLabel(item.call)}
       </span>
@@ -54,7 +56,7 @@ export function ToolCall({ turnId, blockIndex }: BlockProps): ReactNode {
   const { status, input, output, resultText } = item;
   const own = { turnId, blockIndex, label: toolLabel(item.call), status, input, output, resultText };
   return (
-    <div className="ts-step" data-dot={status}>
+    <div {...root} data-dot={status}>
       {Own === undefined ? (
         line
       ) : (

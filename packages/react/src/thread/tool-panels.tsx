@@ -7,6 +7,7 @@ import type { Json, ResultPart, ToolItem, FullContent } from "@turnstream/protoc
 import type { ReactNode } from "react";
 import { SafeLink } from "../ui/safe-link.tsx";
 import { useThreadContext } from "../context.ts";
+import { usePart } from "../parts.tsx";
 
 const MAX_LINE_CHARS = 60;
 
@@ -52,7 +53,12 @@ function Panel({ title, note = null, isError = false, fullContent, children }: P
   const { thread } = useThreadContext().strings;
   return (
     // A group instead of a section, because a thread has many and they are not landmarks.
-    <div className="ts-panel" role="group" data-error={isError || undefined} aria-label={title}>
+    <div
+      {...usePart("tool-panel", "ts-panel")}
+      role="group"
+      data-error={isError || undefined}
+      aria-label={title}
+    >
       <div className="ts-panel-title">
         <span>{title}</span>
         {note !== null && <span className="ts-panel-note">{note}</span>}

@@ -11,6 +11,7 @@ import { useThreadContext } from "../context.ts";
 import { useAgentName } from "../hooks/use-names.ts";
 import { useTurnLayout, useRun } from "../hooks/use-turn.ts";
 import { ErrorBoundary } from "../ui/error-boundary.tsx";
+import { usePart } from "../parts.tsx";
 
 export interface TurnItemsProps {
   readonly turnId: string;
@@ -49,9 +50,10 @@ export function SubAgent({ turnId, runId }: RunProps): ReactNode {
   const run = useRun(turnId, runId);
   const layout = useTurnLayout(turnId, runId);
   const name = useAgentName(run?.agent ?? "");
+  const root = usePart("sub-agent", "ts-sub");
   if (run === null || layout.length === 0) return null;
   return (
-    <div className="ts-sub" role="group" aria-label={strings.thread.subAgent(run.label ?? name)}>
+    <div {...root} role="group" aria-label={strings.thread.subAgent(run.label ?? name)}>
       <TurnItems turnId={turnId} layout={layout} />
     </div>
   );

@@ -11,6 +11,7 @@ import { useAgentName } from "../hooks/use-names.ts";
 import { useTurnLayout, useTurnSelector } from "../hooks/use-turn.ts";
 import { ErrorBoundary } from "../ui/error-boundary.tsx";
 import { TurnItems } from "./turn-items.tsx";
+import { Slot, usePart } from "../parts.tsx";
 
 export const Turn = memo(function Turn({ turnId }: TurnProps): ReactNode {
   const { components, strings } = useThreadContext();
@@ -20,8 +21,9 @@ export const Turn = memo(function Turn({ turnId }: TurnProps): ReactNode {
   const isRunning = useTurnSelector(turnId, (turn) => turn?.status === "running");
   const hasHeader = useTurnSelector(turnId, (turn) => turn !== null && firstVisibleBlock(turn) !== null);
   const isBetween = useTurnSelector(turnId, isBetweenBlocks);
+  const working = usePart("working", "ts-working");
   return (
-    <article className="ts-turn" data-turn={turnId} data-running={isRunning || undefined}>
+    <article {...usePart("turn", "ts-turn")} data-turn={turnId} data-running={isRunning || undefined}>
       {messageId !== null && (
         <ErrorBoundary>
           <components.UserMessage messageId={messageId} turnId={turnId} />
@@ -30,10 +32,11 @@ export const Turn = memo(function Turn({ turnId }: TurnProps): ReactNode {
       {hasHeader && <components.AgentHeader agentId={agentId} />}
       <TurnItems turnId={turnId} layout={layout} />
       {isBetween && (
-        <div className="ts-working">
+        <div {...working}>
           <span className="ts-shimmer">{strings.thread.working}</span>
         </div>
       )}
+      <Slot name="TurnEnd" turnId={turnId} />
     </article>
   );
 });
@@ -52,7 +55,7 @@ function isBetweenBlocks(turn: TurnState | null): boolean {
 /** Shows the name of the agent, only above the first block of a turn (requirement U06). */
 export function AgentHeader({ agentId }: AgentHeaderProps): ReactNode {
   return (
-    <div className="ts-brand">
+    <div {...usePart("agent-header", "ts-brand")}>
       <span className="ts-brand-mark" aria-hidden="true" />
       <span>{useAgentName(agentId)}</span>
     </div>

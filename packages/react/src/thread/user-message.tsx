@@ -15,20 +15,23 @@ import { type MessageStatus, useMessage } from "../hooks/use-message.ts";
 import { errorText } from "../error-text.ts";
 import { visibleText } from "../visible-text.ts";
 import { Icon } from "../ui/icons.tsx";
+import { Slot, usePart } from "../parts.tsx";
 
 export function UserMessage({ messageId: id, turnId }: UserMessageProps): ReactNode {
   const { strings, session, isReadOnly } = useThreadContext();
   const threadStrings = strings.thread;
   const visible = useMessage(id, turnId);
   const { isBusy, problem, run } = useAction();
+  const root = usePart("user-message", "ts-user");
+  const bubble = usePart("bubble", "ts-bubble");
   if (visible === null) return null;
   const { message, status, error } = visible;
   const problemText = problem ?? (error === null ? null : errorText(strings, error));
   return (
-    <div className="ts-user" data-status={status} data-message={id}>
+    <div {...root} data-status={status} data-message={id}>
       <span className="ts-sr">{isReadOnly ? threadStrings.author : threadStrings.you}</span>
       {message.text !== "" && (
-        <div className="ts-bubble" dir="auto">
+        <div {...bubble} dir="auto">
           {message.text}
         </div>
       )}
@@ -61,6 +64,7 @@ export function UserMessage({ messageId: id, turnId }: UserMessageProps): ReactN
           </span>
         </div>
       )}
+      <Slot name="MessageEnd" messageId={id} {...(turnId !== undefined && { turnId })} />
     </div>
   );
 }
@@ -72,7 +76,7 @@ function statusText(status: MessageStatus, threadStrings: Readonly<Record<string
 function FileList({ files }: { readonly files: readonly FileRef[] }): ReactNode {
   const { strings } = useThreadContext();
   return (
-    <ul className="ts-chips" aria-label={strings.thread.files}>
+    <ul {...usePart("files", "ts-chips")} aria-label={strings.thread.files}>
       {files.map(({ url, name, size }, n) => (
         // The same file can appear twice.
         <li key={`${n} ${url}`} className="ts-chip">

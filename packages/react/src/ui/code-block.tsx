@@ -5,6 +5,7 @@
  */
 import { memo, useEffect, useState } from "react";
 import { useThreadContext } from "../context.ts";
+import { usePart } from "../parts.tsx";
 
 export interface CodeBlockProps {
   readonly language: string;
@@ -17,7 +18,7 @@ export const CodeBlock = memo(function CodeBlock({ language, text, name }: CodeB
   const { strings } = useThreadContext();
   const title = name ?? language;
   return (
-    <figure className="ts-code">
+    <figure {...usePart("code-block", "ts-code")}>
       <figcaption className="ts-code-head">
         <bdi>{title}</bdi>
         <CopyButton text={text} />

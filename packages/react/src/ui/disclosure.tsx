@@ -5,9 +5,12 @@
  */
 import { type ReactNode, useId } from "react";
 import { Icon } from "./icons.tsx";
+import { type PartName, usePart } from "../parts.tsx";
 
 export interface DisclosureProps {
   readonly className: string;
+  /** The name of the part that it is. */
+  readonly part?: PartName;
   readonly isExpanded: boolean;
   readonly onToggle: () => void;
   /** The content of the button, after the arrow. */
@@ -19,10 +22,20 @@ export interface DisclosureProps {
 }
 
 export function Disclosure(props: DisclosureProps): ReactNode {
-  const { className, isExpanded, onToggle, head, hasArrow = true, isBodyKept = false, children } = props;
+  const {
+    className,
+    part,
+    isExpanded,
+    onToggle,
+    head,
+    hasArrow = true,
+    isBodyKept = false,
+    children,
+  } = props;
   const body = useId();
+  const root = usePart(part ?? "group", className);
   return (
-    <div className={className} data-open={isExpanded || undefined}>
+    <div {...(part === undefined ? { className } : root)} data-open={isExpanded || undefined}>
       <button
         type="button"
         className={`ts-toggle ${className}-head`}

@@ -7,7 +7,7 @@ import { Component, type ReactNode } from "react";
 import { useThreadContext } from "../context.ts";
 import { RetryNotice } from "./retry-notice.tsx";
 
-interface ErrorBoundaryProps {
+export interface ErrorBoundaryProps {
   readonly children: ReactNode;
 }
 

@@ -4,15 +4,19 @@
  * Invariant: the color is never the only sign. The values of `data-dot` match the styles and the keys of `toolStatus`
  * in the strings.
  */
-import type { ToolStatus as Dot } from "@turnstream/protocol";
+import type { ToolStatus } from "@turnstream/protocol";
 import type { ReactNode } from "react";
 import { useThreadContext } from "../context.ts";
 
-export function StatusDot({ dot }: { readonly dot: Dot }): ReactNode {
+export interface StatusDotProps {
+  readonly status: ToolStatus;
+}
+
+export function StatusDot({ status }: StatusDotProps): ReactNode {
   const { strings } = useThreadContext();
   return (
-    <span className="ts-dot" data-dot={dot}>
-      <span className="ts-sr">{strings.thread.toolStatus[dot]}</span>
+    <span className="ts-dot" data-dot={status}>
+      <span className="ts-sr">{strings.thread.toolStatus[status]}</span>
     </span>
   );
 }

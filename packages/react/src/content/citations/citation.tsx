@@ -12,6 +12,7 @@ import { ExternalLink, SafeLink } from "../../ui/safe-link.tsx";
 import { visibleText } from "../../visible-text.ts";
 import { numberReferences } from "./citation-marks.ts";
 import { useReference } from "./references.ts";
+import { usePart } from "../../parts.tsx";
 
 const GAP_PX = 6;
 const MARGIN_PX = 8;
@@ -41,7 +42,7 @@ export function Citation({ number, annotation, turnId }: CitationProps) {
     return () => popup.removeEventListener("toggle", follow);
   }, []);
   return (
-    <span className="ts-cite">
+    <span {...usePart("citation", "ts-cite")}>
       <button
         ref={chip}
         type="button"
@@ -95,7 +96,7 @@ interface SourcesProps {
 export function Sources({ annotations, turn: turnId }: SourcesProps) {
   const { strings } = useThreadContext();
   return (
-    <ol className="ts-sources" aria-label={strings.cards.sources}>
+    <ol {...usePart("sources", "ts-sources")} aria-label={strings.cards.sources}>
       {[...numberReferences(annotations)].map(([reference, number]) => (
         <Source key={reference} reference={reference} number={number} turn={turnId} />
       ))}
