@@ -6,6 +6,7 @@
 import type { Session } from "@turnstream/client";
 import type { ThreadStore } from "@turnstream/client/view";
 import { createContext, useContext } from "react";
+import type { ComposerStore } from "./composer-store.ts";
 import type { Components } from "./components.ts";
 import type { ExpandedState } from "./expanded-state.ts";
 import type { Names } from "./hooks/use-names.ts";
@@ -19,6 +20,8 @@ export interface ThreadContext {
   /** The same session, for subscriptions to its parts. */
   readonly store: ThreadStore;
   readonly expanded: ExpandedState;
+  /** The message that the user writes. */
+  readonly composer: ComposerStore;
   readonly strings: Strings;
   readonly components: Components;
   /** The app's components for single tools, by name. */

@@ -44,6 +44,8 @@ export {
 } from "./hooks/use-turn.ts";
 export { type Action, useAction } from "./hooks/use-action.ts";
 export { type ComposerState, type ComposerOptions, useComposer } from "./hooks/use-composer.ts";
+export { type StopAction, useIsRunning, useStop } from "./hooks/use-stop.ts";
+export { type ThreadMessage, type ThreadStatus, type ThreadView, useThread } from "./hooks/use-thread.ts";
 export { type StickToBottom, useStickToBottom } from "./hooks/use-stick-to-bottom.ts";
 export { type MessageStatus, type MessageView, useMessage, usePendingMessages } from "./hooks/use-message.ts";
 export { type ThreadHistory, useHistory } from "./hooks/use-history.ts";

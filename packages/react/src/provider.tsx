@@ -1,13 +1,14 @@
 /**
  * `SessionProvider` provides the session, strings and components to everything inside it. It renders only the root
  * element of the styles.
- * Invariant: another session gets a new store and a new expanded state. The context changes only if a property changes;
+ * Invariant: another session gets a new store and a new expanded state, and another session id a new draft. The context changes only if a property changes;
  * a record changes only if one of its entries does, so an app can write records inline.
  */
 import type { Session } from "@turnstream/client";
 import { createThreadStore } from "@turnstream/client/view";
-import { type ReactNode, useMemo, useRef } from "react";
+import { type ReactNode, useEffect, useMemo, useRef } from "react";
 import type { Components } from "./components.ts";
+import { createComposerStore } from "./composer-store.ts";
 import { type ThreadContext, ThreadReactContext } from "./context.ts";
 import { DEFAULT_COMPONENTS } from "./default-components.ts";
 import type { Names } from "./hooks/use-names.ts";
@@ -81,6 +82,8 @@ export function SessionProvider({
     () => ({ store: createThreadStore(session), expanded: createExpandedState() }),
     [session],
   );
+  const composer = useMemo(createComposerStore, [session.id]);
+  useEffect(() => () => composer.close(), [composer]);
   const components = useSameRecord(records.components ?? EMPTY);
   const tools = useSameRecord(records.tools ?? EMPTY);
   const artifacts = useSameRecord(records.artifacts ?? EMPTY);
@@ -93,6 +96,7 @@ export function SessionProvider({
     session,
     store,
     expanded,
+    composer,
     strings,
     components: useMemo(() => ({ ...DEFAULT_COMPONENTS, ...components }), [components]),
     tools,

@@ -62,7 +62,7 @@ export function Composer({ placeholder, isDisabled = false, accept = "*/*", ...o
               multiple
               disabled={isDisabled}
               {...(accept === "*/*" ? {} : { accept })}
-              onChange={(event) => composer.addFiles(event.target.files ?? [])}
+              onChange={(event) => composer.attach(event.target.files ?? [])}
             />
           </label>
         )}

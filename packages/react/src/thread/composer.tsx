@@ -47,7 +47,7 @@ export function Composer({
     if (!takesFiles || !event.dataTransfer.types.includes("Files")) return;
     event.preventDefault();
     setOver(event.type === "dragover");
-    if (event.type === "drop") model.addFiles(event.dataTransfer.files);
+    if (event.type === "drop") model.attach(event.dataTransfer.files);
   };
   return (
     <form
@@ -65,7 +65,7 @@ export function Composer({
       <Slot name="ComposerTop" />
       <div className="ts-composer-row">
         <Slot name="ComposerStart" />
-        {takesFiles && <AttachButton accept={accept} onFiles={model.addFiles} />}
+        {takesFiles && <AttachButton accept={accept} onFiles={model.attach} />}
         <textarea
           ref={field}
           {...usePart("composer-input", "ts-composer-text")}
@@ -80,7 +80,7 @@ export function Composer({
             const { files } = event.clipboardData;
             if (!takesFiles || files.length === 0) return;
             event.preventDefault();
-            model.addFiles(files);
+            model.attach(files);
           }}
         />
         <Slot name="ComposerEnd" />
