@@ -1,12 +1,12 @@
 /**
  * `DEFAULT_COMPONENTS` are the parts that an app has not replaced, and `preload` loads those that are in chunks.
- * Invariant: this is the only module that imports all of them. Cards and artifacts stay behind a dynamic import,
+ * Invariant: this is the only module that imports all of them. Cards, artifacts and citations stay behind a dynamic import,
  * because a test limits the size of the first load.
  */
 import type { Components } from "./components.ts";
-import { Citation } from "./content/citations/citation.tsx";
+import { lazyCards } from "./cards/lazy-cards.ts";
 import { Markdown, lazyMarkdown, TextBlock, ThinkingBlock } from "./content/text-block.tsx";
-import { createLazyParts, lazyPart } from "./lazy-parts.tsx";
+import { lazyPart } from "./lazy-parts.tsx";
 import { Announcer } from "./thread/announcer.tsx";
 import { Composer } from "./thread/composer.tsx";
 import { ConnectionBanner } from "./thread/connection-banner.tsx";
@@ -17,15 +17,13 @@ import { SubAgent } from "./thread/turn-items.tsx";
 import { AgentHeader, Turn } from "./thread/turn.tsx";
 import { UserMessage } from "./thread/user-message.tsx";
 
-/** The cards and artifacts, loaded when a thread first renders. */
-export const lazyCards = createLazyParts(() => import("./cards/cards-chunk.ts"));
-
 const ApprovalCard = lazyPart(lazyCards, (parts) => parts.ApprovalCard);
 const QuestionCard = lazyPart(lazyCards, (parts) => parts.QuestionCard);
 const FormCard = lazyPart(lazyCards, (parts) => parts.FormCard);
 const PaymentCard = lazyPart(lazyCards, (parts) => parts.PaymentCard);
 const FileProgress = lazyPart(lazyCards, (parts) => parts.FileProgress);
 const Artifact = lazyPart(lazyCards, (parts) => parts.Artifact);
+const Citation = lazyPart(lazyMarkdown, (parts) => parts.Citation);
 
 export const DEFAULT_COMPONENTS: Components = {
   Turn,

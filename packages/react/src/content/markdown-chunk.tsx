@@ -32,6 +32,8 @@ import { rehypeCitations, rehypeHtmlAsText } from "./rehype-answer.ts";
 import { findCostEnd } from "./render-cost.ts";
 import { PlainRest, useDrawnEnd } from "./use-drawn-end.tsx";
 
+export { Citation, Sources } from "./citations/citation.tsx";
+
 type Plugins = NonNullable<Options["remarkPlugins"]>;
 
 /** Returns a plugin that turns off syntax of the parser. */

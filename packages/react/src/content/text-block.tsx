@@ -12,7 +12,6 @@ import { useExpanded } from "../hooks/use-expanded.ts";
 import { useBlock } from "../hooks/use-turn.ts";
 import { createLazyParts } from "../lazy-parts.tsx";
 import { Disclosure } from "../ui/disclosure.tsx";
-import { Sources } from "./citations/citation.tsx";
 import { Slot, usePart } from "../parts.tsx";
 
 export function TextBlock({ turnId, blockIndex }: BlockProps): ReactNode {
@@ -47,9 +46,11 @@ export function Markdown(props: MarkdownProps) {
   return (
     <div {...usePart("markdown", "ts-markdown")} dir="auto">
       {loaded === null ? <p className="ts-plain">{text}</p> : <loaded.MarkdownBody {...props} />}
-      {!isStreaming && annotations !== undefined && annotations.length > 0 && turnId !== undefined && (
-        <Sources annotations={annotations} turn={turnId} />
-      )}
+      {loaded !== null &&
+        !isStreaming &&
+        annotations !== undefined &&
+        annotations.length > 0 &&
+        turnId !== undefined && <loaded.Sources annotations={annotations} turn={turnId} />}
     </div>
   );
 }

@@ -20,7 +20,6 @@ export function AttachmentList({ files, onRemove }: AttachmentListProps): ReactN
   const { strings } = useThreadContext();
   const { thread } = strings;
   const root = usePart("attachments", "ts-chips ts-attachments");
-  if (files.length === 0) return null;
   const failed = files.filter(({ status }) => status === "failed");
   // Several uploads usually fail for the same reason.
   const reasons = new Set(failed.map(({ error }) => errorText(strings, error)));

@@ -16,8 +16,11 @@ import type { ComposerProps } from "../components.ts";
 import { useThreadContext } from "../context.ts";
 import { useComposer } from "../hooks/use-composer.ts";
 import { Icon } from "../ui/icons.tsx";
-import { AttachmentList } from "./attachment-list.tsx";
 import { Slot, usePart } from "../parts.tsx";
+import { lazyCards } from "../cards/lazy-cards.ts";
+import { lazyPart } from "../lazy-parts.tsx";
+
+const AttachmentList = lazyPart(lazyCards, (parts) => parts.AttachmentList);
 
 /** The key code of a key that belongs to an input method, even if `isComposing` is already false. */
 const IME_KEY_CODE = 229;
@@ -61,7 +64,7 @@ export function Composer({
       onDragLeave={onDrag}
       onDrop={onDrag}
     >
-      <AttachmentList files={model.files} onRemove={model.removeFile} />
+      {model.files.length > 0 && <AttachmentList files={model.files} onRemove={model.removeFile} />}
       <Slot name="ComposerTop" />
       <div className="ts-composer-row">
         <Slot name="ComposerStart" />

@@ -9,7 +9,7 @@ import { isSameList, chunkTurns } from "@turnstream/client/view";
 import type { ComposerProps } from "../components.ts";
 import { lazyMarkdown } from "../content/text-block.tsx";
 import { useThreadContext } from "../context.ts";
-import { lazyCards } from "../default-components.ts";
+import { lazyCards } from "../cards/lazy-cards.ts";
 import { useHistory } from "../hooks/use-history.ts";
 import { usePendingMessages } from "../hooks/use-message.ts";
 import { useSessionSelector } from "../hooks/use-session-selector.ts";

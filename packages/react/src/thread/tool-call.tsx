@@ -15,8 +15,12 @@ import { findOwn, type ToolProps } from "../own-components.ts";
 import { ErrorBoundary } from "../ui/error-boundary.tsx";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { StatusDot } from "../ui/status-dot.tsx";
-import { RequestPanel, ResponsePanel } from "./tool-panels.tsx";
 import { usePart } from "../parts.tsx";
+import { lazyCards } from "../cards/lazy-cards.ts";
+import { lazyPart } from "../lazy-parts.tsx";
+
+const RequestPanel = lazyPart(lazyCards, (parts) => parts.RequestPanel);
+const ResponsePanel = lazyPart(lazyCards, (parts) => parts.ResponsePanel);
 
 export function ToolCall({ turnId, blockIndex }: BlockProps): ReactNode {
   const { components, tools } = useThreadContext();
