@@ -36,7 +36,7 @@ const BUDGETS = {
   test: inBudget(900),
   "test:services": inBudget(750),
   "test:browser": inBudget(750),
-  "test:react-18": inBudget(60),
+  "test:older-react": inBudget(60),
 };
 /** Time budget of the whole run in seconds, without the installation. */
 const WHOLE_BUDGET = inBudget(1200);
@@ -81,7 +81,7 @@ interface TestStage extends TestCount {
 
 /** @param isBuffered if true, the output is printed after the stage has ended */
 async function runTests(
-  stage: "test" | "test:services" | "test:browser" | "test:react-18",
+  stage: "test" | "test:services" | "test:browser" | "test:older-react",
   chosen: string,
   isBuffered: boolean,
 ): Promise<TestStage> {
@@ -89,7 +89,7 @@ async function runTests(
   const scratch = mkdtempSync(join(tmpdir(), "turnstream-ci-"));
   const results = join(scratch, "tests.json");
   const reporters = `--reporter=default --reporter=json --outputFile.json=${results}`;
-  const react = stage === "test:react-18" ? "env TURNSTREAM_REACT=18 " : "";
+  const react = stage === "test:older-react" ? "env TURNSTREAM_REACT=18 " : "";
   const within = `${react}timeout --kill-after=10 ${BUDGETS[stage] + GRACE_SECONDS}`;
   const run = await runCommand(`${within} vitest run ${chosen} ${reporters}`, {
     // Hides the only line between vitest's summary and ours.
@@ -123,7 +123,7 @@ const benchesOk = [
 async function runOnProcessor(): Promise<{ pure: TestStage[]; checkOk: boolean }> {
   const pure = [
     await runTests("test", "--project pure --project isolated", false),
-    await runTests("test:react-18", "--project pure packages/react/test", false),
+    await runTests("test:older-react", "--project pure packages/react/test", false),
   ];
   return { pure, checkOk: await check() };
 }

@@ -23,7 +23,12 @@ export interface WithTools<Tools> {
   readonly "~tools"?: Tools;
 }
 
-/** The types of the tools of an agent, by name: `ToolsOf<typeof agent>`. */
+/**
+ * The types of the tools of an agent, by name.
+ * @example
+ * import type { agent } from "../server/agent.ts";
+ * type Output = ToolsOf<typeof agent>["place_order"]["output"];
+ */
 export type ToolsOf<Agent> =
   Agent extends WithTools<infer Tools> ? { readonly [Name in keyof Tools]: TypesOf<Tools[Name]> } : never;
 

@@ -10,7 +10,7 @@ interface Upload {
   readonly finish: () => void;
 }
 
-/** A session whose uploads end when the test says so. */
+/** A session whose uploads end when the test calls `finish`. */
 function withUploads(): { readonly session: Session; readonly uploads: Upload[] } {
   const uploads: Upload[] = [];
   const session = createStaticSession([], {

@@ -29,12 +29,12 @@ export function StepGroup({ turnId, blockIndex }: GroupProps): ReactNode {
   const group = useGroup(turnId, blockIndex);
   const isRunning = group?.isRunning ?? false;
   const [isExpanded, toggle] = useExpanded(turnId, blockIndex, useExpandedWhileRunning(isRunning));
-  const kept = useKept(turnId, group?.blocks ?? NO_BLOCKS);
+  const pinned = usePinned(turnId, group?.blocks ?? NO_BLOCKS);
   const root = usePart("group", "ts-group-frame");
   if (group === null) return null;
   const { blocks } = group;
   const newest = isRunning ? blocks.length - RUNNING_ITEMS : 0;
-  const visible = blocks.filter((_, n) => kept[n] === "1" || (isExpanded && n >= newest));
+  const visible = blocks.filter((_, n) => pinned[n] === "1" || (isExpanded && n >= newest));
   return (
     <div {...root} data-running={isRunning || undefined}>
       <Disclosure
@@ -42,7 +42,7 @@ export function StepGroup({ turnId, blockIndex }: GroupProps): ReactNode {
         isExpanded={isExpanded}
         onToggle={toggle}
         head={<GroupHead group={group} />}
-        isBodyKept={visible.length > 0}
+        hasPinnedContent={visible.length > 0}
       >
         <GroupItems turnId={turnId} items={visible} isSliding={isExpanded && isRunning} />
         {isExpanded && group.isDone && (
@@ -59,10 +59,10 @@ export function StepGroup({ turnId, blockIndex }: GroupProps): ReactNode {
 const NO_BLOCKS: readonly LayoutBlock[] = [];
 
 /** Returns "1" for each block that stays visible in a collapsed group, and "0" for each other one. */
-function useKept(turnId: string, blocks: readonly LayoutBlock[]): string {
+function usePinned(turnId: string, blocks: readonly LayoutBlock[]): string {
   const { tools, artifacts } = useThreadContext();
   return useStoreSelector(`turn:${turnId}`, (store) => {
-    const isKept = ({ needsUser, blockIndex }: LayoutBlock): boolean => {
+    const isPinned = ({ needsUser, blockIndex }: LayoutBlock): boolean => {
       if (needsUser) return true;
       const item = store.getToolCall(turnId, blockIndex);
       return (
@@ -70,7 +70,7 @@ function useKept(turnId: string, blocks: readonly LayoutBlock[]): string {
         (findOwn(tools, item.call.name) ?? findOwn(artifacts, item.artifact?.type ?? "")) !== undefined
       );
     };
-    return blocks.map((block) => (isKept(block) ? "1" : "0")).join("");
+    return blocks.map((block) => (isPinned(block) ? "1" : "0")).join("");
   });
 }
 

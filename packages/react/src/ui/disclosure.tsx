@@ -17,7 +17,7 @@ export interface DisclosureProps {
   readonly head: ReactNode;
   readonly hasArrow?: boolean;
   /** Whether the body has content that stays visible when it is collapsed. The owner leaves out the rest. */
-  readonly isBodyKept?: boolean;
+  readonly hasPinnedContent?: boolean;
   readonly children: ReactNode;
 }
 
@@ -29,7 +29,7 @@ export function Disclosure(props: DisclosureProps): ReactNode {
     onToggle,
     head,
     hasArrow = true,
-    isBodyKept = false,
+    hasPinnedContent = false,
     children,
   } = props;
   const body = useId();
@@ -46,7 +46,7 @@ export function Disclosure(props: DisclosureProps): ReactNode {
         {hasArrow && <Icon name="chevron" />}
         {head}
       </button>
-      {(isExpanded || isBodyKept) && (
+      {(isExpanded || hasPinnedContent) && (
         <div className={`${className}-body`} id={body}>
           {children}
         </div>
