@@ -59,17 +59,24 @@ export type ClassNames = Readonly<Partial<Record<PartName, string>>>;
 
 export interface Part {
   readonly className: string;
-  readonly "data-part": PartName;
+  readonly "data-part": PartName | undefined;
 }
 
-/** @param ownClass the class of our styles */
-export function usePart(name: PartName, ownClass: string): Part {
+/**
+ * @param name undefined for an element that is no part
+ * @param ownClass the class of our styles
+ */
+export function usePart(name: PartName | undefined, ownClass: string): Part {
   return markPart(useContext(ThreadReactContext)?.classNames, name, ownClass);
 }
 
 /** For a part outside of a thread. */
-export function markPart(classNames: ClassNames | undefined, name: PartName, ownClass: string): Part {
-  const added = classNames?.[name];
+export function markPart(
+  classNames: ClassNames | undefined,
+  name: PartName | undefined,
+  ownClass: string,
+): Part {
+  const added = name === undefined ? undefined : classNames?.[name];
   return { className: added === undefined ? ownClass : `${ownClass} ${added}`, "data-part": name };
 }
 

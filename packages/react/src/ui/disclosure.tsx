@@ -33,9 +33,8 @@ export function Disclosure(props: DisclosureProps): ReactNode {
     children,
   } = props;
   const body = useId();
-  const root = usePart(part ?? "group", className);
   return (
-    <div {...(part === undefined ? { className } : root)} data-open={isExpanded || undefined}>
+    <div {...usePart(part, className)} data-open={isExpanded || undefined}>
       <button
         type="button"
         className={`ts-toggle ${className}-head`}
