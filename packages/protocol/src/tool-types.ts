@@ -32,6 +32,7 @@ export interface WithTools<Tools> {
 export type ToolsOf<Agent> =
   Agent extends WithTools<infer Tools> ? { readonly [Name in keyof Tools]: TypesOf<Tools[Name]> } : never;
 
+/** Tools of the AI SDK and of MCP servers carry no types. */
 type TypesOf<Tool> = Tool extends { readonly "~types"?: infer Types }
   ? NonNullable<Types> extends ToolTypes
     ? NonNullable<Types>
