@@ -7,6 +7,7 @@ import type { Session } from "@turnstream/client";
 import type { ThreadStore } from "@turnstream/client/view";
 import { createContext, useContext } from "react";
 import type { Components } from "./components.ts";
+import type { MarkdownPlugin } from "./content/markdown-plugin.ts";
 import type { ExpandedState } from "./expanded-state.ts";
 import type { LinkPolicy } from "./link-policy.ts";
 import type { Strings } from "./strings/strings.ts";
@@ -19,6 +20,7 @@ export interface ThreadContext {
   readonly strings: Strings;
   readonly components: Components;
   readonly linkPolicy: LinkPolicy;
+  readonly markdownPlugins: readonly MarkdownPlugin[];
   /** Display names of agents, by id. */
   readonly agentNames: Readonly<Record<string, string>>;
   /** Display names of arguments of tools, by name. */

@@ -9,6 +9,7 @@ import { createThreadStore } from "@turnstream/client/view";
 import { type ReactNode, useMemo } from "react";
 import type { Components } from "./components.ts";
 import { type ThreadContext, ThreadReactContext } from "./context.ts";
+import { type MarkdownPlugin, NO_PLUGINS } from "./content/markdown-plugin.ts";
 import { DEFAULT_COMPONENTS } from "./default-components.ts";
 import { createExpandedState } from "./expanded-state.ts";
 import { type LinkPolicy, DEFAULT_LINK_POLICY } from "./link-policy.ts";
@@ -23,6 +24,8 @@ export interface SessionProviderProps {
   /** Components that replace the default ones. Keep the object stable between renders. */
   readonly components?: Partial<Components>;
   readonly linkPolicy?: LinkPolicy;
+  /** Optional parts of the Markdown renderer, such as `highlight()`. Keep the list stable between renders. */
+  readonly markdownPlugins?: readonly MarkdownPlugin[];
   /** Display names of agents, by id. @default a name derived from the id */
   readonly agentNames?: Readonly<Record<string, string>>;
   /** Display names of arguments of tools, for approvals. @default a name derived from that of the argument */
@@ -48,6 +51,7 @@ export function SessionProvider({
   strings = en,
   components,
   linkPolicy = DEFAULT_LINK_POLICY,
+  markdownPlugins = NO_PLUGINS,
   agentNames = EMPTY_NAMES,
   argumentNames = EMPTY_NAMES,
   userNames = EMPTY_NAMES,
@@ -67,6 +71,7 @@ export function SessionProvider({
       strings,
       components: { ...DEFAULT_COMPONENTS, ...components },
       linkPolicy,
+      markdownPlugins,
       agentNames,
       argumentNames,
       userNames,
@@ -80,6 +85,7 @@ export function SessionProvider({
       strings,
       components,
       linkPolicy,
+      markdownPlugins,
       agentNames,
       argumentNames,
       userNames,
