@@ -18,6 +18,7 @@ import { visibleText } from "../visible-text.ts";
 import { ArtifactFrame } from "./artifact-frame.tsx";
 import { ChartArtifact } from "./chart-artifact.tsx";
 import { CodeBlock } from "../ui/code-block.tsx";
+import { Fence } from "./fence.tsx";
 import { SafeImage } from "../ui/safe-image.tsx";
 import { SafeLink } from "../ui/safe-link.tsx";
 import { TableArtifact } from "./table-artifact.tsx";
@@ -71,7 +72,12 @@ function KnownArtifact({ artifact: { type, data }, title, fullUrl }: KnownArtifa
       const { language, code, name = "" } = known as ArtifactData["code"];
       return (
         <ArtifactFrame title={title} fallback="" fullUrl={fullUrl}>
-          <CodeBlock language={language} text={code} {...(name === "" ? {} : { name: visibleText(name) })} />
+          <Fence
+            language={language}
+            text={code}
+            isComplete
+            {...(name === "" ? {} : { name: visibleText(name) })}
+          />
         </ArtifactFrame>
       );
     }

@@ -69,10 +69,15 @@ interface ListOrProseProps {
 
 /** Renders a long list item by item, so that only the last item is parsed again when the list grows. */
 const ListOrProse = memo(function ListOrProse({ source, definitions, isOpen }: ListOrProseProps) {
-  const list = splitListItems(source, findSyntax(useThreadContext().markdownPlugins));
-  const prose = (text: string, mayGrow: boolean): ReactNode => (
-    <Prose text={mayGrow ? completeSyntax(text) : text} used={definitionsFor(text, definitions)} />
-  );
+  const syntax = findSyntax(useThreadContext().markdownPlugins);
+  const list = splitListItems(source, syntax);
+  const prose = (text: string, mayGrow: boolean): ReactNode => {
+    // A formula has marks of its own.
+    const isIncomplete = mayGrow && (syntax?.find(text, true) ?? null) === null;
+    return (
+      <Prose text={isIncomplete ? completeSyntax(text) : text} used={definitionsFor(text, definitions)} />
+    );
+  };
   if (list === null) return prose(source, isOpen);
   const { start, isLoose, items } = list;
   // Items have no identity except their index.

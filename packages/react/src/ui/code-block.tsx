@@ -3,7 +3,7 @@
  * Invariant: the code is shown as text, left to right, and never rendered. The button copies exactly `text`. A keyboard
  * can scroll the block.
  */
-import { memo, useEffect, useState } from "react";
+import { memo, type ReactNode, useEffect, useState } from "react";
 import { useThreadContext } from "../context.ts";
 
 export interface CodeBlockProps {
@@ -11,9 +11,11 @@ export interface CodeBlockProps {
   readonly text: string;
   /** Shown instead of the language, such as a file name. */
   readonly name?: string;
+  /** The same text as elements, in color. @default the plain text */
+  readonly children?: ReactNode;
 }
 
-export const CodeBlock = memo(function CodeBlock({ language, text, name }: CodeBlockProps) {
+export const CodeBlock = memo(function CodeBlock({ language, text, name, children }: CodeBlockProps) {
   const { strings } = useThreadContext();
   const title = name ?? language;
   return (
@@ -24,7 +26,7 @@ export const CodeBlock = memo(function CodeBlock({ language, text, name }: CodeB
       </figcaption>
       {/* Focusable, so that a keyboard can scroll it. */}
       <pre tabIndex={0} role="group" aria-label={strings.cards.code(title)} dir="ltr">
-        <code>{text}</code>
+        <code>{children ?? text}</code>
       </pre>
     </figure>
   );
@@ -33,7 +35,7 @@ export const CodeBlock = memo(function CodeBlock({ language, text, name }: CodeB
 /** How long the copy button shows that it copied the text. */
 const COPIED_FOR_MS = 2_000;
 
-function CopyButton({ text }: { readonly text: string }) {
+export function CopyButton({ text }: { readonly text: string }) {
   const { strings } = useThreadContext();
   const [copied, setCopied] = useState(false);
   useEffect(() => {
