@@ -12,6 +12,12 @@ import { scheduleTask } from "../content/schedule-task.ts";
 import { CodeBlock } from "../ui/code-block.tsx";
 import { type LanguageLoaders, LANGUAGES, resolveAlias } from "./languages.ts";
 
+/**
+ * highlight.js compares the characters of a long line, or of many words without other characters between them, with each
+ * other. Readable code has neither.
+ */
+const SLOW = /.{801}|[\w\s$.-]{301}/;
+
 const ALLOWED = { tags: new Set(["span"]), attributes: new Set(["class"]) };
 
 interface Colored {
@@ -22,7 +28,7 @@ interface Colored {
 export interface Highlighter {
   /** Loads a language. */
   readonly load: (language: string) => Promise<void>;
-  /** Returns null if the code can't be colored. The language must be loaded. */
+  /** Returns null if the code can't be colored, or would take long. The language must be loaded. */
   readonly color: (language: string, text: string) => readonly ReactNode[] | null;
 }
 
@@ -40,6 +46,7 @@ export function createHighlighter(own: LanguageLoaders): Highlighter {
       highlighter.registerLanguage(name, (await loader()).default);
     },
     color(language, text) {
+      if (SLOW.test(text)) return null;
       const { value, illegal } = highlighter.highlight(text, {
         language: resolve(language),
         ignoreIllegals: true,

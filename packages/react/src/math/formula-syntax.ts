@@ -1,7 +1,7 @@
 /**
  * `createFormulaSyntax` finds formulas in Markdown: `$x$`, `\(x\)`, `$$x$$` and `\[x\]`. Pure.
  * Invariant: a formula has no blank line. A single dollar is only a delimiter beside a character that is no space, and
- * not before a digit, so amounts of money stay text. One call reads the source at most once.
+ * not before a digit, so most amounts of money stay text. One call reads the source at most once.
  */
 import type { FormulaSyntax, FoundFormula } from "../content/markdown-plugin.ts";
 
@@ -14,6 +14,8 @@ const DELIMITERS = [
 ] as const;
 /** A formula is searched no further, because an answer can have many opening delimiters. */
 const MAX_SEARCH_CHARS = 4_000;
+/** Words after a number, as between two amounts of money. */
+const AMOUNT = /^\d[^\\{]*\s[a-z]{2,}(?:\s|$)/i;
 const BLANK_LINE = /\n[ \t]*\n/;
 
 export function createFormulaSyntax(singleDollar: boolean): FormulaSyntax {
@@ -54,7 +56,7 @@ function findInline(source: string, singleDollar: boolean): FoundFormula | null 
   const rest = cutAtBlank(source.slice(open.length, open.length + MAX_SEARCH_CHARS));
   const end = open === "$" ? findDollar(rest) : rest.indexOf(close);
   const text = rest.slice(0, Math.max(0, end)).trim();
-  if (text === "") return null;
+  if (text === "" || (open === "$" && AMOUNT.test(text))) return null;
   const raw = source.slice(0, open.length + end + close.length);
   return { raw, text, isDisplay: open === "$$" || open === "\\[", isClosed: true };
 }
