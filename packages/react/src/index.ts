@@ -26,6 +26,7 @@ export { type Countdown, useCountdown } from "./cards/use-countdown.ts";
 export { type FormRequest, useFormRequest } from "./cards/use-form-request.ts";
 export { type PaymentRequest, usePaymentRequest } from "./cards/use-payment-request.ts";
 export { type QuestionRequest, useQuestionRequest } from "./cards/use-question-request.ts";
+export type { MarkdownPlugin } from "./content/markdown-plugin.ts";
 export { useReference } from "./content/citations/references.ts";
 export { type LinkPolicy, DEFAULT_LINK_POLICY } from "./link-policy.ts";
 export { DEFAULT_COMPONENTS, preload } from "./default-components.ts";

@@ -9,15 +9,13 @@ import type { MarkdownPlugin } from "../content/markdown-plugin.ts";
 import { createLazyParts } from "../lazy-parts.tsx";
 import { isKnownLanguage, type LanguageLoaders } from "./languages.ts";
 
-export type { MarkdownPlugin } from "../content/markdown-plugin.ts";
-
 export interface HighlightOptions {
   /** Languages in addition to those that are known, by name in lower case. */
   readonly languages?: Readonly<Record<string, () => Promise<{ readonly default: LanguageFn }>>>;
 }
 
 /** A longer code block stays plain. The most hostile one of this length takes less than 50 ms. */
-const MAX_CHARS = 10_000;
+const MAX_CHARS = 8_000;
 
 /** Create it once, outside of components. */
 export function highlight({ languages = {} }: HighlightOptions = {}): MarkdownPlugin {

@@ -8,8 +8,6 @@ import type { MarkdownPlugin } from "../content/markdown-plugin.ts";
 import { createLazyParts } from "../lazy-parts.tsx";
 import { createFormulaSyntax } from "./formula-syntax.ts";
 
-export type { MarkdownPlugin } from "../content/markdown-plugin.ts";
-
 export interface MathOptions {
   /** Whether `$x$` is a formula. False if your answers have many amounts in dollars. @default true */
   readonly singleDollar?: boolean;

@@ -7,8 +7,6 @@
 import type { MarkdownPlugin } from "../content/markdown-plugin.ts";
 import { createLazyParts } from "../lazy-parts.tsx";
 
-export type { MarkdownPlugin } from "../content/markdown-plugin.ts";
-
 export interface MermaidOptions {
   /** The URL of `mermaid/dist/mermaid.min.js`, which your app serves. */
   readonly url: string;
