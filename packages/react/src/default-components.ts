@@ -4,7 +4,6 @@
  * because a test limits the size of the first load.
  */
 import type { Components } from "./components.ts";
-import { Citation } from "./content/citations/citation.tsx";
 import { Markdown, lazyMarkdown, TextBlock, ThinkingBlock } from "./content/text-block.tsx";
 import { createLazyParts, lazyPart } from "./lazy-parts.tsx";
 import { Announcer } from "./thread/announcer.tsx";
@@ -26,6 +25,7 @@ const FormCard = lazyPart(lazyCards, (parts) => parts.FormCard);
 const PaymentCard = lazyPart(lazyCards, (parts) => parts.PaymentCard);
 const FileProgress = lazyPart(lazyCards, (parts) => parts.FileProgress);
 const Artifact = lazyPart(lazyCards, (parts) => parts.Artifact);
+const Citation = lazyPart(lazyMarkdown, (parts) => parts.Citation);
 
 export const DEFAULT_COMPONENTS: Components = {
   Turn,

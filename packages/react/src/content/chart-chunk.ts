@@ -21,7 +21,7 @@ import {
   ScatterController,
   Tooltip,
 } from "chart.js";
-import { type ChartColors, chartSeries } from "./chart-data.ts";
+import type { ChartColors, Series } from "./chart-data.ts";
 
 Chart.register(
   ArcElement,
@@ -41,7 +41,8 @@ Chart.register(
 
 interface DrawOptions {
   readonly locale: string;
-  readonly valueWord: string;
+  /** Passed in: an import of the code of the cards would make bundlers load other parts with the cards. */
+  readonly series: readonly Series[];
   readonly colors: ChartColors;
 }
 
@@ -51,9 +52,8 @@ export function drawChart(
   data: ArtifactData["chart"],
   options: DrawOptions,
 ): () => void {
-  const { locale, valueWord, colors } = options;
+  const { locale, series, colors } = options;
   const { kind = "bar", labels, unit = "" } = data;
-  const series = chartSeries(data, valueWord);
   const isPie = kind === "pie";
   const numbers = new Intl.NumberFormat(locale, { maximumFractionDigits: 6 });
   const withUnit = (value: number): string =>

@@ -11,8 +11,8 @@
 import { memo, type ReactNode, useDeferredValue, useMemo, useRef } from "react";
 import remend from "remend";
 import type { MarkdownProps } from "../components.ts";
-import { CitationContext } from "./citations/references.ts";
-import { hasSameMarks, numberReferences, withMarks } from "./citations/citation-marks.ts";
+import { CitationContext, numberReferences } from "./citations/references.ts";
+import { hasSameMarks, withMarks } from "./citations/citation-marks.ts";
 import { useThreadContext } from "../context.ts";
 import { Fence } from "./fence.tsx";
 import { HeadingContext } from "./headings.ts";
@@ -31,6 +31,8 @@ import { TightContext } from "./markdown-elements.tsx";
 import { findCostEnd } from "./render-cost.ts";
 import { renderTokens } from "./render-tokens.tsx";
 import { PlainRest, useDrawnEnd } from "./use-drawn-end.tsx";
+
+export { Citation, Sources } from "./citations/citation.tsx";
 
 /** Twice the cost of a piece, because of definitions and completed syntax. */
 const MAX_COST = 24_000;

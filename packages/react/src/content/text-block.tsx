@@ -12,7 +12,6 @@ import { useExpanded } from "../hooks/use-expanded.ts";
 import { useBlock } from "../hooks/use-turn.ts";
 import { createLazyParts } from "../lazy-parts.tsx";
 import { Disclosure } from "../ui/disclosure.tsx";
-import { Sources } from "./citations/citation.tsx";
 
 export function TextBlock({ turnId, blockIndex }: BlockProps): ReactNode {
   const { components } = useThreadContext();
@@ -43,9 +42,15 @@ export function Markdown(props: MarkdownProps) {
   const { text, isStreaming, annotations, turnId } = props;
   return (
     <div className="ts-markdown" dir="auto">
-      {loaded === null ? <p className="ts-plain">{text}</p> : <loaded.MarkdownBody {...props} />}
-      {!isStreaming && annotations !== undefined && annotations.length > 0 && turnId !== undefined && (
-        <Sources annotations={annotations} turn={turnId} />
+      {loaded === null ? (
+        <p className="ts-plain">{text}</p>
+      ) : (
+        <>
+          <loaded.MarkdownBody {...props} />
+          {!isStreaming && annotations !== undefined && annotations.length > 0 && turnId !== undefined && (
+            <loaded.Sources annotations={annotations} turn={turnId} />
+          )}
+        </>
       )}
     </div>
   );

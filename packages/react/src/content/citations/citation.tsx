@@ -10,8 +10,7 @@ import { useThreadContext } from "../../context.ts";
 import { checkLink } from "../../link-policy.ts";
 import { ExternalLink, SafeLink } from "../../ui/safe-link.tsx";
 import { visibleText } from "../../visible-text.ts";
-import { numberReferences } from "./citation-marks.ts";
-import { useReference } from "./references.ts";
+import { numberReferences, useReference } from "./references.ts";
 
 const GAP_PX = 6;
 const MARGIN_PX = 8;
