@@ -24,7 +24,7 @@ let app: NextApp;
 let browser: Browser;
 
 /** The first-hour bench opens the template in Chromium on every push. */
-const isRun = isChosen("next app", 3);
+const isRun = isChosen("packed apps", 3);
 
 beforeAll(async () => {
   if (isRun) [app, browser] = await Promise.all([NextApp.build(), openBrowser()]);
@@ -126,6 +126,33 @@ describe.runIf(isRun).each([
     await page.goBack();
     await reads("Second half of long 1.");
     expect(page.url()).toBe(before);
+  });
+
+  test("a page of a server component, in the class dark, with the API under a path prefix", async () => {
+    const assistant = await context.newPage();
+    assistant.setDefaultTimeout(TIMEOUT_MS);
+    const paths: string[] = [];
+    assistant.on("request", (request) => paths.push(new URL(request.url()).pathname));
+    const html = await (await context.request.get(`${url}/assistant`)).text();
+    expect(html).toContain("Hello, an.");
+    await assistant.goto(`${url}/assistant`);
+    const text = assistant.getByRole("textbox", { name: en.thread.message });
+    await text.fill("code");
+    await text.press("Enter");
+    const keyword = assistant.locator(".ts-hl-keyword");
+    await keyword.waitFor();
+    expect(await assistant.locator(".ts-code code").innerText()).toBe("let a = 1;");
+    const read = (selector: string, name: string) =>
+      assistant
+        .locator(selector)
+        .first()
+        .evaluate((element, key) => getComputedStyle(element).getPropertyValue(key), name);
+    expect(await read(".ts-thread", "background-color")).toBe("rgb(23, 22, 20)");
+    expect(await read(".ts-hl-keyword", "color")).toBe("rgb(216, 161, 232)");
+    expect(paths.filter((path) => path.includes("/api/v1/"))).not.toEqual([]);
+    expect(paths.filter((path) => path.startsWith("/api/v1/"))).toEqual([]);
+    expect(readConsole(assistant).filter((line) => line.startsWith("thrown"))).toEqual([]);
+    await assistant.close();
   });
 
   test("SIGTERM in the middle of an answer ends the server in order, and the page continues after its restart", async () => {
