@@ -227,7 +227,14 @@ export const written = [
     // A peer has to be installed for the tests as well, and then counts as both.
     to: {
       dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"],
-      pathNot: npm("react", "stripe", "@aws-sdk/client-s3", "@aws-sdk/s3-request-presigner"),
+      pathNot: npm(
+        "react",
+        "highlight.js",
+        "temml",
+        "stripe",
+        "@aws-sdk/client-s3",
+        "@aws-sdk/s3-request-presigner",
+      ),
     },
   },
   {

@@ -18,8 +18,8 @@ interface Watched {
   readonly events: string[];
 }
 
-async function watched(opened = openRecorded()): Promise<Watched> {
-  const page = await opened;
+async function watched(open = openRecorded): Promise<Watched> {
+  const page = await open();
   const events: string[] = [];
   const { origin } = new URL(page.url());
   await page.route("**", async (route) => {
@@ -118,7 +118,7 @@ async function untilDrawn(page: Page): Promise<void> {
 test.each(PLUGINS)(
   "U07: no answer runs a script, loads a resource or navigates, whole or in chunks, %s",
   async (_name, isOn) => {
-    const { page, events } = await watched(isOn ? openRecordedWithPlugins() : openRecorded());
+    const { page, events } = await watched(isOn ? openRecordedWithPlugins : openRecorded);
     const bodies = () => page.locator(".ts-markdown > *:not(.ts-plain)").count();
     const cuts = [
       (text: string) => [text],
@@ -150,7 +150,7 @@ test.each(PLUGINS)(
 test.each(PLUGINS)(
   "U07: no name, label, argument, result, card or artifact runs a script, loads a resource or navigates, %s",
   async (_name, isOn) => {
-    const { page, events } = await watched(isOn ? openRecordedWithPlugins() : openRecorded());
+    const { page, events } = await watched(isOn ? openRecordedWithPlugins : openRecorded);
     for (const text of CORPUS.filter((each) => isChosen(each, 4))) {
       await start(page, numbered(everywhere(text)));
       await page.evaluate(() => {

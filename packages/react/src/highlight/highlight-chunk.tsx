@@ -64,15 +64,14 @@ export function createHighlightParts(own: LanguageLoaders): PluginParts {
       useEffect(() => {
         let cancel = (): void => {};
         let isCurrent = true;
-        const lowerCase = language.toLowerCase();
-        const run = (): void => setColored({ text, content: highlighter.color(lowerCase, text) });
-        highlighter.load(lowerCase).then(
-          () => {
-            if (isCurrent) cancel = scheduleTask(run);
-          },
-          // The code stays plain.
-          () => {},
-        );
+        const draw = async (): Promise<void> => {
+          const known = language.toLowerCase();
+          await highlighter.load(known);
+          if (isCurrent)
+            cancel = scheduleTask(() => setColored({ text, content: highlighter.color(known, text) }));
+        };
+        // If the language can't be loaded, the code stays plain.
+        draw().catch(() => {});
         return () => {
           isCurrent = false;
           cancel();

@@ -94,7 +94,8 @@ async function ask(
 ): Promise<string> {
   const { port1, port2 } = new MessageChannel();
   const replied = new Promise<Reply>((resolve) => {
-    port1.onmessage = ({ data }) => resolve(data as Reply);
+    port1.addEventListener("message", ({ data }) => resolve(data as Reply), { once: true });
+    port1.start();
   });
   // The origin of the frame is opaque, so no other target can be named.
   frame.contentWindow?.postMessage(message, "*", [port2]);
