@@ -1,11 +1,11 @@
 /**
- * `Fence` shows a code block of an answer. A plugin draws it if one is for its language, after the block is complete.
- * Invariant: the code is readable at any time: while it grows, while the plugin loads, and if the plugin fails.
+ * `Fence` shows a code block of an answer, and `Formula` a formula. A plugin draws them after they are complete.
+ * Invariant: both are readable as written at any time: while they grow, while the plugin loads, and if it fails.
  */
 import { Component, type ReactNode } from "react";
 import { useThreadContext } from "../context.ts";
 import { CodeBlock } from "../ui/code-block.tsx";
-import type { PluginCodeProps } from "./markdown-plugin.ts";
+import type { FoundFormula, PluginCodeProps } from "./markdown-plugin.ts";
 import { usePluginParts } from "./use-plugin-parts.ts";
 
 interface FenceProps extends PluginCodeProps {
@@ -36,7 +36,7 @@ interface PlainOnErrorProps {
 }
 
 /** Shows the plain text instead of a part that throws. React reports the error. */
-export class PlainOnError extends Component<PlainOnErrorProps, { readonly hasFailed: boolean }> {
+class PlainOnError extends Component<PlainOnErrorProps, { readonly hasFailed: boolean }> {
   override state = { hasFailed: false };
 
   static getDerivedStateFromError(): { readonly hasFailed: boolean } {
@@ -46,4 +46,23 @@ export class PlainOnError extends Component<PlainOnErrorProps, { readonly hasFai
   override render(): ReactNode {
     return this.state.hasFailed ? this.props.plain : this.props.children;
   }
+}
+
+/** A token of the Markdown parser. */
+export interface FormulaToken extends FoundFormula {
+  readonly type: "formula";
+}
+
+export function Formula({ text, isDisplay, isClosed, raw }: FoundFormula): ReactNode {
+  const { markdownPlugins } = useThreadContext();
+  const plugin = markdownPlugins.find(({ formulas }) => formulas !== undefined);
+  const canDraw = isClosed && plugin !== undefined && text.length <= plugin.maxChars;
+  const parts = usePluginParts(canDraw ? plugin : undefined);
+  const plain = <span className="ts-plain">{raw}</span>;
+  if (parts?.Formula === undefined) return plain;
+  return (
+    <PlainOnError plain={plain}>
+      <parts.Formula text={text} isDisplay={isDisplay} raw={raw} />
+    </PlainOnError>
+  );
 }

@@ -10,8 +10,7 @@ import { SafeImage } from "../ui/safe-image.tsx";
 import { SafeLink } from "../ui/safe-link.tsx";
 import { decodeReferences } from "./character-references.ts";
 import { findMarks, withoutMarks } from "./citations/citation-marks.ts";
-import { Fence } from "./fence.tsx";
-import { Formula, type FormulaToken } from "./formula.tsx";
+import { Fence, Formula, type FormulaToken } from "./fence.tsx";
 import { CitationMark, Heading, Paragraph, Table, TaskMark } from "./markdown-elements.tsx";
 import { toCode } from "./split-blocks.ts";
 
