@@ -29,7 +29,7 @@ import {
 import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
 import { type SessionRef, sessionKey } from "../../util/refs.ts";
 import { checkBatch, type CheckedBatch, checkOutboxRow, sinceOf, type EventSpan } from "../rules/archive.ts";
-import { foldStoredTurn } from "../rules/archived-turn.ts";
+import { foldStoredTurns } from "../rules/archived-turn.ts";
 import { checkCount, checkCursor, checkDuration, checkLimit } from "../rules/arguments.ts";
 import {
   changeOutboxRow,
@@ -303,20 +303,14 @@ function turnsOf(rows: Rows, ref: SessionRef): TurnRow[] {
 
 function withEvents(rows: Rows, ref: SessionRef, turns: readonly TurnRow[]) {
   const all = turns.length === 0 ? [] : eventsOf(rows, ref);
-  return turns.map((row) => ({
-    row,
-    events: all.filter(({ seq }) => seq >= row.start && seq <= (row.end ?? Infinity)),
-  }));
+  return turns.map(({ content, ...row }) => {
+    const stored = JSON.parse(content) as Pick<ArchivedTurn, "message" | "snapshot">;
+    const events = all.filter(({ seq }) => seq >= row.start && seq <= (row.end ?? Infinity));
+    return { row: { ...row, ...stored }, events: events.map(eventOf) };
+  });
 }
 
-/** Folds one turn after the other, without those whose events are missing. */
 async function recordsOf(turns: ReturnType<typeof withEvents>): Promise<TurnRecord[]> {
-  const records: TurnRecord[] = [];
-  for (const { row, events } of turns) {
-    const { content, ...rest } = row;
-    const stored = JSON.parse(content) as Pick<ArchivedTurn, "message" | "snapshot">;
-    const folded = await foldStoredTurn({ ...rest, ...stored }, events.map(eventOf));
-    if (folded !== null) records.push({ ...rest, ...folded });
-  }
-  return records;
+  const folded = await foldStoredTurns(turns);
+  return folded.map(({ row: { message: _, ...row }, turn }) => ({ ...row, ...turn }));
 }

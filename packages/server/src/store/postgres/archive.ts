@@ -16,7 +16,7 @@ import type { Archive, TurnRecord, Turns } from "../ports/archive.ts";
 import { MAX_BATCH, MAX_PAGE } from "../ports/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { checkBatch } from "../rules/archive.ts";
-import { foldStoredTurn, type StoredTurn } from "../rules/archived-turn.ts";
+import { type FoldedRow, foldStoredTurns, type StoredTurn } from "../rules/archived-turn.ts";
 import { checkCount, checkLimit } from "../rules/arguments.ts";
 import { upgradeTurns, upgradeWindow } from "../upgrade-turns.ts";
 import { maintainPeriods, periodOf } from "./archive-periods.ts";
@@ -36,7 +36,7 @@ export function postgresArchive(db: Db): Archive {
       const row = await windowQuery(db, ref, turns).executeTakeFirst();
       if (row === undefined) throw sessionNotFound(ref);
       const { header, v, turn_count, turns: shown } = row;
-      const folded = await foldRows(shown, (_, turn) => turn);
+      const folded = (await foldRows(shown)).map(({ turn }) => turn);
       return {
         archived: cursorOf(row),
         header,
@@ -114,17 +114,8 @@ interface TurnWithEvents extends StoredTurn {
   readonly events: SessionEvent[][] | null;
 }
 
-/** Folds one row after the other, without those whose events are missing. */
-async function foldRows<Stored extends TurnWithEvents, T>(
-  rows: readonly Stored[],
-  toResult: (row: Stored, turn: Pick<TurnRecord, "snapshot" | "v">) => T,
-): Promise<T[]> {
-  const results: T[] = [];
-  for (const row of rows) {
-    const turn = await foldStoredTurn(row, (row.events ?? []).flat());
-    if (turn !== null) results.push(toResult(row, turn));
-  }
-  return results;
+function foldRows<Stored extends TurnWithEvents>(rows: readonly Stored[]) {
+  return foldStoredTurns(rows.map((row) => ({ row, events: (row.events ?? []).flat() })));
 }
 
 /**
@@ -155,7 +146,7 @@ function windowQuery(db: Db, ref: SessionRef, turns: number) {
 
 export function postgresTurns(db: Db): Turns {
   const upgrade = async (ref: SessionRef, rows: readonly Row[]) =>
-    upgradeTurns(postgresArchive(db), ref, await foldRows(rows, recordOf));
+    upgradeTurns(postgresArchive(db), ref, (await foldRows(rows)).map(recordOf));
   return {
     async get(ref, id) {
       const rows = await turnsOf(db, ref).where("id", "=", id).execute();
@@ -190,7 +181,7 @@ function turnsOf(db: Db, ref: SessionRef) {
 
 type Row = Awaited<ReturnType<ReturnType<typeof turnsOf>["execute"]>>[number];
 
-function recordOf(row: Row, turn: Pick<TurnRecord, "snapshot" | "v">): TurnRecord {
+function recordOf({ row, turn }: FoldedRow<Row>): TurnRecord {
   const { id, start, end, status, open } = row;
   return { id, start, end, status: status as TurnStatus, open, ...turn };
 }

@@ -7,9 +7,16 @@
  */
 import { sql } from "kysely";
 import type { Jobs, TurnJob } from "../ports/jobs.ts";
+import { sessionKey } from "../../util/refs.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
-import { HEARTBEAT_SECONDS, MIN_SUSPICION, mustRunAlone, recoveryDelayMs } from "../rules/jobs.ts";
+import {
+  HEARTBEAT_SECONDS,
+  MIN_SUSPICION,
+  mustRunAlone,
+  recoveryDelayMs,
+  suspicionOf,
+} from "../rules/jobs.ts";
 import type { Db } from "./database.ts";
 import type { JobQueue } from "./job-queue.ts";
 import { ago, bytewiseOrder, clock, inTransaction, lockSessionRow, tryLockSession } from "./session-row.ts";
@@ -67,20 +74,13 @@ export function postgresJobs(db: Db, queue: JobQueue): Jobs {
     recover: (executor, { limit, withTool = [] }) =>
       inTransaction(db, async (tx) => {
         const left = leftTurns(tx, executor, limit).forUpdate().skipLocked();
-        const tenants = withTool.map(({ tenant }) => tenant);
-        const sessions = withTool.map(({ session }) => session);
-        const { rows } = await sql<RecoveredRow>`
-          with left_turns as (${left}),
-          with_tool as (select * from unnest(${tenants}::text[], ${sessions}::text[]) named(tenant, session))
-          update running_turns r set executor = null, deaths = r.deaths + 1, alone = false, job = gen_random_uuid(),
-            suspicion = r.deaths + 1 + (
-              select count(*) from with_tool t where t.tenant = r.tenant_id and t.session = r.session_id),
-            queue_agent = ${queueAgent(sql.ref("r.agent"))}
+        const { rows } = await sql<CountedRow>`
+          with left_turns as (${left})
+          update running_turns r set executor = null, deaths = r.deaths + 1, alone = false, suspicion = 0,
+            job = gen_random_uuid(), queue_agent = ${queueAgent(sql.ref("r.agent"))}
           from left_turns l where r.tenant_id = l.tenant_id and r.session_id = l.session_id
-          returning r.tenant_id, r.session_id, r.job, r.queue_agent, r.rank, r.owner, r.deaths, r.suspicion`.execute(
-          tx,
-        );
-        const alone = await isolate(tx, rows);
+          returning r.tenant_id, r.session_id, r.job, r.queue_agent, r.rank, r.owner, r.deaths`.execute(tx);
+        const alone = await isolate(tx, rows, new Set(withTool.map(sessionKey)));
         const jobs = rows.flatMap((row) => {
           const delayMs = recoveryDelayMs(row.deaths);
           return toJob(refOf(row), { ...row, alone: alone.has(row) }).map((job) => ({ ...job, delayMs }));
@@ -160,21 +160,34 @@ function leftTurns(db: Db, executor: string, limit: number) {
     .limit(checkLimit(limit, MAX_BATCH));
 }
 
-type RecoveredRow = ReturnedRow & { readonly deaths: number; readonly suspicion: number };
+type CountedRow = ReturnedRow & { readonly deaths: number };
 
-/** Records which of the recovered turns run alone, and returns them. */
-async function isolate(tx: Db, rows: readonly RecoveredRow[]): Promise<Set<RecoveredRow>> {
-  if (rows.every(({ suspicion }) => suspicion < MIN_SUSPICION)) return new Set();
+/** Records how suspected the recovered turns are, and which of them run alone. Returns the latter. */
+async function isolate(
+  tx: Db,
+  rows: readonly CountedRow[],
+  withTool: ReadonlySet<string>,
+): Promise<Set<CountedRow>> {
+  const suspects = rows
+    .map((row) => ({
+      row,
+      deaths: row.deaths,
+      suspicion: suspicionOf(row.deaths, withTool.has(sessionKey(refOf(row)))),
+    }))
+    .filter(({ suspicion }) => suspicion >= MIN_SUSPICION);
+  if (suspects.length === 0) return new Set();
   // More rows than a batch change nothing.
-  const { rows: all } = await sql<{ suspicion: number }>`
+  const { rows: others } = await sql<{ suspicion: number }>`
     select suspicion from running_turns where ${IS_SUSPECTED}
     order by suspicion desc limit ${MAX_BATCH}`.execute(tx);
-  const suspicions = all.map(({ suspicion }) => suspicion);
-  const alone = rows.filter((row) => mustRunAlone(row, suspicions));
-  await sql`update running_turns r set alone = true from unnest(
-      ${alone.map((row) => row.tenant_id)}::text[], ${alone.map((row) => row.session_id)}::text[]
-    ) named(tenant, session) where r.tenant_id = named.tenant and r.session_id = named.session`.execute(tx);
-  return new Set(alone);
+  const suspicions = [...others, ...suspects].map(({ suspicion }) => suspicion);
+  const alone = new Set(suspects.filter((turn) => mustRunAlone(turn, suspicions)).map(({ row }) => row));
+  await sql`update running_turns r set suspicion = named.suspicion, alone = named.alone from unnest(
+      ${suspects.map(({ row }) => row.tenant_id)}::text[], ${suspects.map(({ row }) => row.session_id)}::text[],
+      ${suspects.map(({ suspicion }) => suspicion)}::smallint[], ${suspects.map(({ row }) => alone.has(row))}::boolean[]
+    ) named(tenant, session, suspicion, alone)
+    where r.tenant_id = named.tenant and r.session_id = named.session`.execute(tx);
+  return alone;
 }
 
 function refOf(row: { readonly tenant_id: string; readonly session_id: string }) {

@@ -7,14 +7,13 @@
  */
 import { type RawBuilder, sql } from "kysely";
 import { formatCursor, parseCursor, type Position } from "@turnstream/protocol";
-import { StoreError } from "../errors.ts";
 import type { ArchiveBatch, ArchiveResult } from "../ports/archive.ts";
 import type { NewJournalEntry } from "../ports/running.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { type CheckedBatch, toEventRows } from "../rules/archive.ts";
 import { exactAfter, nextFoldVersion } from "../rules/fold-version.ts";
 import { MAX_USAGE } from "../ports/usage.ts";
-import { checkJournalEntries, type CheckedEntries } from "../rules/running.ts";
+import { checkFence, checkJournalEntries, type CheckedEntries, fencedError } from "../rules/running.ts";
 import { periodOf } from "./archive-periods.ts";
 import type { Db } from "./database.ts";
 import { ofSession, sessionNotFound } from "./session-row.ts";
@@ -43,7 +42,7 @@ export async function writeArchive(
   if (!isFollowing && !(await passed(db, ref, archived, to))) return { conflict: formatCursor(archived) };
   if (isFollowing && batch.events.length > 0) {
     if (batch.epoch < row.epoch) return { behind: row.epoch };
-    throw fenced(ref, entries?.epoch);
+    throw fencedError(ref, entries?.epoch ?? 0);
   }
   // The events are archived, or there are none. Only the entries are left.
   if (batch.journal !== undefined) await writeJournal(db, ref, batch.journal);
@@ -157,12 +156,8 @@ export async function writeJournal(
     select epoch, (select count(*) from journaled)::int as added from held`.execute(db);
   const [row] = rows;
   if (row === undefined) throw sessionNotFound(ref);
-  if (row.epoch > entries.epoch) throw fenced(ref, entries.epoch);
+  checkFence(ref, row.epoch, entries.epoch);
   return row.added;
-}
-
-function fenced({ session }: SessionRef, epoch = 0): StoreError {
-  return new StoreError("FENCED", `session ${session}, epoch ${epoch}`);
 }
 
 /** Two more parts of a statement: the new entries, and what they add to the usage of the running turn. */

@@ -1,6 +1,6 @@
 /**
- * `changedTurns` returns the rows of the turns that a batch changes, and `foldStoredTurn` the turn of a row and its
- * archived events.
+ * `changedTurns` returns the rows of the turns that a batch changes, `foldStoredTurn` the turn of a row and its archived
+ * events, and `foldStoredTurns` those of several rows.
  *
  * Invariant: the archived events from the start of a turn to its end give the whole turn, together with its message. A
  * row has a snapshot only if a form or payment of the ended turn is open or changed after its end, because the events
@@ -88,4 +88,21 @@ export async function foldStoredTurn(
   }
   const turn = state?.turns.get(0);
   return turn === undefined ? null : { snapshot: turnSnapshot(turn), v: SCHEMA_VERSION };
+}
+
+export interface FoldedRow<Row> {
+  readonly row: Row;
+  readonly turn: Pick<TurnRecord, "snapshot" | "v">;
+}
+
+/** Folds one row after the other, without those whose events are missing. */
+export async function foldStoredTurns<Row extends StoredTurn>(
+  rows: readonly { readonly row: Row; readonly events: readonly SessionEvent[] }[],
+): Promise<FoldedRow<Row>[]> {
+  const folded: FoldedRow<Row>[] = [];
+  for (const { row, events } of rows) {
+    const turn = await foldStoredTurn(row, events);
+    if (turn !== null) folded.push({ row, turn });
+  }
+  return folded;
 }

@@ -84,8 +84,12 @@ export function checkJournalEntries(entries: readonly NewJournalEntry[]): Checke
 }
 
 /** @throws StoreError with FENCED if a higher epoch than that of the caller was issued */
-export function checkFence({ session }: SessionRef, issued: number, epoch: number): void {
-  if (issued > epoch) throw new StoreError("FENCED", `session ${session}, epoch ${epoch}`);
+export function checkFence(ref: SessionRef, issued: number, epoch: number): void {
+  if (issued > epoch) throw fencedError(ref, epoch);
+}
+
+export function fencedError({ session }: SessionRef, epoch: number): StoreError {
+  return new StoreError("FENCED", `session ${session}, epoch ${epoch}`);
 }
 
 /** @returns the keys and the new values as JSON */

@@ -127,7 +127,7 @@ const statements = [
     execute format('alter table sessions add column period integer not null default %s', current_archive_period());
   end $$`,
   `alter table sessions alter column period set default current_archive_period()`,
-  // It is declared immutable, although the period of a session changes once in its life. So PostgreSQL calls it while it
+  // It is declared immutable, although a session that is used for long gets a later period. So PostgreSQL calls it while it
   // plans a statement, and plans for one partition, not for all of them. The plan of a statement with parameters is used
   // once, so the period is as new as the statement.
   `create function session_period(tenant text, session text) returns integer language plpgsql immutable as $$

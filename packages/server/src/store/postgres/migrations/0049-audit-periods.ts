@@ -10,16 +10,16 @@
  */
 import { type Kysely, sql } from "kysely";
 import type { Migration } from "kysely/migration";
+import { AUDIT_PERIOD_MS } from "../../rules/audit-start.ts";
 
-const PERIOD_MS = 28 * 24 * 60 * 60 * 1_000;
 /** How many partitions exist ahead of time. */
 const AHEAD = 3;
-const MIN_AGE_MS = PERIOD_MS;
+const MIN_AGE_MS = AUDIT_PERIOD_MS;
 
 const statements = [
   `create table audit_periods (period integer primary key)`,
   // Spans of four weeks since 1970.
-  `create function audit_period(at bigint) returns integer language sql immutable as 'select (at / ${PERIOD_MS})::integer'`,
+  `create function audit_period(at bigint) returns integer language sql immutable as 'select (at / ${AUDIT_PERIOD_MS})::integer'`,
   `create function audit_clock() returns bigint language sql volatile as
     'select (extract(epoch from clock_timestamp()) * 1000)::bigint'`,
   `create function current_audit_period() returns integer language plpgsql volatile as $$
