@@ -167,8 +167,7 @@ export class Writer {
 
 /**
  * The writers of this process with collected deltas. They send at common ticks: the appends of one tick are one write
- * to the connection, and their replies are read together. With many turns that costs workers and Redis much less than
- * an append at a time. The timer runs only while a writer waits.
+ * to the connection, and their replies are read together. The timer runs only while a writer waits.
  */
 const waitingWriters = new Set<Writer>();
 let tickTimer: NodeJS.Timeout | null = null;

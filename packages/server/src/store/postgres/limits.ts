@@ -2,7 +2,7 @@
  * `postgresLimits` implements limits and their counts on PostgreSQL.
  *
  * Invariant: a lock per user, and near the limit a lock per API key and per tenant, lasts from the count until the
- * transaction ends. The count is a statement of its own, after the lock, so that it sees what other transactions have
+ * transaction ends. Stored bytes have such a lock for each limit. The count is a statement of its own, after the lock, so that it sees what other transactions have
  * committed. Locks are taken after those of the session (session-row.ts): the user's, the key's, the tenant's.
  */
 import { sql } from "kysely";

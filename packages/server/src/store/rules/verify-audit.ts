@@ -3,8 +3,7 @@
  * row.
  *
  * Invariant: they only read, and never repair. Rows are checked in the order of `n`, after the start if expired rows were
- * dropped. The head is read after the rows,
- * so that rows that are added meanwhile are not reported as faults.
+ * dropped. The head is read after the rows, so that rows that are added meanwhile are not reported as faults.
  */
 import type { Audit, AuditHead, AuditRow, AuditStart } from "../ports/audit.ts";
 import { isSignedStart } from "./audit-start.ts";
