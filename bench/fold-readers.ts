@@ -48,7 +48,6 @@ async function connectedClient(): Promise<ReadByClient> {
   const client = createClient({
     url: "http://gateway",
     auth: () => ({ token: "token" }),
-    shareTabs: false,
     env: { ...gateway.env, nextFrame: () => () => {} },
   });
   const session = client.session(SESSION);

@@ -105,7 +105,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   } finally {
     // Stop the servers first: a client that hangs on one of them would otherwise never close.
     await Promise.all([server.stop(), redis.stop(), s3.stop()]);
-    await Promise.all([backend.store.close(), backend.log.close()]);
+    await Promise.all([backend.store.close(), inS3.store.close(), backend.log.close()]);
   }
 }
 

@@ -84,6 +84,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     for (let n = 1; n <= times; n++) {
       // Readers of these sessions have seen nothing that the replica lacks.
       const resting = new Set([...load.crowds].filter(() => random() < 0.25));
+      await untilReplicated(primary, replica);
       load.start(resting);
       await sleep(20 + random() * 80);
       pair.link.cut();
@@ -112,6 +113,20 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     await pair.stop();
   }
   return figures(times, found, load);
+}
+
+async function readOffset(server: RedisServer, field: string): Promise<number> {
+  const info = String(await server.command("INFO", "replication"));
+  return Number(new RegExp(`${field}:(\\d+)`).exec(info)?.[1] ?? 0);
+}
+
+/** Waits until the replica has everything that was compared before. A busy machine delays it. */
+async function untilReplicated(primary: RedisServer, replica: RedisServer): Promise<void> {
+  const wanted = await readOffset(primary, "master_repl_offset");
+  await until(
+    "the replica to have all entries",
+    async () => (await readOffset(replica, "slave_repl_offset")) >= wanted,
+  );
 }
 
 /** Tries to append to the new primary before a claim. @returns the head of each log there */

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SessionRef } from "@turnstream/server";
-import type { LogEntry } from "@turnstream/server/internal";
+import { archiveSession, type LogEntry } from "@turnstream/server/internal";
 import type { Log, ClosableStore } from "@turnstream/server/ports";
 import { Ledger } from "./ledger.ts";
 import { readLog } from "@turnstream/testkit/backend/read-all-events.ts";
@@ -140,12 +140,17 @@ export class Load {
     return readLog(this.#options.owners, ref, ledger.checked);
   }
 
-  /** Continues after a finished comparison, and trims the compared part of the log. */
+  /**
+   * Continues after a finished comparison, and trims the compared part of the log. It is archived before, because a claim
+   * replaces a log whose trimmed part is not in the archive.
+   */
   async accept(crowd: Crowd, entries: readonly LogEntry[]): Promise<void> {
     const { ledger, owner, ref, watchers } = crowd;
     ledger.settle(entries, owner instanceof WriterOwner ? owner.writerName : null);
     for (const watcher of watchers) watcher.settle(ledger.checked);
-    await this.#options.owners.trim(ref, ledger.checked);
+    const { store, owners: log } = this.#options;
+    await archiveSession({ store, log }, ref);
+    await log.trim(ref, ledger.checked);
   }
 
   /** Removes a session and its log. */

@@ -16,7 +16,7 @@ import { openSessions, openTurnsEnvironment, type TurnsEnvironment } from "../tu
 import { WorkerProcess } from "../worker-process.ts";
 import type { QueueSize } from "./queue.ts";
 
-const LANES = 8;
+const PARALLEL = 8;
 const BATCH = 50;
 const SLICE = 4_000;
 const PARK_AFTER_MS = 1_000;
@@ -48,11 +48,14 @@ export async function measureParked({ parked, real, decided }: QueueSize): Promi
     const fewTimes = await decide(environment, await parkRealTurns(environment, decided));
     const refs = await parkRealTurns(environment, real);
     for (let left = parked - real; left > 0; left -= SLICE) {
-      const each = Math.ceil(Math.min(left, SLICE) / LANES);
-      await Promise.all(Array.from({ length: LANES }, () => parkRows(environment, each)));
+      const each = Math.ceil(Math.min(left, SLICE) / PARALLEL);
+      await inParallel(() => queueTurns(environment, each));
+      await inParallel(() => parkQueued(environment));
       // Counting switches autovacuum off, and each parked turn leaves a dead row in the indexes.
       await runSql(environment.backend.postgres.url, "vacuum");
     }
+    // The others may have locked the last jobs. A queued turn would run in the measured worker.
+    await parkQueued(environment);
     const all = await measureRest(environment);
     const manyTimes = await decide(environment, refs.slice(0, decided));
     const perSecond = none.statementsPerSecond + NOISE.statementsPerSecond;
@@ -132,20 +135,27 @@ async function decide(environment: TurnsEnvironment, refs: readonly SessionRef[]
   return times;
 }
 
-/** Does to the store what a worker does until a turn is parked. */
-async function parkRows(environment: TurnsEnvironment, count: number): Promise<void> {
+async function inParallel(run: () => Promise<void>): Promise<void> {
+  await Promise.all(Array.from({ length: PARALLEL }, run));
+}
+
+async function queueTurns(environment: TurnsEnvironment, count: number): Promise<void> {
+  for (const ref of await openSessions(environment, count))
+    await environment.backend.store.queuedMessages.add(ref, { id: randomUUID(), text: "Wait." });
+}
+
+/** Does to the store what a worker does until a turn is parked, for all queued turns. */
+async function parkQueued(environment: TurnsEnvironment): Promise<void> {
   const { store } = environment.backend;
   const request = { executor: EXECUTOR, agents: [null], limit: BATCH, alone: false };
-  let parked = 0;
-  while (parked < count) {
-    for (const ref of await openSessions(environment, BATCH))
-      await store.queuedMessages.add(ref, { id: randomUUID(), text: "Wait." });
-    for (const job of await store.jobs.fetch(request)) {
+  for (;;) {
+    const jobs = await store.jobs.fetch(request);
+    for (const job of jobs) {
       const turn = randomUUID();
       const row = await store.running.start(job, { executor: EXECUTOR, turn, agents: [] });
       if (row === null || !(await store.running.park(job, turn, { wakeAt: Date.now() + WAKE_MS })))
         throw new Error(`the turn of ${job.session} could not be parked`);
-      parked++;
     }
+    if (jobs.length === 0) return;
   }
 }

@@ -24,7 +24,7 @@ export type ClientMessage =
 const REPORT_MS = 60_000;
 const { url, headers } = readSettings() as ClientSettings;
 const parent = connectParent<ClientRequest, ClientMessage>();
-const client = createClient({ url, auth: () => ({ headers }), shareTabs: false });
+const client = createClient({ url, auth: () => ({ headers }) });
 const sessions = new Map<string, Session>();
 
 async function report(id: string, cursor: string): Promise<void> {
