@@ -301,7 +301,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   },
   {
     id: "U03",
-    text: "A tool item expands to its request and its response. It is open while the tool runs, and closed in history.",
+    text: "A tool item expands to its request and its response. Outside of groups it is open while the tool runs, and closes when it ends. In a group it is one line with a count or a preview of its result.",
     levels: [screen],
   },
   {

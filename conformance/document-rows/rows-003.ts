@@ -26,7 +26,7 @@ export const ROWS_003: readonly DocumentRow[] = [
   row(193, "140-163", "A chart has labels and values.", gateway("W07")),
   row(194, "166-178", "The merged block has these fields.", gateway("U09")),
   row(195, "188", "The label is shown, or else the name.", encoder("W06")),
-  row(196, "192", "An active call is open at first.", screen("U03")),
+  row(196, "192", "An active call is open at first.", difference("open calls")),
   row(197, "196-199", "A click on the header toggles it.", screen("U03")),
   row(198, "201-203", "The name of a running tool shimmers.", screen("U10")),
   row(199, "205-212", "The request is formatted JSON.", screen("U03")),

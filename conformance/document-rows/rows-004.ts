@@ -96,4 +96,11 @@ export const ROWS_004: readonly DocumentRow[] = [
   row(267, "496-507", "Call and result are merged by id.", screen("U01")),
   row(268, "510-527", "The checklist of a group.", screen("U04")),
   row(269, "title", "The remaining time of an approval is shown.", screen("U05")),
+  row(270, "164-166", "A group of one item has a header.", difference("header of a group with one item")),
+  row(
+    271,
+    "431-444",
+    "The line of a call stands above its approval.",
+    difference("line of a call that waits for an approval"),
+  ),
 ];

@@ -242,8 +242,18 @@ function resultMoves(w: LogWriter, turn: Turn, block: ToolResultBlock, which: nu
       which % 7 === 0
         ? { results: which, whole: { blob: "blb_1", size: 99_000, media_type: "text/plain" } }
         : {};
+    const structured = which % 5 === 0 ? { structured: { id: which, found: [text, null] } } : {};
     const preview = which % 9 === 0 ? text.repeat(300).slice(0, 4096) : text;
-    moves.push([3, () => w.add({ type: "tool_result.end", ...at, status, preview, artifact, ...more })]);
+    const end = {
+      type: "tool_result.end",
+      ...at,
+      status,
+      preview,
+      artifact,
+      ...structured,
+      ...more,
+    } as const;
+    moves.push([3, () => w.add(end)]);
   }
   moves.push([
     3,

@@ -1,5 +1,5 @@
 /** Scenarios of approvals inside their group: approved, edited, rejected and timed out. */
-import type { ApprovalAction } from "@turnstream/protocol";
+import type { ApprovalAction, ArgumentField } from "@turnstream/protocol";
 import { Story } from "./story.ts";
 
 type Place = ReturnType<Story["place"]>;
@@ -32,6 +32,19 @@ function request(
   return on;
 }
 
+const BOOKING_FIELDS: readonly ArgumentField[] = [
+  {
+    name: "room",
+    label: "会议室",
+    type: "select",
+    options: [
+      { value: "A", label: "A 室" },
+      { value: "B", label: "B 室" },
+    ],
+  },
+  { name: "people", label: "人数", type: "number", unit: "人" },
+];
+
 /** Two calls in one group: the first is approved, also for later calls; the second is edited. */
 export function approvedAndEdited(): Story {
   const log = new Story().session("ses_mail", 106);
@@ -48,7 +61,7 @@ export function approvedAndEdited(): Story {
     log,
     "ses_mail_2",
     booking,
-    { name: "book_room", input: parseInput(firstArguments) },
+    { name: "book_room", input: parseInput(firstArguments), fields: BOOKING_FIELDS },
     true,
   );
   log.wait(31);
@@ -59,7 +72,7 @@ export function approvedAndEdited(): Story {
     by: "usr_an",
     reason: "A 太小了",
     status: "edited",
-    actions: [{ name: "book_room", input: parseInput('{"room":"B","people":12}') }],
+    actions: [{ name: "book_room", input: parseInput('{"room":"B","people":12}'), fields: BOOKING_FIELDS }],
   });
   log.result(booking, "book_room", "B 室已订").closeGroup("发了邮件，订了会议室");
   log.text(["邮件已发，B 室已订好。"], { final: true }).end();

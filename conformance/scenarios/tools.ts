@@ -20,6 +20,7 @@ export function toolsInGroup(): Story {
     status: "success",
     preview: "mua 118,2 bán 119,7",
     artifact: { type: "table", title: "SJC", data: { columns: ["mua", "bán"], rows: [[118.2, 119.7]] } },
+    structured: { symbol: "SJC", prices: { mua: 118.2, bán: 119.7 }, note: null },
     results: 2,
     usage,
   });

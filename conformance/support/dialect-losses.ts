@@ -88,7 +88,7 @@ function blocksBlock(block: Block): Fields {
       };
     case "tool_result":
       return {
-        ...without(block, ...OWN, "parts", "usage"),
+        ...without(block, ...OWN, "parts", "usage", "structured"),
         preview: cut(block.preview),
         label: labelOf(block),
       };

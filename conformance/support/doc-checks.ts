@@ -157,6 +157,7 @@ const SHAPES: Readonly<Record<string, string>> = {
   whole: "tool_result.end/whole",
   template: "notice.stopped/template",
   action: "approval.request/actions",
+  argument_field: "approval.request/actions/fields",
   question: "question.request/questions",
   option: "question.request/questions/options",
   answer: "question.update/answers",

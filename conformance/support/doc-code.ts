@@ -22,7 +22,8 @@ const config = ts.getParsedCommandLineOfConfigFile(
 const FOR_PAGES: ts.CompilerOptions = {
   jsx: ts.JsxEmit.ReactJSX,
   lib: ["lib.es2023.d.ts", "lib.dom.d.ts", "lib.dom.iterable.d.ts"],
-  // Bundlers declare style sheets as modules, such as Vite with `vite/client`.
+  // Bundlers declare style sheets and URLs of files as modules, such as Vite with `vite/client`.
+  types: ["vite/client"],
   noUncheckedSideEffectImports: false,
 };
 

@@ -297,7 +297,8 @@ def changes_of_end(block, event):
         return take(event, "aborted? whole?" + " input" * given, aborted=False, given=given)
     if kind == "tool_result":
         parts = [{**part, "done": True} for part in block["parts"]]
-        return take(event, "status preview artifact whole? results? usage?", parts=parts)
+        structured = " structured" * ("structured" in event)
+        return take(event, "status preview artifact whole? results? usage?" + structured, parts=parts)
     if kind == "files":
         files = [{**file, "status": event["status"]} if file["status"] == "processing" else file for file in block["files"]]
         return dict(files=files, status=event["status"], message=event["message"] or block["message"])

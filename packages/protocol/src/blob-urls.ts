@@ -43,6 +43,7 @@ const AS_WRITTEN: ReadonlySet<string> = new Set([
   "answers",
   "values",
   "details",
+  "structured",
   "__proto__",
 ]);
 

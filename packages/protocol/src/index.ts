@@ -40,6 +40,7 @@ export {
 export {
   type Annotation,
   type ApprovalAction,
+  type ArgumentField,
   type ApprovalBlock,
   type Artifact,
   type Block,
@@ -78,6 +79,7 @@ export {
   type UserMessage,
 } from "./state.ts";
 export { toolLabel } from "./tool-label.ts";
+export type { ToolsOf, ToolTypes, WithTools, WithToolTypes } from "./tool-types.ts";
 export { findToolCall, findToolResult, listPendingInteractions, mainRun } from "./turn-queries.ts";
 export { upgradeSnapshot, upgradeTurn } from "./upgrade-snapshot.ts";
 export { SCHEMA_VERSION } from "./version.ts";

@@ -17,6 +17,8 @@ export type Artifact = NonNullable<EventOf<"tool_result.end">["artifact"]>;
 export type TextTemplate = NonNullable<EventOf<"notice.stopped">["template"]>;
 export type FullContent = NonNullable<EventOf<"tool_result.end">["whole"]>;
 export type ApprovalAction = EventOf<"approval.request">["actions"][number];
+/** How to show one argument of a call: what the schema of its tool states about it. */
+export type ArgumentField = NonNullable<ApprovalAction["fields"]>[number];
 export type Question = EventOf<"question.request">["questions"][number];
 export type QuestionAnswer = NonNullable<EventOf<"question.update">["answers"]>[number];
 export type FormSchema = EventOf<"form.request">["schema"];
@@ -182,6 +184,8 @@ export interface ToolResultBlock extends OutputBase {
   readonly preview: string;
   readonly artifact: Artifact | null;
   readonly whole: FullContent | null;
+  /** The result as data. Absent unless the tool publishes it. */
+  readonly structured?: Json;
   readonly results: number | null;
   readonly usage: Usage | null;
 }

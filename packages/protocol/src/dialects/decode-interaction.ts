@@ -19,6 +19,7 @@ interface ActionRequest {
   readonly label?: string;
   readonly server?: string;
   readonly title?: string;
+  readonly fields?: NonNullable<ApprovalAction["fields"]>;
 }
 
 /** The turn and run that a request belongs to. */
@@ -87,13 +88,14 @@ function supersedeResult(writer: EventWriter, turn: string, call: string): void 
     writer.write({ type: "turn.takeover", turn, blocks: [result.id], groups: [], runs: [] });
 }
 
-function actionFrom({ name, args, label, server, title }: ActionRequest): ApprovalAction {
+function actionFrom({ name, args, label, server, title, fields }: ActionRequest): ApprovalAction {
   return {
     name,
     input: args,
     ...(label === undefined ? {} : { label }),
     ...(server === undefined ? {} : { server }),
     ...(title === undefined ? {} : { title }),
+    ...(fields === undefined ? {} : { fields }),
   };
 }
 

@@ -5,6 +5,7 @@
  */
 import { z } from "zod";
 import { json } from "../events/fields.ts";
+import { argumentField } from "../events/interactions.ts";
 
 export const reviewConfig = z.strictObject({
   require_approval: z.boolean(),
@@ -22,6 +23,8 @@ export const actionRequest = z.strictObject({
   server: z.string().exactOptional(),
   /** Added: what that server calls the tool; an untrusted text. */
   title: z.string().exactOptional(),
+  /** Added: how to show the arguments. */
+  fields: z.array(argumentField).exactOptional(),
 });
 
 /** Added: fields of a blocking form. The stream continues after such a form. */

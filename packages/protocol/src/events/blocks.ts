@@ -117,6 +117,7 @@ export const blockEvents = {
       preview: z.string().max(MAX_PREVIEW).describe("a short form of the result; can be empty"),
       artifact: artifact.nullable(),
       whole: whole.exactOptional(),
+      structured: json.exactOptional().describe("the result as data, if the tool publishes it"),
       results: count.exactOptional().describe("the number of results found"),
       usage: usage.exactOptional(),
     })

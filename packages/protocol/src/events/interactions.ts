@@ -13,6 +13,19 @@ const deadline = {
     .exactOptional()
     .describe("the time at which the server decides without the user, by the server's clock"),
 };
+const choice = z.strictObject({ value: z.string(), label });
+
+const ARGUMENT_TYPES = ["text", "number", "boolean", "date", "select"] as const;
+
+/** Exported for the dialects, whose actions have the same fields. */
+export const argumentField = z.strictObject({
+  name: id,
+  label: label.exactOptional(),
+  type: z.enum(ARGUMENT_TYPES).exactOptional(),
+  unit: z.string().max(20).exactOptional(),
+  options: z.array(choice).max(50).exactOptional(),
+});
+
 const action = z.strictObject({
   name: id,
   label: label.exactOptional(),
@@ -21,6 +34,11 @@ const action = z.strictObject({
     .describe("the server that the tool comes from, by the developer's name for it"),
   title: label.exactOptional().describe("what that server calls the tool; an untrusted text"),
   input: json,
+  fields: z
+    .array(argumentField)
+    .max(30)
+    .exactOptional()
+    .describe("how to show the arguments in `input`, from the schema of the tool"),
 });
 const actions = z.array(action).min(1).max(20).describe("the actions to approve; usually one tool call");
 
@@ -58,10 +76,7 @@ const formField = z.strictObject({
   type: z.enum(FIELD_TYPES),
   required: z.boolean(),
   help: label.exactOptional(),
-  options: z
-    .array(z.strictObject({ value: z.string(), label }))
-    .max(500)
-    .exactOptional(),
+  options: z.array(choice).max(500).exactOptional(),
   min: z.number().exactOptional().describe("minimum value, length or number of choices"),
   max: z.number().exactOptional(),
 });

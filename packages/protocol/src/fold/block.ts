@@ -158,6 +158,7 @@ function endOf(block: Block, event: EndEvent): Block {
         preview: event.preview,
         artifact: event.artifact,
         whole: event.whole ?? null,
+        ...(event.structured === undefined ? {} : { structured: event.structured }),
         results: event.results ?? null,
         usage: event.usage ?? null,
       };

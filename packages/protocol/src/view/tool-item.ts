@@ -33,6 +33,8 @@ export interface ToolItem {
   readonly resultText: string | null;
   readonly isError: boolean;
   readonly artifact: Artifact | null;
+  /** The structured output, if the tool publishes it and has ended with it. */
+  readonly output: Json;
 }
 
 /** "done" means that the tool ran. A call without a result in a turn that has ended was stopped (requirement H05). */
@@ -85,5 +87,6 @@ export function toolItem(turn: Turn, call: ToolCallBlock, calls: CallIndex = ind
     resultText: isThere ? result.preview : null,
     isError: isThere && result.status !== "success",
     artifact: isThere ? result.artifact : null,
+    output: isThere ? (result.structured ?? null) : null,
   };
 }

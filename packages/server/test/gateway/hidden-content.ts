@@ -64,7 +64,8 @@ function withCanary(event: SessionEvent): SessionEvent {
     }
     case "tool_result.end": {
       const artifact = { type: "code", title: CANARY, data: { code: CANARY } };
-      return { ...event, preview: CANARY, artifact, whole: WHOLE, results: 41_700 };
+      const structured = { text: CANARY };
+      return { ...event, preview: CANARY, artifact, whole: WHOLE, structured, results: 41_700 };
     }
     default:
       return event;

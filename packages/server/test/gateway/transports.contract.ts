@@ -193,12 +193,30 @@ export function transportsContract(
       expect(answers[1]?.headers.get("www-authenticate")).toBe("Bearer");
     });
 
+    test("every response has the id of its request, which a proxy can choose", async () => {
+      const ids = [
+        (await server.request("GET", "/sessions")).headers.get("x-request-id"),
+        (await server.request("GET", "/nothing")).headers.get("x-request-id"),
+      ];
+      expect(new Set(ids).size).toBe(2);
+      expect(ids.every((id) => id !== null && id.length > 8)).toBe(true);
+      const named = async (id: string) => {
+        const { headers } = await server.request("GET", "/sessions", {
+          headers: { ...server.auth, "x-request-id": id },
+        });
+        return headers.get("x-request-id");
+      };
+      expect(await named("proxy-1")).toBe("proxy-1");
+      expect(await named("<script>")).not.toBe("<script>");
+      expect(await named("a".repeat(200))).not.toBe("a".repeat(200));
+    });
+
     test("only pages of the configured origins can read responses", async () => {
       const from = (origin: string) =>
         server.request("GET", "/sessions", { headers: { ...server.auth, origin } });
       expect((await from(PAGE)).headers.get("access-control-allow-origin")).toBe(PAGE);
       // A page of another origin can read only the exposed headers.
-      for (const name of ["etag", "idempotency-replayed", "retry-after"])
+      for (const name of ["etag", "idempotency-replayed", "retry-after", "x-request-id"])
         expect((await from(PAGE)).headers.get("access-control-expose-headers")).toContain(name);
       for (const origin of ["https://evil.example", "null", `${PAGE}.evil.example`, "http://app.example.com"])
         expect((await from(origin)).headers.get("access-control-allow-origin")).toBeNull();

@@ -19,7 +19,7 @@ export const blocks: Dialect<SessionState, BlocksDecoder, BlocksFrame> = {
     "a tool call before its arguments are complete, and a result before it is complete",
     "the parts of a result beyond the first 500 characters of its preview, and references",
     "hidden blocks, and thinking in a turn whose mode is chat",
-    "labels and usage of runs; usage of results and turns; a sub-agent before its first block",
+    "labels and usage of runs; usage of results and turns; structured results; a sub-agent before its first block",
     "who wrote a message or made a decision; names, types and sizes of message files",
     "which of several files a progress message is about; the tool call behind a text, form or payment",
     "that a queued message was withdrawn or was the answer to a question, before the next reload",

@@ -13,7 +13,7 @@ export const responses: Dialect<ResponsesEncoder, ResponsesDecoder, ResponsesFra
   name: "responses",
   cannotCarry: [
     "ids, indexes and times of blocks (a decoder assigns its own), and the relative order of step starts and ends",
-    "thinking, groups, file processing, hidden blocks, artifacts, references, annotations, parts of results",
+    "thinking, groups, file processing, hidden blocks, artifacts, references, annotations, parts of results, structured results",
     "which run a step belongs to, and the text of sub-agents",
     "where one text block of the main agent ends and the next starts, for parts and the final text",
     "tool tags in the text, unless requested",

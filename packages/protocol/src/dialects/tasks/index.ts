@@ -21,7 +21,7 @@ export const tasks: Dialect<SessionState, TasksDecoder, TasksFrame> = {
     "the turn's model, number, language, share mark, and which message it answers, resumes or retries",
     "hidden blocks, and thinking in a turn whose mode is chat",
     "whether a result with one text part had it as a part or only as its preview; how many images came before the last",
-    "labels and names on results, labels of runs, usage of the main run, who stopped a turn, the tool call behind a text",
+    "labels and names on results, structured results, labels of runs, usage of the main run, who stopped a turn, the tool call behind a text",
   ],
   attach: (state) => state,
   encode: encodeTasks,

@@ -8,7 +8,7 @@
 
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE";
 const HEADERS = "authorization, content-type, idempotency-key, if-none-match, last-event-id";
-const EXPOSED = "etag, idempotency-replayed, retry-after";
+const EXPOSED = "etag, idempotency-replayed, retry-after, x-request-id";
 
 /** Returns the headers for every response. */
 export function corsHeaders(origins: readonly string[], origin: string | undefined): Record<string, string> {

@@ -2,7 +2,8 @@
  * `handleHttp` handles every request of the Fastify plugin and of the fetch handler.
  * Invariant: first it finds the route, authenticates, checks the scope and the limits, and resolves the session. Only then it reads
  * and validates query and body, and runs the route. So a client without access can't make the server read a body. It
- * never throws and never exposes an internal error. Every response has the security headers.
+ * never throws and never exposes an internal error. Every response has the security headers and the id of its request,
+ * which the report of an internal error names too.
  */
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";
@@ -48,14 +49,20 @@ const ANONYMOUS = { tenant: "", user: "", scopes: ["nothing"], key: null, expire
 export async function handleHttp(http: HttpContext, request: HttpRequest): Promise<HttpResponse> {
   if (isOfScript(request.headers))
     isFromAllowedOrigin(http, request.headers, { from: request.from, reason: "request" });
-  const response = await respond(http, request);
+  const requestId = readRequestId(request.headers) ?? http.context.env.id();
+  const response = await respond(http, request, requestId);
   const cors = corsHeaders(http.origins, request.headers.get("origin"));
-  const headers = { ...SECURITY_HEADERS, ...cors, ...response.headers };
+  const headers = { ...SECURITY_HEADERS, "x-request-id": requestId, ...cors, ...response.headers };
   if (request.method !== "HEAD") return { ...response, headers };
   return { ...response, headers: { ...headers, ...(await headHeaders(response)) }, body: null };
 }
 
-async function respond(http: HttpContext, request: HttpRequest): Promise<HttpResponse> {
+/** Returns the id that a proxy gave to the request; undefined if it has none, or not a plain one. */
+function readRequestId(headers: ReadonlyMap<string, string>): string | undefined {
+  return /^[\w.:=+/-]{1,128}$/.exec(headers.get("x-request-id") ?? "")?.[0];
+}
+
+async function respond(http: HttpContext, request: HttpRequest, requestId: string): Promise<HttpResponse> {
   try {
     const [path, search] = splitAt(request.url, "?");
     const found = http.router.find(request.method, path);
@@ -65,7 +72,7 @@ async function respond(http: HttpContext, request: HttpRequest): Promise<HttpRes
     if (found.kind === "method") return methodNotAllowed(request.method, found.allowed);
     return await handleRoute(http, request, { ...found, search });
   } catch (error) {
-    return errorResponse(http.context, error);
+    return errorResponse(http.context, error, `request ${requestId}`);
   }
 }
 
@@ -88,9 +95,13 @@ function methodNotAllowed(method: string, allowed: readonly string[]): HttpRespo
 }
 
 /** Also used for errors before `handleHttp` is reached. */
-export function errorResponse({ onError }: Pick<GatewayContext, "onError">, error: unknown): HttpResponse {
+export function errorResponse(
+  { onError }: Pick<GatewayContext, "onError">,
+  error: unknown,
+  during = "a request",
+): HttpResponse {
   const { status, reply, isInternal } = toErrorResponse(error);
-  if (isInternal) onError(error, { during: "a request" });
+  if (isInternal) onError(error, { during });
   return jsonResponse(status, reply, errorHeaders(status, reply));
 }
 

@@ -72,6 +72,8 @@ export interface ToolCallRecord extends ModelContent {
   /** How many parts were written before these blocks. */
   readonly parts: number;
   readonly artifact: Json;
+  /** The output for clients. Absent unless the tool publishes it. */
+  readonly structured?: Json;
   readonly results: number | null;
   readonly whole: Json;
   /** What a sub-agent used, or what a tool reported. */

@@ -119,6 +119,7 @@ const FIELDS: Readonly<Record<string, (value: Json) => boolean>> = {
     parseArtifact(value as unknown as ArtifactInput);
     return true;
   },
+  output: () => true,
   resultCount: (value) => typeof value === "number" && Number.isSafeInteger(value) && value >= 0,
 };
 

@@ -5,7 +5,7 @@
  * when the program starts, not during a turn. Every field of an `Agent` has a value. Tool names are part of journals
  * and the wire.
  */
-import type { Json, UserMessage } from "@turnstream/protocol";
+import type { Json, UserMessage, WithTools } from "@turnstream/protocol";
 import type { Model, ModelOption, ModelSettings } from "../../models/model.ts";
 import { resolveModel } from "../../models/named-model.ts";
 import { toJsonSchema } from "../../models/tool-schema.ts";
@@ -131,7 +131,8 @@ export interface Compaction {
   readonly model: Model | null;
 }
 
-export interface Agent {
+/** A page gets the types of `Tools` with `ToolsOf`. */
+export interface Agent<Tools = unknown> extends WithTools<Tools> {
   readonly name: string;
   /** Null for an agent with a body of its own: see `defineStreamAgent`. */
   readonly model: Model | null;
@@ -247,7 +248,10 @@ export const RESERVED: readonly string[] = [
 ];
 const RECALL: RecallLimits = { entries: 50, chars: 8_000 };
 
-export function defineAgent(options: AgentOptions): Agent {
+// oxlint-disable-next-line typescript/no-generated-empty-object-type -- an agent without tools
+export function defineAgent<Tools extends NonNullable<AgentOptions["tools"]> = Readonly<Record<never, Tool>>>(
+  options: AgentOptions & { readonly tools?: Tools },
+): Agent<Tools> {
   assertKnownOptions(options, NAMES, "an agent");
   return createAgent(options, resolveModel(options.model), null);
 }
@@ -256,7 +260,7 @@ export function createAgent(
   options: Omit<AgentOptions, "model">,
   model: Model | null,
   body: StreamBody | null,
-): Agent {
+): Agent<never> {
   const { name, subAgents = {}, subAgentTool = "perAgent", toolSources = [] } = options;
   const tools = resolveTools(name, options.tools ?? {});
   if (!AGENT_NAME.test(name))

@@ -13,7 +13,7 @@ import type { ReportUsage } from "./report-usage.ts";
 import { RuntimeError } from "../errors.ts";
 import type { PromptMessage } from "../../models/model.ts";
 import { type AiSdkSchema, toStandardSchema } from "../../models/tool-schema.ts";
-import type { Artifact, Json } from "@turnstream/protocol";
+import type { Artifact, Json, WithToolTypes } from "@turnstream/protocol";
 import { truncateText, MAX_LABEL } from "@turnstream/protocol/writer";
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 
@@ -83,6 +83,8 @@ export interface ToolOutput {
   /** A short text for users. Default: the start of `content`. */
   readonly preview?: string;
   readonly artifact?: ArtifactInput;
+  /** The data for clients, if the tool has the option `output`. Default: `content`. */
+  readonly output?: unknown;
   /** How many items were found. */
   readonly resultCount?: number;
 }
@@ -157,7 +159,10 @@ export interface ToolDisplay {
   readonly standalone: boolean;
 }
 
-export interface ToolOptions<Schema extends StandardSchemaV1 = typeof NOTHING> {
+export interface ToolOptions<
+  Schema extends StandardSchemaV1 = typeof NOTHING,
+  Output extends StandardSchemaV1 = StandardSchemaV1,
+> {
   /** For the model: what the tool does and when to use it. */
   readonly description?: string;
   /**
@@ -167,6 +172,12 @@ export interface ToolOptions<Schema extends StandardSchemaV1 = typeof NOTHING> {
   readonly label?: string | ((input: StandardSchemaV1.InferInput<Schema>, context: LabelContext) => string);
   /** A Standard Schema that converts to JSON Schema, such as zod's. Default: no input. */
   readonly input?: Schema;
+  /**
+   * A Standard Schema of the data that clients get of a result, for their own components. They get what the schema
+   * returns, at most 16,000 bytes of JSON. Data that doesn't match, or that is longer, is left out and reported to
+   * `onError`. Default: clients get no data.
+   */
+  readonly output?: Output;
   /**
    * Returns a `ToolOutput`, or any other value. The value is converted to JSON and given to both the model and the
    * user.
@@ -191,12 +202,14 @@ export interface ExecuteContext extends ToolContext {
 }
 
 /** The options of a tool with the names of the AI SDK. */
-export interface ExecuteToolOptions<Input> extends Omit<
+export interface ExecuteToolOptions<Input, Output extends StandardSchemaV1 = StandardSchemaV1> extends Omit<
   ToolOptions<StandardSchemaV1<Input>>,
-  "input" | "run"
+  "input" | "run" | "output"
 > {
   /** A Standard Schema such as zod's, or the result of the AI SDK's `jsonSchema()`. Default: no input. */
   readonly inputSchema?: AiSdkSchema<Input>;
+  /** As `output`. */
+  readonly outputSchema?: Output;
   execute(input: Input, context: ExecuteContext): unknown;
 }
 
@@ -208,6 +221,8 @@ const NAMES: Readonly<Record<keyof AllOptions, boolean>> = {
   input: false,
   execute: false,
   inputSchema: false,
+  output: false,
+  outputSchema: false,
   description: false,
   label: false,
   idempotent: false,
@@ -229,11 +244,16 @@ const NOTHING: StandardJSONSchemaV1<object> & StandardSchemaV1<object> = {
   },
 };
 
-/** A tool as the runtime uses it. `tool()` checks the types; here they are erased. */
-export interface Tool {
+/**
+ * A tool as the runtime uses it. `tool()` checks the types; here they are erased. A page gets `Input` and `Output` with
+ * `ToolsOf`.
+ */
+export interface Tool<Input = unknown, Output = unknown> extends WithToolTypes<Input, Output> {
   readonly description: string;
   readonly label: string | ((input: Json, context: LabelContext) => string);
   readonly input: StandardSchemaV1;
+  /** Null if clients get no structured output. */
+  readonly output: StandardSchemaV1 | null;
   run(input: unknown, context: ToolContext): unknown;
   idempotent(input: unknown): boolean;
   readonly approval: Approval<unknown>;
@@ -241,8 +261,15 @@ export interface Tool {
   readonly display: ToolDisplay;
 }
 
-export function tool<Schema extends StandardSchemaV1 = typeof NOTHING>(options: ToolOptions<Schema>): Tool;
-export function tool<Input = object>(options: ExecuteToolOptions<Input>): Tool;
+export function tool<
+  Schema extends StandardSchemaV1 = typeof NOTHING,
+  Output extends StandardSchemaV1 = StandardSchemaV1,
+>(
+  options: ToolOptions<Schema, Output>,
+): Tool<StandardSchemaV1.InferInput<Schema>, StandardSchemaV1.InferOutput<Output>>;
+export function tool<Input = object, Output extends StandardSchemaV1 = StandardSchemaV1>(
+  options: ExecuteToolOptions<Input, Output>,
+): Tool<Input, StandardSchemaV1.InferOutput<Output>>;
 export function tool(options: Partial<AllOptions>): Tool {
   assertKnownOptions(options, NAMES, "a tool");
   const { label = "", idempotent = false, approval = false, display = {} } = options;
@@ -264,16 +291,22 @@ export function tool(options: Partial<AllOptions>): Tool {
 }
 
 /** Reads one of the two pairs of names. */
-function resolveRun(options: Partial<AllOptions>): Pick<Tool, "input" | "run"> {
-  const { input, inputSchema } = options;
+function resolveRun(options: Partial<AllOptions>): Pick<Tool, "input" | "output" | "run"> {
+  const { input, inputSchema, output, outputSchema } = options;
   const hasRun = options.run !== undefined;
   const hasExecute = options.execute !== undefined;
-  if ((hasRun || input !== undefined) && (hasExecute || inputSchema !== undefined))
+  const isOurs = hasRun || input !== undefined || output !== undefined;
+  if (isOurs && (hasExecute || inputSchema !== undefined || outputSchema !== undefined))
     throw new RuntimeError(
       "BAD_AGENT",
       "a tool must have `input` and `run`, or `inputSchema` and `execute`, not names of both pairs",
     );
-  if (hasRun) return { input: input ?? NOTHING, run: (value, context) => options.run?.(value, context) };
+  if (hasRun)
+    return {
+      input: input ?? NOTHING,
+      output: output ?? null,
+      run: (value, context) => options.run?.(value, context),
+    };
   if (!hasExecute)
     throw new RuntimeError(
       "BAD_AGENT",
@@ -281,6 +314,7 @@ function resolveRun(options: Partial<AllOptions>): Pick<Tool, "input" | "run"> {
     );
   return {
     input: inputSchema === undefined ? NOTHING : toStandardSchema(inputSchema),
+    output: outputSchema ?? null,
     run: (value, context) =>
       options.execute?.(value, { ...context, toolCallId: context.call, abortSignal: context.signal }),
   };

@@ -25,6 +25,7 @@ import type { Tool } from "../define/tool.ts";
 import type { StepCall } from "../events/step-writer.ts";
 import type { RuntimeStrings } from "../strings/runtime-strings.ts";
 import { awaitDecision, requestKey, storedInteractionId } from "./await-decision.ts";
+import { describeArguments } from "./describe-arguments.ts";
 
 export type ApprovalResult =
   | { readonly ok: true; readonly input: unknown }
@@ -138,7 +139,17 @@ async function writeRequest(
   if (known !== undefined) return known;
   const label = callLabel(scope, call.name, call.input);
   const cut = cutInput(call.input, attempt.strings);
-  const { server, title } = findToolSource(scope, call.name) ?? {};
+  const source = findToolSource(scope, call.name);
+  const { server, title } = source ?? {};
+  // The user would edit the truncated arguments and send them back as the complete ones.
+  const editable = requirement.editable && cut === null;
+  const fields =
+    cut === null
+      ? describeArguments(schemaOf(scope, call), call.input, {
+          isEditable: editable,
+          isTrusted: source === undefined,
+        })
+      : null;
   const actions: ApprovalAction[] = [
     {
       name: call.name,
@@ -146,6 +157,7 @@ async function writeRequest(
       ...(label === "" ? {} : { label }),
       ...(server === undefined ? {} : { server }),
       ...(title === undefined ? {} : { title }),
+      ...(fields === null ? {} : { fields }),
     },
   ];
   await writer.start({
@@ -154,8 +166,7 @@ async function writeRequest(
     key: requestKey(attempt),
     call: call.call,
     actions,
-    // The user would edit the truncated arguments and send them back as the complete ones.
-    editable: requirement.editable && cut === null,
+    editable,
     ...deadlineFields(requirement.timeoutSeconds, context.env.now()),
     ...(requirement.always ? { always: true as const } : {}),
     digest: digestFor(scope, call),

@@ -23,7 +23,7 @@ export interface StoredItem extends Omit<CitableItem, "blocks"> {
   readonly blocks?: readonly ResultPart[];
 }
 
-export interface StoredOutput extends Omit<ToolOutput, "blocks" | "references" | "artifact"> {
+export interface StoredOutput extends Omit<ToolOutput, "blocks" | "references" | "artifact" | "output"> {
   readonly artifact?: Artifact;
   readonly blocks?: readonly ResultPart[];
   readonly references?: readonly StoredItem[];
@@ -40,7 +40,7 @@ export async function offloadLargeOutput(
   call: StepCall,
   output: ToolOutput,
 ): Promise<StoredOutput> {
-  const { artifact, blocks, references, ...rest } = output;
+  const { artifact, blocks, references, output: _, ...rest } = output;
   const keep = new BlobUploader(scope, call);
   return {
     ...rest,

@@ -21,6 +21,7 @@ import { turnKey } from "../attempt/turn-key.ts";
 import { MAX_TIMER_MS } from "../../util/sleep.ts";
 import type { BlockRef } from "../events/turn-writer.ts";
 import { attachReferences } from "./attach-references.ts";
+import { checkOutput } from "./check-output.ts";
 import {
   stringifyContent,
   truncateForModel,
@@ -78,12 +79,16 @@ async function perform(
   try {
     const toolContext = contextOf({ ...scope, toolClock: clock }, call, signal, progress, reportUsage);
     const work = (async () => {
-      // Check the lease right before the call, so that a process that was frozen until now stops here. A process that
-      // freezes after this line still calls the tool when it wakes up; the idempotency key covers that case.
-      await attempt.requireLease();
+      // Check the lease right before the call, so that a process that was frozen until now stops here. Nothing else runs
+      // between the last check and the call. A process that freezes there still calls the tool when it wakes up; the
+      // idempotency key covers that case.
+      while (!context.holdsLease()) await attempt.requireLease();
       return tool.run(input, toolContext);
     })();
     const returned = parseToolOutput(await abortable(work, signal));
+    const structured = await checkOutput(tool, returned, (error) =>
+      context.onError(error, { during: `the output of the tool ${call.name}` }),
+    );
     const artifact = returned.artifact ?? progress.artifact;
     const { maxResultChars } = agent.limits;
     const whole = artifact === null ? returned : { ...returned, artifact };
@@ -91,6 +96,7 @@ async function perform(
     const content = truncateForModel(output.content, maxResultChars);
     const record = {
       ...successResult({ ...output, content }, await progress.end()),
+      ...(structured === undefined ? {} : { structured }),
       whole: output.whole as Json,
     };
     const cited = attachReferences(record, output.references ?? [], attempt.references, maxResultChars);

@@ -47,7 +47,7 @@ export async function writeToolResult(
 ): Promise<void> {
   const { attempt } = scope;
   const { writer } = attempt;
-  const record = showsResult(scope, call) ? whole : { ...whole, ...NOTHING_SHOWN };
+  const record = showsResult(scope, call) ? whole : hideContent(whole);
   if (record.thought !== null) await writeThought(scope, call.call, record.thought);
   const known = findToolResult(writer.turn, call.call);
   if (known !== undefined && known.end !== null) return;
@@ -67,7 +67,9 @@ export async function writeToolResult(
 }
 
 /** What is left for users of a result whose content they don't see: its end and its status. */
-const NOTHING_SHOWN = { preview: "", blocks: [], artifact: null, results: null, whole: null } as const;
+function hideContent({ structured: _, ...record }: ToolCallRecord): ToolCallRecord {
+  return { ...record, preview: "", blocks: [], artifact: null, results: null, whole: null };
+}
 
 /** Returns false if users see only whether the call succeeded. A tool that hides its calls now has hidden results. */
 export function showsResult({ agent }: RunContext, { name }: StepCall): boolean {
@@ -76,13 +78,14 @@ export function showsResult({ agent }: RunContext, { name }: StepCall): boolean 
 }
 
 function endOf(place: BlockRef, record: ToolCallRecord) {
-  const { status, preview, artifact, results, whole, usage } = record;
+  const { status, preview, artifact, structured, results, whole, usage } = record;
   return {
     type: "tool_result.end",
     ...place,
     status,
     preview,
     artifact: artifact as Artifact | null,
+    ...(structured === undefined ? {} : { structured }),
     ...(results === null ? {} : { results }),
     ...(whole === null ? {} : { whole: whole as unknown as FullContent }),
     ...(usage === null ? {} : { usage }),

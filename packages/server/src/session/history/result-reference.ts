@@ -66,13 +66,14 @@ export function resolveResult(stored: Json, block: ToolResultBlock | undefined):
 }
 
 function sharedFields(block: ToolResultBlock, event: "text" | "json", parts: number): JsonRecord {
-  const { status, preview, artifact, results, whole, usage } = block;
+  const { status, preview, artifact, results, whole, usage, structured } = block;
   const blocks = block.parts.slice(parts).map(({ media, data, reference }) => ({
     ...(media === "text" ? { type: "text", text: data } : { type: "image", url: data }),
     ...(reference === null ? {} : { reference }),
   }));
   const content = event === "text" ? preview : parseJson(preview);
-  return { ...DEFAULTS, status, content, preview, blocks, artifact, results, whole, usage };
+  const published = structured === undefined ? {} : { structured };
+  return { ...DEFAULTS, status, content, preview, blocks, artifact, ...published, results, whole, usage };
 }
 
 /** A preview that was truncated is not JSON. */

@@ -42,7 +42,7 @@ export function omitHiddenEvent(before: SessionState, event: SessionEvent): Sess
     }
     case "tool_result.end": {
       if (isShownIn(before, event)) return event;
-      const { whole: _, results: __, ...rest } = event;
+      const { whole: _, results: __, structured: ___, ...rest } = event;
       return { ...rest, preview: "", artifact: null };
     }
     default:
@@ -85,7 +85,8 @@ function omitContent(item: ItemSnapshot, mode: TurnSnapshot["mode"]): ItemSnapsh
       const isEnded = item.end !== null && !item.aborted;
       const part = { media: "text", data: "", reference: null, done: isEnded, pictures: 0 } as const;
       const parts = item.parts.length === 0 ? [] : [part];
-      return { ...item, ...NO_NAME, parts, preview: "", artifact: null, whole: null, results: null };
+      const { structured: _, ...rest } = item;
+      return { ...rest, ...NO_NAME, parts, preview: "", artifact: null, whole: null, results: null };
     }
     case "superseded": {
       // A superseded call or result without an output number was hidden.

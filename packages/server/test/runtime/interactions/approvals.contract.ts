@@ -86,7 +86,12 @@ export function approvalContract(makeBackend: () => Promise<HarnessBackend>): vo
       const [asked] = await waiting(ref);
       expect(asked).toMatchObject({ timeout_seconds: 300, editable: false });
       expect(asked?.actions).toEqual([
-        { name: "trade", label: "Trading", input: { symbol: "VNM", count: 1 } },
+        {
+          name: "trade",
+          label: "Trading",
+          input: { symbol: "VNM", count: 1 },
+          fields: [{ name: "count", type: "number" }],
+        },
       ]);
       expect(trades).toEqual([]);
       const decided = await decide(ref, asked?.key ?? "", { digest: asked?.digest ?? "" });

@@ -13,7 +13,7 @@ import {
 
 /** The result that the events of a record fold to, after `written` parts of progress. */
 function blockOf(record: ToolCallRecord, written: readonly ResultPart[] = []): ToolResultBlock {
-  const { status, preview, artifact, results, whole, usage, blocks } = record;
+  const { status, preview, artifact, structured, results, whole, usage, blocks } = record;
   const parts = [...written, ...blocks].map((part) => ({
     media: part.type,
     data: part.type === "text" ? part.text : part.url,
@@ -21,7 +21,17 @@ function blockOf(record: ToolCallRecord, written: readonly ResultPart[] = []): T
     done: true,
     pictures: 0,
   }));
-  return { status, preview, artifact, results, whole, usage, parts } as unknown as ToolResultBlock;
+  const published = structured === undefined ? {} : { structured };
+  return {
+    status,
+    preview,
+    artifact,
+    ...published,
+    results,
+    whole,
+    usage,
+    parts,
+  } as unknown as ToolResultBlock;
 }
 
 const asJson = (record: ToolCallRecord): Json => record as unknown as Json;
@@ -36,6 +46,7 @@ describe("a reference to a result", () => {
       [successResult({ content: text }, 0), []],
       [successResult({ content: rows }, 0), []],
       [failedResult(text.slice(0, 3_000)), []],
+      [{ ...successResult({ content: "ok" }, 0), structured: rows }, []],
       [successResult({ content: "", blocks: [{ type: "text", text }] }, 1), [progress]],
     ] as const) {
       const block = blockOf(record, written);
@@ -51,9 +62,11 @@ describe("a reference to a result", () => {
       ...successResult({ content: "x".repeat(MAX_PREVIEW + 1) }, 0),
       pool: [{ type: "text", text: "cited", id: 1 }],
       isRefusal: true,
+      structured: { id: "o1" },
       ending: { id: "form", request: null },
     };
-    const hidden = blockOf({ ...record, preview: "", blocks: [], artifact: null });
+    const { structured: _, ...unpublished } = record;
+    const hidden = blockOf({ ...unpublished, preview: "", blocks: [], artifact: null });
     for (const block of [blockOf(record), hidden])
       expect(resolveResult(toResultReference(asJson(record), block), block)).toEqual(record);
   });
