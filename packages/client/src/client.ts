@@ -3,56 +3,21 @@
  * list of agents, and links to sessions.
  * Invariant: the same id always returns the same session store. If another user signs in, all sessions disconnect
  * before any reconnects, so that the previous user's connection closes. Tabs share a connection only in the native
- * dialect, and only if a token names the user. At most 20 idle sessions keep their state.
+ * dialect. At most 20 idle sessions keep their state.
  */
-import type { RestReply } from "@turnstream/protocol/schema";
-import { type Auth, createAuth } from "./auth/auth.ts";
-import { readClaims } from "./auth/claims.ts";
+import { createAuth } from "./auth/auth.ts";
 import { createIdentity } from "./auth/identity.ts";
 import { createNetworkTransport } from "./transport/network-transport.ts";
 import { withCommandTimeout, type Transport } from "./transport/transport.ts";
 import { type ClientEnv, createEnv } from "./env.ts";
 import { ClientError } from "./errors.ts";
-import { type Api, type ApiOptions, createApi, jsonInit } from "./http/api.ts";
+import { type Api, type ApiOptions, createApi } from "./http/api.ts";
+import type { Client, ClientApi } from "./client-interface.ts";
 import type { ClientOptions } from "./options.ts";
-import { type SessionInfo, toSessionInfo } from "./session-info.ts";
-import type { Session } from "./session/session.ts";
+import { createReporter } from "./report.ts";
+import type { SessionOptions } from "./session/session.ts";
 import { listPendingSessions } from "./outbox/storage.ts";
 import { SessionStore } from "./session/session-store.ts";
-import type { SharingClient } from "./shares.ts";
-import { createSharedTransport, type SharedTransportOptions } from "./tabs/shared-transport.ts";
-
-export interface Client extends SharingClient {
-  /** Returns the store of a session; the same store for the same id. */
-  session(sessionId: string): Session;
-  /** Creates a session. With `id`, a repeated call returns the same session. @default id: a new one */
-  createSession(options?: { readonly id?: string; readonly title?: string }): Promise<SessionInfo>;
-  /** Lists the sessions of the user, most recently used first. */
-  listSessions(page?: { readonly before?: string; readonly limit?: number }): Promise<SessionPage>;
-  renameSession(sessionId: string, title: string): Promise<SessionInfo>;
-  /** Deletes a session permanently, with everything in it. */
-  deleteSession(sessionId: string): Promise<void>;
-  /** Lists the agents that a message can name in `agentId`, by id. */
-  listAgents(): Promise<readonly AgentInfo[]>;
-  /** Closes the connection. Messages that were sent are not lost, and turns continue on the server. */
-  close(): void;
-}
-
-export interface AgentInfo {
-  readonly id: string;
-  /** What the agent does, for users; "" if it has no label. */
-  readonly label: string;
-  /** What the agent is good for; "" if it has no description. */
-  readonly description: string;
-  /** What it accepts: text, files whose text it reads, images that its model sees. */
-  readonly inputs: readonly ("text" | "file" | "image")[];
-}
-
-export interface SessionPage {
-  readonly sessions: readonly SessionInfo[];
-  /** Pass it as `before` to get the next page; null if there is none. */
-  readonly nextBefore: string | null;
-}
 
 /** Maximum number of sessions without a subscriber that keep their state. Other sessions reload it. */
 const MAX_IDLE_SESSIONS = 20;
@@ -70,22 +35,22 @@ const DEFAULT_CHANNELS = {
 export function createClient(options: ClientOptions): Client {
   const { url, dialect } = options;
   const env = createEnv(options.env);
-  const identity = createIdentity(url, env.storage);
+  const report = createReporter(options);
+  const identity = createIdentity(url, env.storage, report);
   const auth = createAuth(options.auth, env, (credentials) => {
     identity.update(credentials);
     shared?.onUserKnown();
     resumeOutboxes();
   });
-  const api = createApi({ url, auth, env });
+  const api = createApi({ url, auth, env, report });
   const channels = options.channels ?? DEFAULT_CHANNELS[dialect?.name ?? "native"];
   const createTransport = (page = env.page): Transport =>
     createNetworkTransport({ api, env: { ...env, page }, channels, dialect });
   // In other dialects each tab assigns its own positions, so tabs can't share a connection.
-  const canShare = options.shareTabs !== false && dialect === undefined;
-  const shared = canShare
-    ? createSharedTransport({ createTransport, env, ...sharingOptions(url, auth, api) })
-    : null;
-  const transport = withCommandTimeout(shared ?? createTransport(), env);
+  const tabs = dialect === undefined ? options.tabs : undefined;
+  const request: Api["request"] = (path, init) => api.request(path, init);
+  const shared = tabs?.({ url, auth, createTransport, request, env, report }) ?? null;
+  const transport = withCommandTimeout(shared ?? createTransport(), env, report);
   /** Insertion order is recency: the last used session is the last entry. */
   const sessions = new Map<string, SessionStore>();
   identity.onChange((isOtherUser) => {
@@ -94,10 +59,11 @@ export function createClient(options: ClientOptions): Client {
     shared?.onUserChange();
     for (const reconnect of reconnects) reconnect();
   });
-  const getSession = (id: string): SessionStore => {
+  const getSession = (id: string, { snapshot }: SessionOptions = {}): SessionStore => {
     const session = sessions.get(id) ?? new SessionStore(id, { url, transport, api, env, identity });
     sessions.delete(id);
     sessions.set(id, session);
+    if (snapshot) session.hydrate(snapshot);
     const idle = [...sessions.values()].filter(({ isIdle }) => isIdle);
     for (const idleSession of idle.slice(0, -MAX_IDLE_SESSIONS)) idleSession.dropState();
     return session;
@@ -107,13 +73,15 @@ export function createClient(options: ClientOptions): Client {
   const resumeOutboxes = (): void => {
     if (identity.name === null || identity.name === resumedFor) return;
     resumedFor = identity.name;
-    for (const id of listPendingSessions(env.storage, url, identity.name).slice(0, MAX_RESUMED_OUTBOXES))
+    for (const id of listPendingSessions(env.storage, url, identity.name, report).slice(
+      0,
+      MAX_RESUMED_OUTBOXES,
+    ))
       getSession(id).sendPending();
   };
   return {
     session: getSession,
-    ...createSessionApi(api, env.createId),
-    ...createLazySharing(api, { url, env }),
+    ...createLazyApi(api, { url, env }),
     close() {
       for (const session of sessions.values()) session.close();
       sessions.clear();
@@ -122,77 +90,34 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-/** Only tabs of the same user share a connection, and only if a token names the user. */
-function sharingOptions(
-  url: string,
-  auth: Auth,
-  api: Api,
-): Pick<SharedTransportOptions, "getChannelName" | "request"> {
-  return {
-    request: (path, init) => api.request(path, init),
-    async getChannelName() {
-      const credentials = await auth.get();
-      const { tenant, sub } =
-        "token" in credentials ? readClaims(credentials.token) : { tenant: null, sub: null };
-      return tenant === null || sub === null ? null : JSON.stringify([url, tenant, sub]);
-    },
-  };
-}
+const API_METHODS = [
+  "createSession",
+  "listSessions",
+  "renameSession",
+  "deleteSession",
+  "listAgents",
+  "share",
+  "listShares",
+  "revokeShare",
+  "openShare",
+  "fork",
+] as const;
 
-function createSessionApi(
-  api: Api,
-  newId: () => string,
-): Pick<Client, "createSession" | "listSessions" | "renameSession" | "deleteSession" | "listAgents"> {
-  return {
-    async listAgents() {
-      const { agents } = (await api.json("/agents")) as RestReply<"agents">;
-      return agents.map(({ agent_id: id, ...agent }) => ({ id, ...agent }));
-    },
-    async createSession({ id: session_id, title } = {}) {
-      const body = { session_id, title };
-      return toSessionInfo(
-        await api.json("/sessions", jsonInit("POST", body, { "idempotency-key": newId() })),
-      );
-    },
-    async listSessions({ before, limit } = {}) {
-      const query = new URLSearchParams({
-        ...(before === undefined ? {} : { before }),
-        ...(limit === undefined ? {} : { limit: String(limit) }),
-      });
-      const page = (await api.json(`/sessions?${query}`)) as {
-        readonly sessions: readonly unknown[];
-        readonly next_before: string | null;
-      };
-      return { sessions: page.sessions.map(toSessionInfo), nextBefore: page.next_before };
-    },
-    async renameSession(id, title) {
-      return toSessionInfo(await api.json(sessionPath(id), jsonInit("PATCH", { title })));
-    },
-    async deleteSession(id) {
-      await api.json(sessionPath(id), { method: "DELETE" });
-    },
-  };
-}
-
-/** Few pages share sessions, so the code loads with the first call. */
-function createLazySharing(api: Api, { url, env }: Omit<ApiOptions, "auth"> & { env: ClientEnv }) {
-  const load = async (): Promise<SharingClient> => {
-    const { createSharingClient, NO_AUTH } = await import("./shares-chunk.ts").catch((cause: unknown) => {
-      throw new ClientError("OFFLINE", "The code for sharing can't be loaded.", { cause, canRetry: true });
+/** A page shows a session without these methods, so their code loads with the first call. */
+function createLazyApi(api: Api, { url, env }: Omit<ApiOptions, "auth"> & { env: ClientEnv }): ClientApi {
+  const load = async (): Promise<ClientApi> => {
+    const { createClientApi, NO_AUTH } = await import("./client-api-chunk.ts").catch((cause: unknown) => {
+      const message = "The code can't be loaded.";
+      throw api.report.error(new ClientError("OFFLINE", message, { cause, canRetry: true }));
     });
-    const publicApi = createApi({ url, auth: NO_AUTH, env });
-    return createSharingClient({ api, publicApi, newId: env.createId });
+    const publicApi = createApi({ url, auth: NO_AUTH, env, report: api.report });
+    return createClientApi({ api, publicApi, newId: env.createId });
   };
-  const sharing: SharingClient = {
-    share: async (...args) => (await load()).share(...args),
-    listShares: async (...args) => (await load()).listShares(...args),
-    revokeShare: async (...args) => (await load()).revokeShare(...args),
-    openShare: async (...args) => (await load()).openShare(...args),
-    fork: async (...args) => (await load()).fork(...args),
-  };
-  return sharing;
-}
-
-function sessionPath(id: string): string {
-  return `/sessions/${encodeURIComponent(id)}`;
+  const later =
+    (name: keyof ClientApi) =>
+    async (...args: readonly unknown[]): Promise<unknown> => {
+      const loaded = await load();
+      return await Reflect.apply(loaded[name], loaded, args);
+    };
+  return Object.fromEntries(API_METHODS.map((name) => [name, later(name)])) as unknown as ClientApi;
 }

@@ -72,6 +72,7 @@ async function openShare(api: Api, token: string): Promise<SharedSession> {
   const shared = upgradeSnapshot(snapshot as unknown as Snapshot);
   if (shared === null) throw otherVersionError();
   const stored = createStaticSession([], {
+    gatewayUrl: api.url,
     state: restore(shared),
     onCommand: () => Promise.reject(readOnlyError()),
   });

@@ -9,6 +9,8 @@ import type { PendingMessage, Session, SessionView } from "./session/session.ts"
 
 export interface StaticSessionOptions {
   readonly id?: string;
+  /** The address of the gateway, from which its files load. @default "", the origin of the page */
+  readonly gatewayUrl?: string;
   readonly state?: SessionState;
   readonly connection?: ConnectionView;
   /** Called for every command with its name. Its result is the reply. */
@@ -48,6 +50,7 @@ export function createStaticSession(
   let sent = 0;
   return {
     id: options.id ?? (state.session || "recorded"),
+    gatewayUrl: options.gatewayUrl ?? "",
     getSnapshot: () => view,
     subscribe: (listener) => {
       listeners.add(listener);
@@ -85,6 +88,8 @@ export function createStaticSession(
     saveFormDraft: command("saveFormDraft"),
     loadFormDraft: async (formId) => ((await onCommand("loadFormDraft", [formId])) ?? null) as null,
     uploadFile: command("uploadFile"),
+    loadDraft: async () => "",
+    saveDraft: () => {},
     loadMore: command("loadMore"),
     refresh: command("refresh"),
   };

@@ -6,6 +6,8 @@
  */
 import type { Credentials } from "./auth.ts";
 import type { ClientEnv } from "../env.ts";
+import { tryStorage } from "../outbox/storage.ts";
+import { NO_REPORTS } from "../report.ts";
 import { readClaims } from "./claims.ts";
 
 export interface Identity {
@@ -13,15 +15,19 @@ export interface Identity {
   readonly name: string | null;
   /** True if a token confirmed the name. A remembered name may belong to an earlier user of this browser. */
   readonly isConfirmed: boolean;
+  /** Resolves once a token has confirmed the name. It asks for no token. */
+  readonly confirmed: Promise<void>;
   update(credentials: Credentials): void;
   /** @param changed called with true if a token had confirmed the previous user */
   onChange(changed: (isOtherUser: boolean) => void): void;
 }
 
-export function createIdentity(url: string, storage: ClientEnv["storage"]): Identity {
+export function createIdentity(url: string, storage: ClientEnv["storage"], report = NO_REPORTS): Identity {
   const entry = `turnstream:person:${url}`;
-  let name = read(storage, entry);
+  let name = tryStorage(report, () => storage?.getItem(entry)) ?? null;
   let isConfirmed = false;
+  let confirm: (() => void) | undefined;
+  const confirmed = new Promise<void>((resolve) => (confirm = resolve));
   const listeners = new Set<(isOtherUser: boolean) => void>();
   return {
     get name() {
@@ -30,29 +36,19 @@ export function createIdentity(url: string, storage: ClientEnv["storage"]): Iden
     get isConfirmed() {
       return isConfirmed;
     },
+    confirmed,
     update(credentials) {
       const userName = readUserName(credentials);
       const wasConfirmed = isConfirmed;
       isConfirmed = true;
+      confirm?.();
       if (userName === name) return;
       name = userName;
-      try {
-        storage?.setItem(entry, userName);
-      } catch {
-        // The storage is full or forbidden, so the name is not remembered.
-      }
+      tryStorage(report, () => storage?.setItem(entry, userName));
       for (const listener of listeners) listener(wasConfirmed);
     },
     onChange: (changed) => void listeners.add(changed),
   };
-}
-
-function read(storage: ClientEnv["storage"], entry: string): string | null {
-  try {
-    return storage?.getItem(entry) ?? null;
-  } catch {
-    return null;
-  }
 }
 
 function readUserName(credentials: Credentials): string {

@@ -14,6 +14,7 @@ import {
   CLOSE_RESTART,
   CLOSE_LOST,
   CLOSE_UNAUTHENTICATED,
+  lostChannelError,
   type Channel,
   type ChannelEvents,
 } from "../transport/channel.ts";
@@ -118,6 +119,7 @@ export function openResponsesChannel({ api, env }: DialectContext, events: Chann
       return await read(session, entry, response, request);
     } catch (error) {
       if (stream.signal.aborted || isClosed) return false;
+      if (!isClosed) events.onError(lostChannelError(error));
       if (error instanceof ClientError && error.code === "UNAUTHENTICATED") disconnect(CLOSE_UNAUTHENTICATED);
       else disconnect(CLOSE_LOST);
       return false;

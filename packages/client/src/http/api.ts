@@ -2,17 +2,22 @@
  * `createApi` sends HTTP requests with the current credentials, and `requestTicket` gets a ticket before each connect.
  * Invariant: after a 401 the client requests new credentials and repeats the request once, unless its body is a stream.
  * No other request is repeated. Without a response, a GET rejects with OFFLINE and any other request of an online page
- * with UNSURE. `json` has a timeout by default, `request` has none.
+ * with UNSURE. `json` has a timeout by default, `request` has none. Every request is reported, and every failed one
+ * that has no other reader.
  */
 import { type Auth, credentialHeaders, type Credentials } from "../auth/auth.ts";
-import { ClientError } from "../errors.ts";
+import { ClientError, withoutSecrets } from "../errors.ts";
 import type { ClientEnv } from "../env.ts";
+import { NO_REPORTS, type Reporter } from "../report.ts";
 import { errorFromConnectResponse, errorFromResponse } from "./error-response.ts";
 
 export interface Api {
+  /** The address of the gateway. */
+  readonly url: string;
   /** The base address, including `/api/v1`. */
   readonly base: string;
   readonly auth: Auth;
+  readonly report: Reporter;
   /** Returns the response of the server, including errors. Rejects with a ClientError if there is no response. */
   request(path: string, init?: RequestInit): Promise<Response>;
   /**
@@ -25,26 +30,40 @@ export interface Api {
 export interface ApiOptions {
   readonly url: string;
   readonly auth: Auth;
-  readonly env: Pick<ClientEnv, "fetch" | "page" | "setTimer">;
+  readonly env: Pick<ClientEnv, "now" | "fetch" | "page" | "setTimer">;
+  readonly report?: Reporter;
 }
 
 /** Timeout for a reply, over any channel. */
 export const RESPONSE_TIMEOUT_MS = 60_000;
 const TIMED_OUT = new Error("the request timed out");
 
-export function createApi({ url, auth, env }: ApiOptions): Api {
+export function createApi({ url, auth, env, report = NO_REPORTS }: ApiOptions): Api {
   const base = `${url.replace(/\/+$/, "")}/api/v1`;
 
   const once = async (path: string, init: RequestInit): Promise<Response> => {
     const credentials = await auth.get();
     const headers = new Headers(init.headers);
     for (const [name, value] of Object.entries(credentialHeaders(credentials))) headers.set(name, value);
+    const address = `${base}${path}`;
+    const startedAt = env.now();
+    const reportRequest = (response: Response | null): void =>
+      report.event?.({
+        type: "request",
+        method: init.method ?? "GET",
+        url: withoutSecrets(address),
+        status: response?.status ?? null,
+        requestId: response?.headers.get("x-request-id") ?? null,
+        durationMs: env.now() - startedAt,
+      });
     try {
-      const response = await env.fetch(`${base}${path}`, { ...init, headers });
+      const response = await env.fetch(address, { ...init, headers });
+      reportRequest(response);
       if (response.status === 401) auth.reject(credentials);
       return response;
     } catch (error) {
-      throw toNetworkError(error, init, env.page.isOnline());
+      reportRequest(null);
+      throw toNetworkError(error, address, init, env.page.isOnline());
     }
   };
 
@@ -57,25 +76,26 @@ export function createApi({ url, auth, env }: ApiOptions): Api {
     const response = await request(path, init);
     if (!response.ok) throw await errorFromResponse(response);
     if (response.status === 204) return null;
-    return response.json().catch((error: unknown) => {
-      if (init.signal?.aborted === true) throw toNetworkError(error, init, env.page.isOnline());
-      throw new ClientError("SERVER_ERROR", "The response can't be parsed.", {
-        canRetry: true,
-      });
+    return response.json().catch((cause: unknown) => {
+      if (init.signal?.aborted === true) throw toNetworkError(cause, response.url, init, env.page.isOnline());
+      throw unreadable(response, "The response can't be parsed.", cause);
     });
   };
 
   return {
+    url,
     base,
     auth,
+    report,
     request,
     async json(path, init = {}, limitMs = RESPONSE_TIMEOUT_MS) {
-      if (limitMs === null) return await read(path, init);
       const limit = new AbortController();
-      const cancel = env.setTimer(() => limit.abort(TIMED_OUT), limitMs);
+      const cancel = limitMs === null ? () => {} : env.setTimer(() => limit.abort(TIMED_OUT), limitMs);
       const signal = init.signal ? AbortSignal.any([init.signal, limit.signal]) : limit.signal;
       try {
         return await read(path, { ...init, signal });
+      } catch (error) {
+        throw report.error(error);
       } finally {
         cancel();
       }
@@ -91,12 +111,13 @@ function canRepeat({ body }: RequestInit): boolean {
 /** A failed GET has no effect on the server, so it is OFFLINE instead of UNSURE. */
 function toNetworkError(
   cause: unknown,
+  url: string,
   { method = "GET", signal }: RequestInit,
   isOnline: boolean,
 ): ClientError {
   if (signal?.aborted === true && signal.reason !== TIMED_OUT)
-    return new ClientError("ABORTED", "The request was cancelled.", { cause });
-  const options = { cause, canRetry: true };
+    return new ClientError("ABORTED", "The request was cancelled.", { cause, url });
+  const options = { cause, url, canRetry: true };
   if (method === "GET" || !isOnline)
     return new ClientError("OFFLINE", "The server can't be reached. Try again later.", options);
   return new ClientError(
@@ -104,6 +125,12 @@ function toNetworkError(
     "The connection was lost before the reply. Check whether the command took effect.",
     options,
   );
+}
+
+function unreadable(response: Response, message: string, cause: unknown): ClientError {
+  const { status, url, headers } = response;
+  const requestId = headers.get("x-request-id");
+  return new ClientError("SERVER_ERROR", message, { canRetry: true, status, url, requestId, cause });
 }
 
 /** Returns the init of a request with a JSON body. */
@@ -136,10 +163,14 @@ export async function requestTicket(
   const response = await api.request("/tickets", { method: "POST", signal });
   const after = env.now();
   if (!response.ok) throw await errorFromConnectResponse(response);
-  const { ticket, now, channels } = (await response.json().catch(() => ({}))) as Record<string, unknown>;
+  const noTicket = (cause?: unknown): ClientError =>
+    unreadable(response, "The server returned no ticket.", cause);
+  const body: unknown = await response.json().catch((cause: unknown) => {
+    throw noTicket(cause);
+  });
+  const { ticket, now, channels } = (body ?? {}) as Record<string, unknown>;
   const credentials = auth.current;
-  if (typeof ticket !== "string" || credentials === null)
-    throw new ClientError("SERVER_ERROR", "The server returned no ticket.", { canRetry: true });
+  if (typeof ticket !== "string" || credentials === null) throw noTicket();
   const skewMs = typeof now === "number" ? now - Math.round((before + after) / 2) : null;
   const hasSockets = !Array.isArray(channels) || channels.includes("websocket");
   return { credentials, ticket, skewMs, hasSockets };

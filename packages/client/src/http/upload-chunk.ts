@@ -10,7 +10,7 @@ import { credentialHeaders, type Credentials } from "../auth/auth.ts";
 import { ClientError } from "../errors.ts";
 import type { UploadedFile, UploadOptions } from "../session/session.ts";
 import { type Api, jsonInit } from "./api.ts";
-import { errorFromStatus } from "./error-response.ts";
+import { errorFromResponse, errorFromText, parseObject } from "./error-response.ts";
 
 /** For a smaller file, one request is faster than three. */
 const MIN_DIRECT_BYTES = 256 * 1024;
@@ -51,9 +51,15 @@ export async function uploadFile(
   }
   const once = async (credentials: Credentials): Promise<UploadedFile> => {
     const all = { ...headers, ...credentialHeaders(credentials) };
-    const answer = parseObject(await sendByXhr(`${api.base}${target}`, { ...init, headers: all }, options));
+    const url = `${api.base}${target}`;
+    const text = await sendByXhr(url, { ...init, headers: all }, options);
+    const answer = parseObject(text);
     if (answer === null)
-      throw new ClientError("SERVER_ERROR", "The response can't be parsed.", { canRetry: true });
+      throw new ClientError("SERVER_ERROR", "The response can't be parsed.", {
+        canRetry: true,
+        url,
+        cause: new Error(text),
+      });
     return answer as unknown as UploadedFile;
   };
   const first = await api.auth.get();
@@ -108,15 +114,15 @@ async function sendBytes(url: string, request: FileRequest, options: UploadOptio
   if (reportsProgress(options)) return void (await sendByXhr(url, request, options));
   const init: RequestInit = { ...request, credentials: "omit", ...signalOf(options) };
   const response = await fetch(url, init).catch((error: unknown) => {
-    throw options.signal?.aborted === true ? cancelled() : lost(error);
+    throw options.signal?.aborted === true ? cancelled(error) : lost(url, error);
   });
-  if (!response.ok) throw errorFromStatus(response.status, null, response.headers.get("retry-after"));
+  if (!response.ok) throw await errorFromResponse(response);
   options.onProgress?.(request.body.size, request.body.size);
 }
 
-const cancelled = () => new ClientError("ABORTED", "The upload was cancelled.");
-const lost = (cause?: unknown) =>
-  new ClientError("UNSURE", "The connection was lost. Send the file again.", { canRetry: true, cause });
+const cancelled = (cause?: unknown) => new ClientError("ABORTED", "The upload was cancelled.", { cause });
+const lost = (url: string, cause?: unknown) =>
+  new ClientError("UNSURE", "The connection was lost. Send the file again.", { canRetry: true, url, cause });
 
 /** @returns the text of a successful response */
 function sendByXhr(
@@ -132,27 +138,16 @@ function sendByXhr(
     xhr.upload.addEventListener("progress", ({ loaded }) =>
       onProgress?.(Math.min(loaded, file.size), file.size),
     );
-    xhr.addEventListener("abort", () => reject(cancelled()));
-    xhr.addEventListener("error", () => reject(lost()));
+    xhr.addEventListener("abort", () => reject(cancelled(signal?.reason)));
+    xhr.addEventListener("error", () => reject(lost(url)));
     xhr.addEventListener("load", () => {
-      if (xhr.status >= 200 && xhr.status < 300) resolve(xhr.responseText);
-      else
-        reject(
-          errorFromStatus(xhr.status, parseObject(xhr.responseText), xhr.getResponseHeader("retry-after")),
-        );
+      const { status, responseText: text } = xhr;
+      if (status >= 200 && status < 300) resolve(text);
+      else reject(errorFromText({ status, url, text, getHeader: (name) => xhr.getResponseHeader(name) }));
     });
     xhr.addEventListener("loadend", () => signal?.removeEventListener("abort", abort));
     signal?.addEventListener("abort", abort);
     if (signal?.aborted === true) reject(cancelled());
     else xhr.send(file);
   });
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : null;
-  } catch {
-    return null;
-  }
 }

@@ -5,7 +5,7 @@
  * has the prefix `c.`, which the server adds to ids of clients.
  */
 import type { FileRef, Json, Turn } from "@turnstream/protocol";
-import { ClientError, type ClientErrorCode } from "../errors.ts";
+import { errorFromJson } from "../errors.ts";
 import type { MessageInput, PendingMessage } from "../session/session.ts";
 
 export interface OutboxMessage extends PendingMessage {
@@ -57,8 +57,6 @@ const VERSION = 1;
 
 export function writeMessage(message: OutboxMessage): string {
   const { id, text, files, at, agent, mode, locale, resumes, formValues, order, attempts, error } = message;
-  const failure =
-    error === null ? null : { code: error.code, message: error.message, canRetry: error.canRetry };
   return JSON.stringify({
     v: VERSION,
     id,
@@ -73,7 +71,7 @@ export function writeMessage(message: OutboxMessage): string {
     order,
     // A message in flight counts as tried, because a reader of the storage can't know the outcome.
     attempts: message.status === "sending" ? Math.max(1, attempts) : attempts,
-    error: message.status === "failed" ? failure : null,
+    error: message.status === "failed" ? error : null,
   });
 }
 
@@ -100,7 +98,7 @@ export function readMessage(text: string): OutboxMessage | null {
     (formValues === null || isRecord(formValues)) &&
     (error === null || isRecord(error));
   if (!isSound) return null;
-  const failure = error === null ? null : readError(error);
+  const failure = error === null ? null : errorFromJson(error);
   return {
     id,
     text: messageText,
@@ -119,15 +117,6 @@ export function readMessage(text: string): OutboxMessage | null {
     notBefore: 0,
     ackedAt: null,
   };
-}
-
-function readError(error: Readonly<Record<string, unknown>>): ClientError {
-  const { code, message, canRetry } = error;
-  return new ClientError(
-    (typeof code === "string" ? code : "SERVER_ERROR") as ClientErrorCode,
-    typeof message === "string" ? message : "The message was rejected.",
-    { canRetry: canRetry === true },
-  );
 }
 
 function parse(text: string): Readonly<Record<string, unknown>> | null {

@@ -3,11 +3,12 @@
  * the rules.
  * Invariant: only `stepOutbox` changes a message, and its effects run in order. After `switchUser`, messages of another
  * user are neither shown nor sent, and stay in that user's storage. A full outbox rejects a message instead of dropping
- * one.
+ * one. It has a timer and a storage subscription only while its session is in use or it is sending.
  */
 import type { SessionState } from "@turnstream/protocol";
 import { toClientError, ClientError } from "../errors.ts";
 import type { ClientEnv } from "../env.ts";
+import type { Reporter } from "../report.ts";
 import type { MessageInput, PendingMessage, SendResult } from "../session/session.ts";
 import {
   canDiscard,
@@ -26,6 +27,7 @@ export interface OutboxOptions {
   /** Resolves once the server has stored the message. Rejects with a ClientError. */
   readonly send: (message: OutboxMessage) => Promise<unknown>;
   readonly env: Pick<ClientEnv, "now" | "random" | "createId" | "storage">;
+  readonly report?: Reporter;
   readonly onChange: () => void;
   /**
    * Subscribes to changes of storage entries by other tabs (null: possibly all entries). @default the `storage` event
@@ -47,6 +49,8 @@ export interface Outbox {
    * the time but not yet confirmed. Otherwise they stay in the storage of the user who wrote them.
    */
   switchUser(key: string, storage: ClientEnv["storage"], keepsMessages: boolean): void;
+  /** Sets whether the session is connected or shown. While it is not, changes of other tabs are not received. */
+  setInUse(isInUse: boolean): void;
   /** Sets whether commands can be sent. */
   setConnected(isConnected: boolean): void;
   /** Removes the messages that the log contains. */
@@ -61,7 +65,7 @@ interface Waiter {
 
 export function createOutbox(options: OutboxOptions): Outbox {
   const { env, onStorage = onWindowStorage } = options;
-  let storage = createOutboxStorage(env.storage, options.key);
+  let storage = createOutboxStorage(env.storage, options.key, options.report);
   const waiters = new Map<string, Waiter>();
   /** Ids of the messages that the current user added in this page. */
   const written = new Set<string>();
@@ -69,6 +73,8 @@ export function createOutbox(options: OutboxOptions): Outbox {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let wakeAt = Infinity;
   let isClosed = false;
+  let isInUse = false;
+  let stopListening: (() => void) | null = null;
 
   const input = (event: OutboxInput): void => {
     if (isClosed) return;
@@ -77,6 +83,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
     state = step.state;
     for (const effect of step.effects) carryOut(effect);
     if (state.messages !== before) options.onChange();
+    updateListening();
   };
 
   const carryOut = (effect: OutboxEffect): void => {
@@ -129,11 +136,35 @@ export function createOutbox(options: OutboxOptions): Outbox {
     waiters.delete(id);
   };
 
-  const stopListening = onStorage((entry) => {
-    if (entry === null) return;
-    const id = storage.parseEntryId(entry);
+  const onStored = (entry: string | null): void => {
+    const id = entry === null ? null : storage.parseEntryId(entry);
     if (id !== null) input({ type: "stored", id, message: storage.read(id) });
-  });
+  };
+  const release = (): void => {
+    stopListening?.();
+    stopListening = null;
+    clearTimeout(timer);
+    timer = undefined;
+    wakeAt = Infinity;
+  };
+  const updateListening = (): void => {
+    const isSending = state.isConnected && state.messages.some(({ status }) => status !== "failed");
+    const isNeeded = !isClosed && (isInUse || isSending);
+    if (!isNeeded) return release();
+    stopListening ??= onStorage(onStored);
+  };
+  /** Other tabs may have added or removed messages while this outbox was not listening. */
+  const reload = (): void => {
+    if (stopListening !== null || isClosed) return;
+    const found = storage.load();
+    const current = state.messages.filter(
+      ({ id }) => written.has(id) || found.some((other) => other.id === id),
+    );
+    const added = found.filter(({ id }) => !current.some((other) => other.id === id));
+    if (added.length === 0 && current.length === state.messages.length) return;
+    state = { ...state, messages: loadOutbox([...current, ...added], env.now()).messages };
+    options.onChange();
+  };
 
   return {
     list: () => state.messages,
@@ -156,7 +187,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
       const moved = keepsMessages ? state.messages.filter(({ id }) => written.has(id)) : [];
       for (const { id } of moved) storage.remove(id);
       for (const { id } of state.messages) if (!moved.some((message) => message.id === id)) leaveBehind(id);
-      storage = createOutboxStorage(storageOfUser, key);
+      storage = createOutboxStorage(storageOfUser, key, options.report);
       for (const message of moved) storage.save(message);
       const { isConnected } = state;
       const found = storage.load().filter(({ id }) => !moved.some((message) => message.id === id));
@@ -171,14 +202,21 @@ export function createOutbox(options: OutboxOptions): Outbox {
       input({ type: "discard", id });
       return true;
     },
-    setConnected: (isConnected) => input({ type: "connected", isConnected }),
+    setInUse(isUsed) {
+      isInUse = isUsed;
+      if (isUsed) reload();
+      updateListening();
+    },
+    setConnected(isConnected) {
+      if (isConnected) reload();
+      input({ type: "connected", isConnected });
+    },
     removeLogged: (log) => {
       if (state.messages.length > 0) input({ type: "logged", state: log });
     },
     close() {
       isClosed = true;
-      clearTimeout(timer);
-      stopListening();
+      release();
     },
   };
 }

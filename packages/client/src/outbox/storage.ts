@@ -2,9 +2,10 @@
  * `createOutboxStorage` stores unsent messages across reloads, and `clearStoredData` removes everything that clients of
  * this page have stored.
  * Invariant: every entry of this package starts with `turnstream:`. Each message has its own entry, so tabs never
- * overwrite each other's messages. A full, forbidden or broken storage is ignored without an error.
+ * overwrite each other's messages. A full, forbidden or broken storage is reported and never throws.
  */
 import { type ClientEnv, createEnv } from "../env.ts";
+import { NO_REPORTS, type Reporter } from "../report.ts";
 import { type OutboxMessage, readMessage, writeMessage } from "./message.ts";
 
 export interface OutboxStorage {
@@ -25,7 +26,9 @@ const PREFIX = `${ALL}outbox:`;
  * @param storage where the clients store data. Default: `localStorage`
  */
 export function clearStoredData(storage: ClientEnv["storage"] = createEnv().storage): void {
-  for (const entry of listEntries(storage, ALL)) tryStorage(() => storage?.removeItem(entry));
+  tryStorage(NO_REPORTS, () => {
+    for (const entry of listEntries(storage, ALL)) storage?.removeItem(entry);
+  });
 }
 
 /** Returns the key of an outbox, unique for a server, user and session. */
@@ -34,48 +37,59 @@ export function outboxKey(url: string, userName: string, session: string): strin
 }
 
 /** Returns the sessions in which a user has unsent messages. */
-export function listPendingSessions(storage: ClientEnv["storage"], url: string, userName: string): string[] {
+export function listPendingSessions(
+  storage: ClientEnv["storage"],
+  url: string,
+  userName: string,
+  report: Reporter = NO_REPORTS,
+): string[] {
   const prefix = PREFIX + outboxKey(url, userName, "");
-  const sessions = listEntries(storage, prefix).map((entry) =>
-    entry.slice(prefix.length, entry.lastIndexOf(":")),
-  );
+  const entries = tryStorage(report, () => listEntries(storage, prefix)) ?? [];
+  const sessions = entries.map((entry) => entry.slice(prefix.length, entry.lastIndexOf(":")));
   // A name with a space is the end of another user's key.
   return [...new Set(sessions)].filter((session) => session !== "" && !session.includes(" "));
 }
 
 /** @param key the result of `outboxKey` */
-export function createOutboxStorage(storage: ClientEnv["storage"], key: string): OutboxStorage {
+export function createOutboxStorage(
+  storage: ClientEnv["storage"],
+  key: string,
+  report: Reporter = NO_REPORTS,
+): OutboxStorage {
   const prefix = `${PREFIX}${key}:`;
   const read = (entry: string): OutboxMessage | null => {
-    const text = tryStorage(() => storage?.getItem(entry)) ?? null;
+    const text = tryStorage(report, () => storage?.getItem(entry)) ?? null;
     const message = text === null ? null : readMessage(text);
     return message !== null && prefix + message.id === entry ? message : null;
   };
   return {
     load: () =>
-      listEntries(storage, prefix)
+      (tryStorage(report, () => listEntries(storage, prefix)) ?? [])
         .map(read)
         .filter((message) => message !== null),
-    save: (message) => tryStorage(() => storage?.setItem(prefix + message.id, writeMessage(message))),
-    remove: (id) => tryStorage(() => storage?.removeItem(prefix + id)),
+    save: (message) => tryStorage(report, () => storage?.setItem(prefix + message.id, writeMessage(message))),
+    remove: (id) => tryStorage(report, () => storage?.removeItem(prefix + id)),
     parseEntryId: (entry) => (entry.startsWith(prefix) ? entry.slice(prefix.length) : null),
     read: (id) => read(prefix + id),
   };
 }
 
-function listEntries(storage: ClientEnv["storage"], prefix: string): string[] {
+/** Also used for other data of the client. */
+export function listEntries(storage: ClientEnv["storage"], prefix: string): string[] {
   const entries: string[] = [];
-  for (let n = 0; n < (tryStorage(() => storage?.length) ?? 0); n += 1) {
-    const entry = tryStorage(() => storage?.key(n)) ?? null;
+  for (let n = 0; n < (storage?.length ?? 0); n += 1) {
+    const entry = storage?.key(n) ?? null;
     if (entry?.startsWith(prefix) === true) entries.push(entry);
   }
   return entries;
 }
 
-function tryStorage<T>(access: () => T): T | undefined {
+/** Also used for other data of the client. */
+export function tryStorage<T>(report: Reporter, access: () => T): T | undefined {
   try {
     return access();
-  } catch {
+  } catch (error) {
+    report.error(error, "TOO_LARGE", "The storage is full or forbidden.");
     return undefined;
   }
 }

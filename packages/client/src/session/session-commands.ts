@@ -8,6 +8,8 @@ import type { RestReply } from "@turnstream/protocol/schema";
 import { jsonInit } from "../http/api.ts";
 import type { TransportCommand } from "../transport/transport.ts";
 import type { SessionContext } from "./session-outbox.ts";
+import { listEntries, outboxKey, tryStorage } from "../outbox/storage.ts";
+import type { DraftContext } from "./draft-chunk.ts";
 import type { ApprovalDecision, PaymentPage, UploadedFile, UploadOptions } from "./session.ts";
 
 type FormValues = Readonly<Record<string, Json>>;
@@ -16,18 +18,47 @@ type WithoutSession<Command> = Command extends unknown ? Omit<Command, "session_
 
 export class SessionCommands {
   readonly id: string;
+  readonly gatewayUrl: string;
   readonly #context: SessionContext;
   /** The path below /api/v1. */
   readonly #path: string;
 
   constructor(id: string, context: SessionContext) {
     this.id = id;
+    this.gatewayUrl = context.url;
     this.#context = context;
     this.#path = `/sessions/${encodeURIComponent(id)}`;
   }
 
   stop(turnId?: string): Promise<void> {
     return this.#send({ type: "stop", ...(turnId === undefined ? {} : { turn_id: turnId }) });
+  }
+
+  async loadDraft(): Promise<string> {
+    // A remembered user may be an earlier one of this browser, whose text must not be shown.
+    await this.#context.identity.confirmed;
+    const { readDraft } = await import("./draft-chunk.ts");
+    return readDraft(this.#draft());
+  }
+
+  saveDraft(text: string): void {
+    if (!this.#context.identity.isConfirmed) return;
+    const draft = this.#draft();
+    // A draft that can't be stored is only lost with the page.
+    import("./draft-chunk.ts").then(
+      ({ writeDraft }) => writeDraft(draft, text),
+      () => {},
+    );
+  }
+
+  #draft(): DraftContext {
+    const { url, env, identity, api } = this.#context;
+    return {
+      env,
+      key: outboxKey(url, identity.name ?? "", this.id),
+      listEntries,
+      attempt: (access) => tryStorage(api.report, access),
+    };
   }
 
   async retry(turnId: string): Promise<void> {
@@ -91,7 +122,9 @@ export class SessionCommands {
     const { api, env } = this.#context;
     // Not part of the first load of a page.
     const { uploadFile } = await import("../http/upload-chunk.ts");
-    return uploadFile(api, this.id, file, options, env.createId());
+    return uploadFile(api, this.id, file, options, env.createId()).catch((error: unknown) => {
+      throw api.report.error(error);
+    });
   }
 
   #draftPath(formId: string): string {

@@ -44,6 +44,7 @@ export function createSessionOutbox(
       if (!outbox.has(message.id)) throw new ClientError("ABORTED", "Another user is signed in.");
       await transport.command(toSendCommand(message, sessionId));
     },
+    report: api.report,
     onChange,
   });
   return {

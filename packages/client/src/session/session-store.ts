@@ -2,9 +2,11 @@
  * `SessionStore` is the store of one session: the folded events and the outbox, over a transport.
  * Invariant: the first subscriber connects the store. After the last one it stays connected until the outbox is sent,
  * and at least for a few seconds, because a page can re-render. Events between a resync and its reply are dropped. A
- * second gap at the same position leads to a snapshot. It is independent of the kind of transport.
+ * second gap at the same position leads to a snapshot. It is independent of the kind of transport. A hydrated store shows
+ * unsent messages only after the first subscription, because the server that rendered the page doesn't know them.
  */
 import {
+  comparePositions,
   type Cursor,
   emptyState,
   formatCursor,
@@ -54,11 +56,18 @@ export class SessionStore extends SessionCommands implements Session {
     super(id, context);
     this.#context = context;
     this.#path = `/sessions/${encodeURIComponent(id)}`;
+    const { report } = context.api;
     this.#handler = {
       onConnection: (view) => this.#onConnection(view),
-      onSubscribed: ({ resumed }) => (this.#dropsUntil = resumed ? null : "snapshot"),
+      onSubscribed: ({ resumed, reason }) => {
+        report.event?.({ type: "subscribed", sessionId: id, resumed, reason });
+        this.#dropsUntil = resumed ? null : "snapshot";
+      },
       onSnapshot: (snapshot) => this.#onSnapshot(snapshot),
-      onEvents: (events) => this.#onEvents(events),
+      onEvents: (events) => {
+        for (const event of events) report.event?.({ type: "event", sessionId: id, event });
+        this.#onEvents(events);
+      },
       onClockSkew: (skewMs) => this.#update({ skewMs }),
     };
     this.#outbox = createSessionOutbox(id, context, () => this.#update({ outbox: this.#outbox.list() }));
@@ -80,6 +89,9 @@ export class SessionStore extends SessionCommands implements Session {
     this.#listeners.add(listener);
     this.#cancelDisconnect();
     const { env } = this.#context;
+    this.#outbox.setInUse(true);
+    const outbox = this.#outbox.list();
+    if (outbox !== this.#view.outbox) this.#update({ outbox });
     this.#scheduler ??= createFrameScheduler(this.#view, {
       notify: () => this.#notify(),
       env,
@@ -93,6 +105,22 @@ export class SessionStore extends SessionCommands implements Session {
     };
   };
 
+  /** Shows a state that a server has read. Ignored if this store is in use or has a newer state. */
+  hydrate(dehydrated: string | object): void {
+    try {
+      const given = (typeof dehydrated === "string" ? JSON.parse(dehydrated) : dehydrated) as Snapshot;
+      if (!this.isIdle || comparePositions(given, this.#view.state) <= 0) return;
+      if (upgradeSnapshot(given) === null) throw otherVersionError();
+      // A session can be named by its number too.
+      if (given.session !== this.id && String(given.number) !== this.id)
+        throw new TypeError(`The snapshot is of ${given.session}.`);
+      this.#onSnapshot(given);
+      this.#update({ outbox: [] });
+    } catch (error) {
+      this.#context.api.report.error(error, "BAD_REQUEST", "The snapshot can't be used.");
+    }
+  }
+
   /** Sends messages from before a reload, without a subscriber. */
   sendPending(): void {
     if (this.#listeners.size > 0 || this.#isOutboxDone()) return;
@@ -102,6 +130,7 @@ export class SessionStore extends SessionCommands implements Session {
   }
 
   #connect(): void {
+    this.#outbox.setInUse(true);
     this.#subscription ??= this.#context.transport.subscribe(this.id, () => this.#cursor(), this.#handler);
   }
 
@@ -148,22 +177,31 @@ export class SessionStore extends SessionCommands implements Session {
     };
   }
 
+  /** Releases everything: the connection, timers and listeners. */
   close(): void {
     this.#cancelDisconnect();
     this.#disconnect();
     this.#outbox.close();
+    this.#scheduler?.close();
+    this.#scheduler = null;
+    this.#listeners.clear();
   }
 
   // ---- messages and history
 
   send(message: MessageInput): SendResult {
-    // Without a subscriber there is no connection to wait for, so the message is sent over HTTP.
-    if (this.#subscription === null) this.#outbox.setConnected(true);
+    this.#allowSending();
     return this.#outbox.add(message);
   }
 
   resendMessage(messageId: string): void {
+    this.#allowSending();
     this.#outbox.resend(messageId);
+  }
+
+  /** Without a subscriber there is no connection to wait for, so messages are sent over HTTP. */
+  #allowSending(): void {
+    if (this.#subscription === null) this.#outbox.setConnected(true);
   }
 
   async cancelMessage(messageId: string): Promise<void> {
@@ -272,6 +310,7 @@ export class SessionStore extends SessionCommands implements Session {
   #disconnect(): void {
     this.#subscription?.unsubscribe();
     this.#subscription = null;
+    this.#outbox.setInUse(false);
     this.#dropsUntil = null;
     const left = new ClientError("ABORTED", "The session has no subscriber.");
     for (const { reject } of this.#pendingRefreshes.splice(0)) reject(left);

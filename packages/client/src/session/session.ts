@@ -23,6 +23,14 @@ export interface PendingMessage {
   readonly isOwn: boolean;
 }
 
+export interface SessionOptions {
+  /**
+   * The result of `dehydrateSession`, or the `snapshot` that the gateway returned. The session shows it at once and
+   * continues from its position. It is ignored if the client has a newer state, or if it is unreadable.
+   */
+  readonly snapshot?: string | object | null;
+}
+
 /** Immutable: an unchanged part keeps its reference. */
 export interface SessionView {
   readonly state: SessionState;
@@ -86,6 +94,8 @@ export interface UploadOptions {
  */
 export interface Session {
   readonly id: string;
+  /** The address of the gateway, from which its files load; "" for the origin of the page. */
+  readonly gatewayUrl: string;
   // Both work without `this`, because React calls them as plain functions.
   readonly getSnapshot: () => SessionView;
   /** Subscribes to changes and keeps the session connected. Called at most once per animation frame. */
@@ -111,6 +121,10 @@ export interface Session {
   saveFormDraft(form: string, values: Readonly<Record<string, Json>>): Promise<void>;
   loadFormDraft(form: string): Promise<Readonly<Record<string, Json>> | null>;
   uploadFile(file: Blob, options: UploadOptions): Promise<UploadedFile>;
+  /** Returns the stored text of the composer; "" if there is none. Waits until the user is known. */
+  loadDraft(): Promise<string>;
+  /** Stores the text of the composer across reloads; "" removes it. Does nothing before the user is known. */
+  saveDraft(text: string): void;
   loadMore(): Promise<void>;
   /** Discards the local state and reloads it from the server. */
   refresh(): Promise<void>;

@@ -33,7 +33,11 @@ export function findBrowserTabs(): Tabs | null {
   };
 }
 
-function requestLock(locks: LockManager, name: string, { steal, onGranted, onTaken }: LockRequest): TabLock {
+function requestLock(
+  locks: LockManager,
+  name: string,
+  { steal, onGranted, onTaken, onRefused }: LockRequest,
+): TabLock {
   const abort = new AbortController();
   let release: (() => void) | undefined;
   let isReleased = false;
@@ -46,8 +50,9 @@ function requestLock(locks: LockManager, name: string, { steal, onGranted, onTak
   };
   // A stolen lock is granted immediately, so there is nothing to abort.
   const how: LockOptions = steal ? { steal: true } : { signal: abort.signal };
-  locks.request(name, how, hold).catch(() => {
-    if (isReleased || release === undefined) return;
+  locks.request(name, how, hold).catch((error: unknown) => {
+    if (isReleased) return;
+    if (release === undefined) return onRefused(error);
     isReleased = true;
     onTaken();
   });

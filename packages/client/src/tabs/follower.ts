@@ -16,14 +16,13 @@ import {
   type Position,
 } from "@turnstream/protocol";
 import { type ConnectionView, INITIAL_CONNECTION } from "../transport/status.ts";
-import { ClientError } from "../errors.ts";
+import { ClientError, errorFromJson } from "../errors.ts";
 import type { TransportCommand } from "../transport/transport.ts";
 import {
   type CommandAck,
   type SubscriptionStart,
   type FromLeader,
   isSameTerm,
-  deserializeError,
   deserializeView,
   type LeaderTerm,
 } from "./messages.ts";
@@ -308,7 +307,7 @@ function applyEvents(
 function reply(state: FollowerState, message: Extract<FromLeader, { readonly type: "reply" }>): FollowerStep {
   const { to, request, ack, error } = message;
   if (to !== state.tabId || !state.commands.has(request)) return { state, effects: [] };
-  const outcome = ack ?? (error === null ? {} : deserializeError(error));
+  const outcome = ack ?? (error === null ? {} : errorFromJson(error));
   return {
     state: { ...state, commands: withEntry(state.commands, request, null) },
     effects: [{ type: "settle", request, outcome }],

@@ -18,13 +18,7 @@ import {
   stepLeaderSession,
   type TabSubscriber,
 } from "./leader-session.ts";
-import {
-  type FromLeader,
-  type LeaderTerm,
-  type ToLeader,
-  serializeError,
-  serializeView,
-} from "./messages.ts";
+import { type FromLeader, type LeaderTerm, type ToLeader, serializeView } from "./messages.ts";
 import { createSnapshotLoader } from "./snapshot-loader.ts";
 
 export interface LeaderOptions {
@@ -196,7 +190,7 @@ export function createLeader(options: LeaderOptions): Leader {
       post({ type: "reply", leader: term, to, request, ack: { ...ack }, error: null }, null);
     } catch (error) {
       const failure = toClientError(error, "UNSURE", "The outcome of the command is unknown.");
-      post({ type: "reply", leader: term, to, request, ack: null, error: serializeError(failure) }, null);
+      post({ type: "reply", leader: term, to, request, ack: null, error: failure.toJSON() }, null);
     }
   };
 

@@ -6,7 +6,7 @@
  */
 import { type Cursor, type SessionEvent, parseCursor, type Snapshot } from "@turnstream/protocol";
 import type { ConnectionView } from "../transport/status.ts";
-import { ClientError, type ClientErrorCode } from "../errors.ts";
+import { type ClientError, type ClientErrorJson, errorFromJson } from "../errors.ts";
 import type { TransportCommand } from "../transport/transport.ts";
 
 /** Increase it when tabs with this code can't communicate with tabs of the previous code. */
@@ -33,15 +33,8 @@ export interface SubscriptionStart {
   readonly snapshot: { readonly snapshot: Snapshot; readonly cursor: Cursor } | null;
 }
 
-export interface SerializedError {
-  readonly code: string;
-  readonly message: string;
-  readonly canRetry: boolean;
-  readonly retryAfterSeconds: number | null;
-}
-
 export type CommandAck = Readonly<Record<string, string>>;
-type SerializedView = Omit<ConnectionView, "error"> & { readonly error: SerializedError | null };
+type SerializedView = Omit<ConnectionView, "error"> & { readonly error: ClientErrorJson | null };
 
 /** Messages to the leader. */
 export type ToLeader =
@@ -108,7 +101,7 @@ export type FromLeader =
       readonly to: string;
       readonly request: string;
       readonly ack: CommandAck | null;
-      readonly error: SerializedError | null;
+      readonly error: ClientErrorJson | null;
     };
 
 export type TabMessage = ToLeader | FromLeader;
@@ -227,21 +220,16 @@ function isNumber(value: unknown): value is number {
   return typeof value === "number" && Number.isFinite(value);
 }
 
-export function serializeError(error: ClientError): SerializedError {
-  const { code, message, canRetry, retryAfterSeconds } = error;
-  return { code, message, canRetry, retryAfterSeconds };
-}
-
-export function deserializeError(error: SerializedError): ClientError {
-  const { code, message, canRetry, retryAfterSeconds } = error;
-  const after = retryAfterSeconds === null ? {} : { retryAfterSeconds };
-  return new ClientError(code as ClientErrorCode, message, { canRetry, ...after });
-}
-
 export function serializeView(view: ConnectionView): SerializedView {
-  return { ...view, error: view.error === null ? null : serializeError(view.error) };
+  return { ...view, error: view.error?.toJSON() ?? null };
 }
 
 export function deserializeView(view: SerializedView): ConnectionView {
-  return { ...view, error: view.error === null ? null : deserializeError(view.error) };
+  return { ...view, error: view.error === null ? null : errorFromJson(view.error) };
+}
+
+/** A command that waits for the reply of the leader. */
+export interface PendingReply {
+  readonly resolve: (ack: CommandAck) => void;
+  readonly reject: (error: ClientError) => void;
 }

@@ -23,10 +23,10 @@ import {
   stepFollower,
 } from "./follower.ts";
 import {
-  type CommandAck,
   type FromLeader,
   readTabMessage,
   type LeaderTerm,
+  type PendingReply,
   TABS_VERSION,
   type ToLeader,
 } from "./messages.ts";
@@ -38,20 +38,13 @@ import {
   stepElection,
   TICK_MS,
 } from "./election.ts";
-import type { SharedTransport, SharedTransportOptions, TabChannel, TabLock } from "./types.ts";
-
-interface PendingReply {
-  readonly resolve: (ack: CommandAck) => void;
-  readonly reject: (error: ClientError) => void;
-}
-
-interface TabSubscriptionEntry {
-  readonly session: string;
-  readonly cursor: () => Cursor | null;
-  readonly handler: SubscriptionHandler;
-  /** The subscription of this tab's own connection, if it connects alone. */
-  alone: Subscription | null;
-}
+import type {
+  SharedTransport,
+  SharedTransportOptions,
+  TabChannel,
+  TabLock,
+  TabSubscriptionEntry,
+} from "./types.ts";
 
 /** How long messages of the previous leader can be delayed. */
 const DRAIN_MS = 50;
@@ -174,7 +167,8 @@ class TabTransport implements SharedTransport {
   // ---- joining and leaving
 
   async #start(): Promise<void> {
-    const name = await this.#options.getChannelName().catch(() => {
+    const name = await this.#options.getChannelName().catch((error: unknown) => {
+      this.#options.report.error(error, "OFFLINE", "The user of this tab is unknown. It connects alone.");
       this.#hasNoName = true;
       return null;
     });
@@ -327,13 +321,15 @@ class TabTransport implements SharedTransport {
   }
 
   #requestLock(steal: boolean): void {
+    const { report, tabs } = this.#options;
     if (this.#name === null) return;
     this.#lock?.release();
-    const lock = this.#options.tabs.requestLock(this.#name, {
+    const lock = tabs.requestLock(this.#name, {
       steal,
       // Queued, so that it runs after `requestLock` has returned, even if the lock is granted at once.
       onGranted: () => this.#queue(() => lock === this.#lock && this.#stepElection({ type: "granted" })),
       onTaken: () => this.#queue(() => lock === this.#lock && this.#stepElection({ type: "taken" })),
+      onRefused: (error) => void report.error(error, "OFFLINE", "The browser refused a lock between tabs."),
     });
     this.#lock = lock;
   }

@@ -1,11 +1,14 @@
 /**
- * `SharedTransport`, `Tabs` and `PageLifecycle` are the types of the shared transport and of the browser features that
- * it uses. Types only.
+ * `TabSharing`, `SharedTransport`, `Tabs` and `PageLifecycle` are the types of the shared transport and of the browser
+ * features that it uses. Types only.
  * Invariant: `browser.ts` implements the browser features, and nothing else in the folder uses them directly. Tabs with
  * the same channel name share a connection, so the name must be unique for a server and user.
  */
+import type { Cursor } from "@turnstream/protocol";
+import type { Auth } from "../auth/auth.ts";
 import type { PageEnv } from "../env.ts";
-import type { Transport } from "../transport/transport.ts";
+import type { Reporter } from "../report.ts";
+import type { Subscription, SubscriptionHandler, Transport } from "../transport/transport.ts";
 
 export interface TabsEnv {
   readonly now: () => number;
@@ -44,6 +47,8 @@ export interface LockRequest {
   readonly steal: boolean;
   readonly onGranted: () => void;
   readonly onTaken: () => void;
+  /** The browser refuses to lock. */
+  readonly onRefused: (error: unknown) => void;
 }
 
 export interface SharedTransportOptions {
@@ -58,7 +63,19 @@ export interface SharedTransportOptions {
   readonly tabs: Tabs;
   readonly lifecycle: PageLifecycle;
   readonly env: TabsEnv;
+  readonly report: Reporter;
 }
+
+/**
+ * The option `tabs` of a client: `shareTabs` of `@turnstream/client/tabs`. Returns null if tabs can't share: not a
+ * browser, an old one, or an insecure page.
+ */
+export type TabSharing = (
+  options: Pick<SharedTransportOptions, "createTransport" | "request" | "env" | "report"> & {
+    readonly url: string;
+    readonly auth: Auth;
+  },
+) => SharedTransport | null;
 
 export interface SharedTransport extends Transport {
   /**
@@ -68,4 +85,13 @@ export interface SharedTransport extends Transport {
   onUserChange(): void;
   /** Call it when the user becomes known: a tab that connected alone because its user was unknown joins the others. */
   onUserKnown(): void;
+}
+
+/** A session that this tab follows. */
+export interface TabSubscriptionEntry {
+  readonly session: string;
+  readonly cursor: () => Cursor | null;
+  readonly handler: SubscriptionHandler;
+  /** The subscription of this tab's own connection, if it connects alone. */
+  alone: Subscription | null;
 }

@@ -5,7 +5,7 @@
  * reported after `close`. Received frames are untrusted: only their type is checked.
  */
 import type { SocketCommand } from "@turnstream/protocol/schema";
-import type { ClientError } from "../errors.ts";
+import { ClientError } from "../errors.ts";
 
 /** A received frame. It is untrusted; only its type is checked. */
 export interface Frame {
@@ -30,25 +30,38 @@ export interface ChannelEvents {
   /** Called for any received data: the server is alive. */
   onReceive(): void;
   onFrame(frame: Frame): void;
+  /** Called before `onClose` with its cause, and for a message that is not a frame. */
+  onError(error: ClientError): void;
   /** The last event. Codes are those of sockets; 1006 if no reason is known. */
   onClose(code: number, retryAfterMs?: number): void;
 }
 
 /** Returns an error in the form of a socket frame. */
 export function errorFrame(request_id: string, error: ClientError): Frame {
-  const { code, message, canRetry: can_retry, retryAfterSeconds: seconds } = error;
-  const retry = seconds === null ? {} : { retry_after_seconds: seconds };
-  return { type: "error", request_id, error: code, message, can_retry, ...retry };
+  return { type: "error", request_id, original: error };
 }
 
-export function parseFrame(text: string): Frame | null {
+/** Returns null and reports an error if the text is not a frame. */
+export function parseFrame(text: string, { onError }: Pick<ChannelEvents, "onError">): Frame | null {
+  let cause: unknown = null;
   try {
     const frame: unknown = JSON.parse(text);
     const isFrame = typeof frame === "object" && frame !== null && "type" in frame;
-    return isFrame && typeof frame.type === "string" ? (frame as Frame) : null;
-  } catch {
-    return null;
+    if (isFrame && typeof frame.type === "string") return frame as Frame;
+  } catch (error) {
+    cause = error;
   }
+  onError(
+    new ClientError("SERVER_ERROR", "The server sent no frame.", {
+      cause: cause ?? new Error(text.slice(0, 100)),
+    }),
+  );
+  return null;
+}
+
+/** The error of a channel that was lost. */
+export function lostChannelError(cause: unknown): ClientError {
+  return new ClientError("OFFLINE", "The connection was lost.", { canRetry: true, cause });
 }
 
 /** Close codes of sockets, which other channels also use. */

@@ -207,11 +207,12 @@ function disconnected(
 }
 
 function closed(
-  state: ConnectionState,
-  { code, retryAfterMs = 0 }: ConnectionInput & { readonly type: "closed" },
+  before: ConnectionState,
+  { code, retryAfterMs = 0, error }: ConnectionInput & { readonly type: "closed" },
   context: StepContext,
 ): ConnectionStep {
-  if (state.phase === "opening" && code !== 4401) return openFailed(state, context, NO_EFFECTS);
+  if (before.phase === "opening" && code !== 4401) return openFailed(before, context, NO_EFFECTS, error);
+  const state = error === undefined ? before : { ...before, error };
   if (state.phase !== "opening" && !isUp(state)) return stay(state);
   switch (code) {
     case 4401:
@@ -255,8 +256,9 @@ function openFailed(
   state: ConnectionState,
   context: StepContext,
   effects: readonly ConnectionEffect[],
+  cause?: ClientError,
 ): ConnectionStep {
-  const error = new ClientError("OFFLINE", "The connection could not be opened.", { canRetry: true });
+  const error = new ClientError("OFFLINE", "The connection could not be opened.", { canRetry: true, cause });
   return fail({ ...countFailedSocket(state, context), error }, context, effects);
 }
 

@@ -43,6 +43,8 @@ export type ConnectionInput =
       readonly attempt: number;
       readonly code: number;
       readonly retryAfterMs?: number;
+      /** The cause, if the channel reported one. */
+      readonly error?: ClientError;
     }
   /** @param receivedAt when the channel last received anything */
   | {

@@ -14,7 +14,7 @@ import type { Transport, TransportCommand, SubscriptionHandler, Subscription } f
 import type { ClientEnv } from "../env.ts";
 import { openWebSocket } from "./websocket.ts";
 import { openSse } from "./sse.ts";
-import type { Frame, Channel, ChannelEvents } from "./channel.ts";
+import { CLOSE_LOST, type Frame, lostChannelError, type Channel, type ChannelEvents } from "./channel.ts";
 import { sendCommand } from "../http/commands.ts";
 import { stepConnection } from "./connection-machine.ts";
 import {
@@ -25,13 +25,13 @@ import {
   isUp,
 } from "./connection-state.ts";
 import { PendingCommands } from "./pending-commands.ts";
+import { type SubscribedSession, SubscribedSessions } from "./subscribed-sessions.ts";
 import {
   formatRequestId,
   INITIAL_SUBSCRIPTION,
   parseRequestId,
   stepSubscription,
   type SubscriptionInput,
-  type SubscriptionState,
 } from "./subscription-machine.ts";
 
 export interface NetworkTransportOptions {
@@ -44,17 +44,6 @@ export interface NetworkTransportOptions {
 
 type SubscribedFrame = Parameters<SubscriptionHandler["onSubscribed"]>[0] & { readonly head?: string };
 
-interface SubscribedSession {
-  readonly session: string;
-  /** Prefix of its request ids. It identifies replies even if the server uses another id for the session. */
-  readonly key: string;
-  readonly cursor: () => Cursor | null;
-  readonly handler: SubscriptionHandler;
-  state: SubscriptionState;
-  view: typeof INITIAL_CONNECTION;
-  cancelTimer: () => void;
-}
-
 /** Larger commands are sent over HTTP, where a rejection does not close the connection. */
 const MAX_FRAME_CHARS = 256 * 1024;
 /** Smaller differences are network delay. */
@@ -66,9 +55,7 @@ export function createNetworkTransport(options: NetworkTransportOptions): Transp
 
 class NetworkTransport implements Transport {
   readonly #options: NetworkTransportOptions;
-  readonly #subscriptions = new Map<string, SubscribedSession>();
-  /** Sessions by the id in frames, which differs if a session was requested by its number. */
-  readonly #sessionsById = new Map<string, SubscribedSession>();
+  readonly #subscriptions = new SubscribedSessions();
   readonly #commands = new PendingCommands();
   readonly #stopListening: () => void;
   #state = INITIAL_STATE;
@@ -81,6 +68,8 @@ class NetworkTransport implements Transport {
   #timerAt: number | null = null;
   #cancelTimer = (): void => {};
   #requests = 0;
+  /** The last error of the channel, which explains why it closes. */
+  #channelError: ClientError | null = null;
 
   constructor(options: NetworkTransportOptions) {
     this.#options = options;
@@ -101,14 +90,14 @@ class NetworkTransport implements Transport {
       view: INITIAL_CONNECTION,
       cancelTimer: () => {},
     };
-    this.#subscriptions.set(session, entry);
+    this.#subscriptions.add(entry);
     if (this.#skewMs !== null) handler.onClockSkew(this.#skewMs);
     if (this.#channel !== null && this.#isUp) this.#stepSubscription(entry, { type: "connected" });
     else this.#step({ type: "start" });
     this.#report(entry);
     return {
       resync: () => {
-        if (this.#subscriptions.get(session) !== entry) return;
+        if (!this.#subscriptions.isCurrent(entry)) return;
         this.#step({ type: "reconnect" });
         this.#stepSubscription(entry, { type: "resync" });
       },
@@ -135,9 +124,8 @@ class NetworkTransport implements Transport {
 
   close(): void {
     this.#stopListening();
-    for (const entry of this.#subscriptions.values()) entry.cancelTimer();
+    for (const entry of this.#subscriptions.list()) entry.cancelTimer();
     this.#subscriptions.clear();
-    this.#sessionsById.clear();
     this.#step({ type: "stop" });
   }
 
@@ -147,10 +135,9 @@ class NetworkTransport implements Transport {
 
   #unsubscribe(entry: SubscribedSession): void {
     const { session } = entry;
-    if (this.#subscriptions.get(session) !== entry) return;
+    if (!this.#subscriptions.isCurrent(entry)) return;
     entry.cancelTimer();
-    this.#subscriptions.delete(session);
-    for (const [id, named] of this.#sessionsById) if (named === entry) this.#sessionsById.delete(id);
+    this.#subscriptions.remove(entry);
     if (this.#isUp) this.#channel?.unsubscribe(session);
     if (this.#subscriptions.size === 0) this.#step({ type: "stop" });
   }
@@ -176,6 +163,7 @@ class NetworkTransport implements Transport {
     const context = { now: env.now(), random: env.random(), channels, isOtherDialect };
     const { state, effects } = stepConnection(before, input, context);
     this.#state = state;
+    if (state.error !== null && state.error !== before.error) this.#options.api.report.error(state.error);
     if (isUp(before) && (!this.#isUp || state.attempt !== before.attempt)) this.#onDisconnect();
     for (const effect of effects) this.#run(effect);
     this.#setTimer();
@@ -227,8 +215,7 @@ class NetworkTransport implements Transport {
         this.#receivedAt = env.now();
         this.#step({ type: "opened", attempt });
         if (this.#state.attempt !== attempt || !this.#isUp) return;
-        for (const entry of this.#subscriptions.values())
-          this.#stepSubscription(entry, { type: "connected" });
+        for (const entry of this.#subscriptions.list()) this.#stepSubscription(entry, { type: "connected" });
       },
       onReceive: () => {
         this.#receivedAt = env.now();
@@ -236,12 +223,15 @@ class NetworkTransport implements Transport {
           this.#step({ type: "received", attempt });
       },
       onFrame: (frame) => this.#onFrame(frame),
+      onError: (error) => (this.#channelError = api.report.error(error)),
       onClose: (code, retryAfterMs) => {
         this.#channel = null;
         const retry = retryAfterMs === undefined ? {} : { retryAfterMs };
-        this.#step({ type: "closed", attempt, code, ...retry });
+        const error = this.#channelError;
+        this.#step({ type: "closed", attempt, code, ...retry, ...(error === null ? {} : { error }) });
       },
     };
+    this.#channelError = null;
     const ticket = this.#ticket;
     if (ticket === null) return;
     try {
@@ -252,16 +242,17 @@ class NetworkTransport implements Transport {
           : openWebSocket({ base: api.base, dialect, ...ticket }, env, on);
       this.#channel =
         this.#adapter === null ? openChannel(events) : this.#adapter.openChannel(openChannel, events);
-    } catch {
+    } catch (error) {
       // The policy of a page can forbid sockets, and some environments have none.
-      this.#step({ type: "closed", attempt, code: 1006 });
+      events.onError(lostChannelError(error));
+      events.onClose(CLOSE_LOST);
     }
   }
 
   /** The outcome of commands in flight is unknown. Sessions subscribe again on the next channel. */
   #onDisconnect(): void {
     this.#commands.rejectAll();
-    for (const entry of this.#subscriptions.values()) this.#stepSubscription(entry, { type: "disconnected" });
+    for (const entry of this.#subscriptions.list()) this.#stepSubscription(entry, { type: "disconnected" });
   }
 
   #setTimer(): void {
@@ -282,7 +273,7 @@ class NetworkTransport implements Transport {
     if (skewMs === null) return;
     if (this.#skewMs !== null && Math.abs(skewMs - this.#skewMs) < MIN_SKEW_CHANGE_MS) return;
     this.#skewMs = skewMs;
-    for (const { handler } of this.#subscriptions.values()) handler.onClockSkew(skewMs);
+    for (const { handler } of this.#subscriptions.list()) handler.onClockSkew(skewMs);
   }
 
   // ---- subscriptions
@@ -293,6 +284,8 @@ class NetworkTransport implements Transport {
     const before = entry.state;
     entry.state = step.state;
     if (step.state === before) return step.pass;
+    const { error } = step.state;
+    if (error !== null && error !== before.error) this.#options.api.report.error(error);
     if (step.state.retryAt !== before.retryAt) this.#scheduleRetry(entry);
     if (step.subscribe)
       this.#channel?.subscribe(entry.session, formatRequestId(entry.key, step.state.request), entry.cursor());
@@ -316,13 +309,14 @@ class NetworkTransport implements Transport {
   }
 
   #reportAll(): void {
-    for (const entry of this.#subscriptions.values()) this.#report(entry);
+    for (const entry of this.#subscriptions.list()) this.#report(entry);
   }
 
   #report(entry: SubscribedSession): void {
     const view = deriveConnection(this.#state, entry.state, entry.view);
     if (view === entry.view) return;
     entry.view = view;
+    this.#options.api.report.event?.({ type: "connection", sessionId: entry.session, connection: view });
     entry.handler.onConnection(view);
   }
 
@@ -331,7 +325,7 @@ class NetworkTransport implements Transport {
     if (typeof request === "string" && this.#commands.settle(request, frame)) return;
     const session = frame["session_id"];
     if (frame.type === "error") return this.#onError(frame, request);
-    const entry = this.#find(session, request);
+    const entry = this.#subscriptions.find(session, request);
     if (entry === undefined) return;
     switch (frame.type) {
       case "subscribed":
@@ -376,22 +370,11 @@ class NetworkTransport implements Transport {
   }
 
   #onError(frame: Frame, request: unknown): void {
-    const entry = this.#find(undefined, request);
+    const entry = this.#subscriptions.find(undefined, request);
     if (entry === undefined || typeof request !== "string") return;
     const { type: _, ...fields } = frame;
-    const error = errorFromBody(fields);
+    const error = errorFromBody(fields, { requestId: request });
     this.#stepSubscription(entry, { type: "rejected", request: parseRequestId(request).request, error });
     this.#report(entry);
-  }
-
-  /** Finds a session by request id, because a session that was requested by its number is answered with its id. */
-  #find(session: unknown, request: unknown): SubscribedSession | undefined {
-    if (typeof session === "string" && typeof request !== "string")
-      return this.#sessionsById.get(session) ?? this.#subscriptions.get(session);
-    if (typeof request !== "string") return undefined;
-    const { key } = parseRequestId(request);
-    const entry = [...this.#subscriptions.values()].find((candidate) => candidate.key === key);
-    if (entry !== undefined && typeof session === "string") this.#sessionsById.set(session, entry);
-    return entry;
   }
 }

@@ -31,7 +31,7 @@ export class PendingCommands {
     this.#pending.delete(request);
     const { type, request_id: _, ...fields } = frame;
     if (type === "ack") pending.resolve(fields);
-    else pending.reject(errorFromBody(fields));
+    else pending.reject(errorFromBody(fields, { requestId: request }));
     return true;
   }
 

@@ -12,6 +12,7 @@ import {
   CLOSE_RESTART,
   errorFrame,
   type Frame,
+  lostChannelError,
   parseFrame,
   CLOSE_LOST,
   CLOSE_UNAUTHENTICATED,
@@ -46,7 +47,7 @@ export function openSse(api: Api, events: ChannelEvents, dialect = "native"): Ch
     let retryAfterMs: number | undefined;
     let hasReply = false;
     const onMessage = (message: SseMessage): void => {
-      const frame = toFrame(message, session, dialect);
+      const frame = toFrame(message, session, dialect, events);
       if (frame === null || signal.aborted) return;
       if (frame.type === "error") return endStream(frame);
       const isReply = !hasReply && frame.type === "subscribed";
@@ -84,8 +85,10 @@ export function openSse(api: Api, events: ChannelEvents, dialect = "native"): Ch
         parser.push(decoder.decode(value, { stream: true }));
       }
       if (!signal.aborted) end(CLOSE_RESTART, retryAfterMs);
-    } catch {
-      if (!signal.aborted) end(CLOSE_LOST);
+    } catch (error) {
+      if (signal.aborted) return;
+      events.onError(lostChannelError(error));
+      end(CLOSE_LOST);
     }
   };
 
@@ -105,8 +108,13 @@ export function openSse(api: Api, events: ChannelEvents, dialect = "native"): Ch
 }
 
 /** The cursor is next to the data: `id` for an event, `event_id` for a snapshot and for frames of other dialects. */
-function toFrame({ data, id }: SseMessage, session: string, dialect: string): Frame | null {
-  const frame = parseFrame(data);
+function toFrame(
+  { data, id }: SseMessage,
+  session: string,
+  dialect: string,
+  events: ChannelEvents,
+): Frame | null {
+  const frame = parseFrame(data, events);
   if (frame === null) return null;
   const isEvent = dialect === "native" && frame.type !== "snapshot";
   const cursor = id === undefined ? {} : isEvent ? { id } : { event_id: id };

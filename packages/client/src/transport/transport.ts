@@ -8,6 +8,7 @@ import type { Cursor, SessionEvent, Snapshot } from "@turnstream/protocol";
 import type { SocketCommand, SocketReply } from "@turnstream/protocol/schema";
 import { ClientError } from "../errors.ts";
 import { RESPONSE_TIMEOUT_MS } from "../http/api.ts";
+import { NO_REPORTS } from "../report.ts";
 import type { ClientEnv } from "../env.ts";
 import type { ConnectionView } from "./status.ts";
 
@@ -52,20 +53,28 @@ export interface Transport {
 
 /**
  * Rejects a command with UNSURE after a minute without a reply, over any channel. A later reply is ignored, because the
- * log shows the outcome.
+ * log shows the outcome. Reports every command, and every failed one.
  */
-export function withCommandTimeout(transport: Transport, env: Pick<ClientEnv, "setTimer">): Transport {
+export function withCommandTimeout(
+  transport: Transport,
+  env: Pick<ClientEnv, "setTimer">,
+  report = NO_REPORTS,
+): Transport {
   return {
     subscribe: (session, cursor, handler) => transport.subscribe(session, cursor, handler),
     request: (path, init) => transport.request(path, init),
     close: () => transport.close(),
     command: (command: TransportCommand) =>
       new Promise((resolve, reject) => {
+        report.event?.({ type: "command", sessionId: command.session_id, command: command.type });
         const cancel = env.setTimer(() => {
           const message = "The connection was lost before the reply. Check whether the command took effect.";
-          reject(new ClientError("UNSURE", message, { canRetry: true }));
+          reject(report.error(new ClientError("UNSURE", message, { canRetry: true })));
         }, RESPONSE_TIMEOUT_MS);
-        transport.command(command).then(resolve, reject).finally(cancel);
+        transport
+          .command(command)
+          .then(resolve, (error: unknown) => reject(report.error(error)))
+          .finally(cancel);
       }),
   };
 }

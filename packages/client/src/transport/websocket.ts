@@ -6,7 +6,7 @@
 import type { SocketCommand } from "@turnstream/protocol/schema";
 import { credentialHeaders, type Credentials } from "../auth/auth.ts";
 import type { ClientEnv } from "../env.ts";
-import { parseFrame, type Channel, type ChannelEvents } from "./channel.ts";
+import { lostChannelError, parseFrame, type Channel, type ChannelEvents } from "./channel.ts";
 
 export interface WebSocketOptions {
   /** The base address, including `/api/v1`. */
@@ -40,12 +40,15 @@ export function openWebSocket(
   socket.addEventListener("message", ({ data }: MessageEvent) => {
     if (isClosed) return;
     events.onReceive();
-    const frame = typeof data === "string" ? parseFrame(data) : null;
+    const frame = parseFrame(String(data), events);
     if (frame !== null) events.onFrame(frame);
   });
   socket.addEventListener("close", ({ code }) => end(code));
-  // The event `close` always follows.
-  socket.addEventListener("error", () => {});
+  // The event `close` always follows. Browsers hide the cause, Node has it.
+  socket.addEventListener("error", (event) => {
+    const { error: cause } = event as Partial<ErrorEvent>;
+    if (!isClosed && cause !== undefined) events.onError(lostChannelError(cause));
+  });
   const send = (command: SocketCommand): void => {
     if (socket.readyState === socket.OPEN) socket.send(JSON.stringify(command));
   };

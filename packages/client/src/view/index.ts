@@ -1,7 +1,7 @@
 /**
- * `@turnstream/client/view`: framework-independent view logic for sessions, such as `createThreadStore` and
- * `listAnnouncements`.
- * Invariant: it uses no framework and no DOM, and opens no connection.
+ * `@turnstream/client/view`: view logic for pages with any framework or none: the layout of turns, a composer with
+ * attachments, announcements, expanded parts, and a thread that follows its end.
+ * Invariant: it uses no framework, draws nothing and opens no connection. Only `stickElementToBottom` uses the DOM.
  */
 export {
   type AnnouncementText,
@@ -12,10 +12,23 @@ export {
 export {
   type Attachment,
   type AttachmentInput,
+  type AttachmentLimits,
+  ATTACHMENT_LIMITS,
+  type RefusedFile,
   updateAttachments,
   canSend,
   isAccepted,
 } from "./attachments.ts";
+export {
+  type ComposerDraft,
+  type ComposerOptions,
+  type ComposerStore,
+  createComposerStore,
+} from "./composer-store.ts";
+export { createExpandedState, type ExpandedState } from "./expanded-state.ts";
+export { storeDraft } from "./store-draft.ts";
+export { type StickyElement, stickElementToBottom } from "./stick-element-to-bottom.ts";
+export { type Announcement, watchAnnouncements } from "./watch-announcements.ts";
 export {
   type ThreadTopic,
   createThreadStore,

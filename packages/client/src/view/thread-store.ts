@@ -161,6 +161,6 @@ export function chunkTurns(ids: readonly string[], getNumber: (id: string) => nu
   return chunks;
 }
 
-export function isSameList(one: readonly string[], other: readonly string[]): boolean {
+export function isSameList(one: readonly unknown[], other: readonly unknown[]): boolean {
   return one.length === other.length && one.every((id, n) => id === other[n]);
 }

@@ -6,10 +6,12 @@
  */
 import {
   type Block,
+  type GroupItem,
   isPending,
   mainRun,
   listPendingInteractions,
   type ToolItem,
+  toolLabel,
   type Turn,
   type ViewItem,
   viewRun,
@@ -48,6 +50,8 @@ export interface LayoutGroup {
   readonly isDone: boolean;
   /** The summary, or the last label; "" if there is neither. */
   readonly header: string;
+  /** False if the header would only repeat the label of its one call, or name its one thought. */
+  readonly hasHeader: boolean;
   readonly blocks: readonly LayoutBlock[];
   /** From its start marker to its end marker; null while it runs, or if the end is unknown. */
   readonly durationMs: number | null;
@@ -113,9 +117,18 @@ function toLayoutItem(
     isRunning: item.open,
     isDone,
     header: item.header,
+    hasHeader: hasHeader(item),
     blocks,
     durationMs,
   };
+}
+
+/** A group of one call and some thoughts gets its header when it ends, because it can then collapse to it. */
+function hasHeader({ items, header, open }: GroupItem): boolean {
+  const [first, ...others] = items.filter((item) => item.type === "tool");
+  if (others.length > 0 || items.length === 0) return true;
+  if (first !== undefined && toolLabel(first.call) !== header) return true;
+  return items.length > 1 && (first === undefined || !open);
 }
 
 /** A check mark means that all tools ran to their end, with or without success. */
@@ -245,6 +258,7 @@ function isSameItem(one: LayoutItem, other: LayoutItem | undefined): boolean {
     one.isRunning === other.isRunning &&
     one.isDone === other.isDone &&
     one.header === other.header &&
+    one.hasHeader === other.hasHeader &&
     one.durationMs === other.durationMs &&
     isSameLayout(one.blocks, other.blocks)
   );

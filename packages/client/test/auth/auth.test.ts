@@ -103,10 +103,11 @@ describe("createAuth", () => {
   });
 });
 
-const { setTimer } = createEnv();
+const { now, setTimer } = createEnv();
 
 const answers = (statuses: number[], seen: string[]) => ({
   page: new FakePageEnv(),
+  now,
   setTimer,
   fetch: (async (_: unknown, init?: RequestInit) => {
     seen.push(new Headers(init?.headers).get("authorization") ?? "");
@@ -131,6 +132,7 @@ describe("createApi", () => {
     const page = new Response("<html>", { status: 503, headers: { "retry-after": "7" } });
     const env = {
       page: new FakePageEnv(),
+      now,
       setTimer,
       fetch: (() => Promise.resolve(page)) as typeof fetch,
     };
@@ -147,6 +149,7 @@ describe("createApi", () => {
     const page = new Response("<html>", { status: 503, headers: { "retry-after": "2592000" } });
     const env = {
       page: new FakePageEnv(),
+      now,
       setTimer,
       fetch: (() => Promise.resolve(page)) as typeof fetch,
     };
@@ -162,7 +165,7 @@ describe("createApi", () => {
     const page = new FakePageEnv();
     page.become({ isOnline });
     const auth = createAuth(() => ({ token: "t" }), { now: () => 0 });
-    const env = { page, setTimer, fetch: (() => Promise.reject(new TypeError("no"))) as typeof fetch };
+    const env = { page, now, setTimer, fetch: (() => Promise.reject(new TypeError("no"))) as typeof fetch };
     await expect(createApi({ url: "http://s", auth, env }).request("/x", { method })).rejects.toMatchObject({
       code,
       canRetry: true,
@@ -177,6 +180,7 @@ describe("createApi", () => {
     let giveUp: (() => void) | undefined;
     const env = {
       page: new FakePageEnv(),
+      now,
       setTimer: (run: () => void, ms: number) => {
         expect(ms).toBe(60_000);
         giveUp = run;

@@ -15,6 +15,7 @@ function open() {
       onOpen() {},
       onReceive() {},
       onFrame: (frame) => frames.push(frame),
+      onError() {},
       onClose() {},
     };
     const channel = adapter.openChannel((on) => {

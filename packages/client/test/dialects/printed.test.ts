@@ -49,6 +49,7 @@ async function show(
   const events: ChannelEvents = {
     onOpen() {},
     onReceive() {},
+    onError() {},
     onClose() {},
     onFrame(frame) {
       received.push(frame);

@@ -150,8 +150,9 @@ test("without a subscriber, commands, uploads and queued messages are sent by HT
     ["user_stopped", "slow"],
   ]);
   await session.retry(state.turns.last()?.id ?? "");
-  await session.refresh();
-  expect(session.getSnapshot().state.turns.length).toBe(2);
+  // A worker starts the turn after the command was accepted.
+  const countTurns = async () => (await session.refresh(), session.getSnapshot().state.turns.length);
+  await expect.poll(countTurns).toBe(2);
   await expect(session.loadFormDraft("none")).rejects.toMatchObject({ code: "NOT_FOUND" });
   await session.stop();
 });

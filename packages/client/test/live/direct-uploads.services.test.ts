@@ -8,7 +8,8 @@ import { readUpload } from "../../../server/src/session/blobs/upload.ts";
 import { createMemorySignals } from "../../../server/src/signals/memory.ts";
 import { openServer, type TestServer } from "../../../server/test/gateway/test-server.ts";
 import { type S3Harness, s3Harness } from "../../../server/test/store/s3-harness.ts";
-import { type Client, createClient } from "../../src/client.ts";
+import { createClient } from "../../src/client.ts";
+import type { Client } from "../../src/client-interface.ts";
 
 let harness: S3Harness;
 let server: TestServer;

@@ -12,7 +12,8 @@ import {
   type TestServer,
 } from "../../../server/test/gateway/test-server.ts";
 import { TurnHarness } from "../../../server/test/runtime/turn-harness.ts";
-import { type Client, createClient } from "../../src/client.ts";
+import { createClient } from "../../src/client.ts";
+import type { Client } from "../../src/client-interface.ts";
 import type { ClientOptions } from "../../src/options.ts";
 import type { Session, SessionView } from "../../src/session/session.ts";
 

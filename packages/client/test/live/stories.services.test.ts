@@ -13,7 +13,8 @@ import { openServer, type TestServer } from "../../../server/test/gateway/test-s
 import { InProcessDriver } from "../../../server/test/stories/in-process-driver.ts";
 import { play } from "../../../server/test/stories/run-story.ts";
 import { StoryEnvironment } from "../../../server/test/stories/story-environment.ts";
-import { type Client, createClient } from "../../src/client.ts";
+import { createClient } from "../../src/client.ts";
+import type { Client } from "../../src/client-interface.ts";
 import type { ConnectionPhase } from "../../src/transport/status.ts";
 import type { Session } from "../../src/session/session.ts";
 import { shortWaits } from "./fast-env.ts";

@@ -99,5 +99,6 @@ export function openTab(storage: SharedStorage, key = "here"): Tab {
     onChange: () => void (tab.changes += 1),
     onStorage: storage.listen(self),
   });
+  outbox.setInUse(true);
   return Object.assign(tab, { outbox });
 }

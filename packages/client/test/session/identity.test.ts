@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { createAuth, type Credentials } from "../../src/auth/auth.ts";
 import { createIdentity } from "../../src/auth/identity.ts";
 import { createEnv } from "../../src/env.ts";
+import { NO_REPORTS } from "../../src/report.ts";
 import type { Api } from "../../src/http/api.ts";
 import { SessionStore } from "../../src/session/session-store.ts";
 import { type SharedStorage, sharedStorage } from "../outbox/stage.ts";
@@ -38,7 +39,7 @@ function openPage(storage: SharedStorage) {
   const session = new SessionStore("s", {
     url: "",
     transport,
-    api: { auth } as unknown as Api,
+    api: { auth, report: NO_REPORTS } as unknown as Api,
     env,
     identity,
   });

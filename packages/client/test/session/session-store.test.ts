@@ -11,6 +11,7 @@ import {
 import { describe, expect, test } from "vitest";
 import { createIdentity } from "../../src/auth/identity.ts";
 import { createEnv } from "../../src/env.ts";
+import { NO_REPORTS } from "../../src/report.ts";
 import type { Api } from "../../src/http/api.ts";
 import { SessionStore } from "../../src/session/session-store.ts";
 import { FakeTransport } from "./fake-transport.ts";
@@ -53,7 +54,8 @@ function open(asked: (path: string) => unknown = () => null) {
       return () => timers.delete(timer);
     },
   });
-  const api = { base: "", json: (path: string) => Promise.resolve(asked(path)) } as unknown as Api;
+  const json = (path: string) => Promise.resolve(asked(path));
+  const api = { base: "", report: NO_REPORTS, json } as unknown as Api;
   const identity = createIdentity("", null);
   identity.update({ headers: {} });
   const session = new SessionStore("s", { url: "", transport, api, env, identity });

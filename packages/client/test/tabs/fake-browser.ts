@@ -27,6 +27,7 @@ import type {
 } from "../../src/transport/transport.ts";
 import type { PageEnv } from "../../src/env.ts";
 import type { PageLifecycle, SharedTransport, Tabs } from "../../src/tabs/types.ts";
+import { NO_REPORTS } from "../../src/report.ts";
 import { createTabTransport } from "../../src/tabs/tab-transport-chunk.ts";
 import { FakePageEnv } from "../live/fast-env.ts";
 
@@ -277,6 +278,7 @@ export class FakeTab {
         return transport;
       },
       request: () => Promise.reject(new Error("unused")),
+      report: NO_REPORTS,
       tabs,
       lifecycle: {
         isVisible: () => this.isVisible,

@@ -1,5 +1,6 @@
 /** Tests `openSse`: the requests of event streams, and the frames of their responses. */
 import { expect, test } from "vitest";
+import type { ClientError } from "../../src/errors.ts";
 import type { Api } from "../../src/http/api.ts";
 import { openSse } from "../../src/transport/sse.ts";
 import type { Frame } from "../../src/transport/channel.ts";
@@ -14,6 +15,7 @@ function open(answer: string) {
   const asked: Asked[] = [];
   const frames: Frame[] = [];
   const ends: number[] = [];
+  const errors: ClientError[] = [];
   const request = async (path: string, init: RequestInit = {}): Promise<Response> => {
     asked.push({ path, after: new Headers(init.headers).get("last-event-id"), signal: init.signal ?? null });
     return new Response(answer);
@@ -24,12 +26,13 @@ function open(answer: string) {
     onOpen() {},
     onReceive() {},
     onFrame: (frame) => void frames.push(frame),
+    onError: (error) => void errors.push(error),
     onClose(code) {
       ends.push(code);
       end?.();
     },
   });
-  return { wire, asked, frames, ends, ended };
+  return { wire, asked, frames, ends, errors, ended };
 }
 
 // Without the cursor, a server sends everything again, and the final state is the same. So this checks the requests.

@@ -7,6 +7,7 @@ import {
   type SessionState,
   type Turn,
 } from "@turnstream/protocol";
+import { Story } from "@turnstream/conformance/scenarios/story.ts";
 import { describe, expect, test } from "vitest";
 import {
   type LayoutState,
@@ -53,6 +54,19 @@ function* digests(
     yield { event, before, after };
     before = after;
   }
+}
+
+/** Returns the open or ended group of a story. */
+function toGroup(write: (log: Story) => void): LayoutGroup | undefined {
+  const log = new Story({ check: false }).session("ses_groups", 1).begin("How is VNM?").openGroup();
+  write(log);
+  const found = mainOf(updateLayout(lastTurn(log.state), null)).find(({ type }) => type === "group");
+  return found as LayoutGroup | undefined;
+}
+
+function call(log: Story, label: string): Story {
+  log.endResult(log.startResult(log.call("look_up", ["{}"], { label }), "look_up"), "found");
+  return log;
 }
 
 const GROWS = new Set([
@@ -141,6 +155,22 @@ describe("updateLayout", () => {
       event.type === "tool_result.end" ? { ...event, status: "error" as const } : event,
     );
     expect(failures(failed)).toEqual([true, true, true]);
+  });
+
+  test("a group has a header, unless it would only repeat the label of its one call or name its one thought", () => {
+    const rows: readonly [hasHeader: boolean, write: (log: Story) => void][] = [
+      [true, () => {}],
+      [false, (log) => log.think(["Hm."])],
+      [false, (log) => log.think(["Hm."]).closeGroup("Thought")],
+      [false, (log) => call(log, "A")],
+      [false, (log) => call(log, "A").closeGroup("A")],
+      [true, (log) => call(log, "A").closeGroup("Looked A up")],
+      [false, (log) => call(log.think(["Hm."]), "A")],
+      [true, (log) => call(log.think(["Hm."]), "A").closeGroup("A")],
+      [true, (log) => call(call(log, "A"), "B")],
+      [true, (log) => call(call(log, "A"), "A").closeGroup("A")],
+    ];
+    expect(rows.map(([, write]) => toGroup(write)?.hasHeader)).toEqual(rows.map(([hasHeader]) => hasHeader));
   });
 
   test("leaves out blocks of unknown kinds from a newer version", () => {

@@ -1,10 +1,12 @@
 /**
- * `createSharedTransport` shares one connection between the tabs of a browser. Its code is loaded as a separate chunk,
- * so that a page can render before it is loaded.
+ * `shareTabs` (`@turnstream/client/tabs`) shares one connection between the tabs of a browser. Most of its code is loaded
+ * as a separate chunk, so that a page can render before it is loaded.
  * Invariant: subscriptions and commands wait until the chunk is loaded. If it can't be loaded, the tab connects alone.
- * This file imports the chunk only dynamically, and it is the only file of the folder that other folders import.
+ * Only tabs of the same user share, and only if a token names the user. This file imports the chunk only dynamically,
+ * and no other folder imports this folder, except for types.
  */
 import type { Cursor } from "@turnstream/protocol";
+import { readClaims } from "../auth/claims.ts";
 import { ClientError } from "../errors.ts";
 import type {
   Transport,
@@ -13,17 +15,20 @@ import type {
   Subscription,
 } from "../transport/transport.ts";
 import { browserLifecycle, findBrowserTabs } from "./browser.ts";
-import type { SharedTransport, SharedTransportOptions } from "./types.ts";
+import type { SharedTransport, SharedTransportOptions, TabSharing } from "./types.ts";
 
-export type { SharedTransportOptions } from "./types.ts";
-
-/** Returns null if tabs can't share: not a browser, an old one, or an insecure page. */
-export function createSharedTransport(
-  options: Omit<SharedTransportOptions, "tabs" | "lifecycle">,
-): SharedTransport | null {
+/** Pass it as `tabs` of `createClient`. Where tabs can't share, each has its own connection. */
+export const shareTabs: TabSharing = ({ url, auth, ...options }) => {
   const tabs = findBrowserTabs();
-  return tabs === null ? null : createLazyTransport({ ...options, tabs, lifecycle: browserLifecycle });
-}
+  if (tabs === null) return null;
+  const getChannelName = async (): Promise<string | null> => {
+    const credentials = await auth.get();
+    const { tenant, sub } =
+      "token" in credentials ? readClaims(credentials.token) : { tenant: null, sub: null };
+    return tenant === null || sub === null ? null : JSON.stringify([url, tenant, sub]);
+  };
+  return createLazyTransport({ ...options, getChannelName, tabs, lifecycle: browserLifecycle });
+};
 
 /**
  * Wraps the transport while its chunk is loading: calls are queued until then. If the chunk can't be loaded, this tab
@@ -45,7 +50,14 @@ export function createLazyTransport(options: SharedTransportOptions): SharedTran
   };
   const loading: Promise<Transport> = import("./tab-transport-chunk.ts").then(
     ({ createTabTransport }) => use(createTabTransport(options)),
-    () => use(options.createTransport()),
+    (error: unknown) => {
+      options.report.error(
+        error,
+        "OFFLINE",
+        "The code that shares a connection between tabs can't be loaded.",
+      );
+      return use(options.createTransport());
+    },
   );
   return {
     subscribe: (session, cursor, handler) =>

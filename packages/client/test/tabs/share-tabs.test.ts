@@ -1,7 +1,8 @@
 /** Tests `createLazyTransport`: calls before the code of the transport is loaded. */
 import { expect, test } from "vitest";
 import type { Transport, SubscriptionHandler } from "../../src/transport/transport.ts";
-import { createLazyTransport } from "../../src/tabs/shared-transport.ts";
+import { NO_REPORTS } from "../../src/report.ts";
+import { createLazyTransport } from "../../src/tabs/share-tabs.ts";
 import { FakePageEnv } from "../live/fast-env.ts";
 
 function openShared() {
@@ -26,6 +27,7 @@ function openShared() {
     getChannelName: () => Promise.resolve(null),
     createTransport: () => transport,
     request: (path, init) => transport.request(path, init),
+    report: NO_REPORTS,
     tabs: { openChannel: () => ({ post() {}, close() {} }), requestLock: () => ({ release() {} }) },
     lifecycle: { isVisible: () => true, listen: () => () => {} },
     env: {
