@@ -1,8 +1,11 @@
 /**
- * `Components` lists the replaceable parts of a thread by name. Types only.
+ * `Components` lists the replaceable parts of a thread by name, `PartName` those that can get a class, and `Slots` the
+ * places for additions. Types only.
  * Invariant: parts receive ids and read data through hooks, so that a change re-renders only what it affects. Only
  * `Artifact`, `Citation` and `Markdown` receive content. The names match `BlockComponentName` of the turn layout.
  */
+import type { AgentInfo } from "@turnstream/client";
+import type { AttachmentLimits } from "@turnstream/client/view";
 import type { Annotation, Artifact, Turn } from "@turnstream/protocol";
 import type { ComponentType } from "react";
 
@@ -60,13 +63,13 @@ export interface AgentHeaderProps {
   readonly agentId: string;
 }
 
-export interface ComposerProps {
+export interface ComposerProps extends AttachmentLimits {
   readonly placeholder?: string;
   readonly isDisabled?: boolean;
-  /** Accepted media types and extensions, like `accept` of an `<input type=file>`; "" for no files. */
-  readonly accept?: string;
   /** The agent to ask. @default the first agent of the server */
   readonly agentId?: string;
+  /** The agents that the user can choose from, such as those of `client.listAgents()`. Shown if there are several. */
+  readonly agents?: readonly AgentInfo[];
   /** `chat` hides thinking, `agent` shows it. @default the mode of the agent */
   readonly mode?: Turn["mode"];
 }
@@ -94,3 +97,76 @@ export interface Components {
   readonly ConnectionBanner: ComponentType;
   readonly Announcer: ComponentType;
 }
+
+/** The names of the parts of a thread, in `data-part`. */
+export type PartName =
+  | "agent-header"
+  | "agent-picker"
+  | "announcer"
+  | "approval-card"
+  | "artifact"
+  | "attach-button"
+  | "attachments"
+  | "bubble"
+  | "chat"
+  | "citation"
+  | "code-block"
+  | "composer"
+  | "composer-input"
+  | "connection-banner"
+  | "dock"
+  | "error-notice"
+  | "file-progress"
+  | "files"
+  | "form-card"
+  | "group"
+  | "load-more"
+  | "markdown"
+  | "newest-button"
+  | "payment-card"
+  | "question-card"
+  | "scroll"
+  | "send-button"
+  | "session-list"
+  | "session-row"
+  | "sources"
+  | "stop-button"
+  | "stopped-notice"
+  | "sub-agent"
+  | "suggestion"
+  | "text"
+  | "thinking"
+  | "thread"
+  | "tool-call"
+  | "tool-panel"
+  | "turn"
+  | "turns"
+  | "user-message"
+  | "welcome"
+  | "working";
+
+/** Classes of an app, by part. */
+export type ClassNames = Readonly<Partial<Record<PartName, string>>>;
+
+/** What an app adds at places of the thread. Each has the ids of its place. */
+export interface Slots {
+  /** Above the first turn. */
+  readonly ThreadStart: ComponentType;
+  /** Below the last turn and the queued messages. */
+  readonly ThreadEnd: ComponentType;
+  /** Below a user message. */
+  readonly MessageEnd: ComponentType<UserMessageProps>;
+  /** Below the answer of a turn. */
+  readonly TurnEnd: ComponentType<TurnProps>;
+  /** Below each text of an agent. */
+  readonly TextEnd: ComponentType<BlockProps>;
+  /** Above the row of the composer. */
+  readonly ComposerTop: ComponentType;
+  /** In the row of the composer, before the text. */
+  readonly ComposerStart: ComponentType;
+  /** In the row of the composer, before the send button. */
+  readonly ComposerEnd: ComponentType;
+}
+
+/** Display names by id: a record, or a function that returns undefined for an unknown id. */
+export type Names = Readonly<Record<string, string>> | ((id: string) => string | undefined);

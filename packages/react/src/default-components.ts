@@ -1,31 +1,31 @@
 /**
  * `DEFAULT_COMPONENTS` are the parts that an app has not replaced, and `preload` loads those that are in chunks.
- * Invariant: this is the only module that imports all of them. Cards and artifacts stay behind a dynamic import,
- * because a test limits the size of the first load.
+ * Invariant: this is the only module that imports all of them. Cards, notices, artifacts and citations stay behind a
+ * dynamic import, because a test limits the size of the first load.
  */
 import type { Components } from "./components.ts";
-import { Citation } from "./content/citations/citation.tsx";
+import { lazyCards, lazyRequests } from "./cards/lazy-cards.ts";
 import { Markdown, lazyMarkdown, TextBlock, ThinkingBlock } from "./content/text-block.tsx";
-import { createLazyParts, lazyPart } from "./lazy-parts.tsx";
-import { Announcer } from "./thread/announcer.tsx";
+import { lazyPart } from "./lazy-part.tsx";
 import { Composer } from "./thread/composer.tsx";
 import { ConnectionBanner } from "./thread/connection-banner.tsx";
-import { ErrorNotice, StoppedNotice } from "./thread/notices.tsx";
 import { StepGroup } from "./thread/step-group.tsx";
 import { ToolCall } from "./thread/tool-call.tsx";
 import { SubAgent } from "./thread/turn-items.tsx";
 import { AgentHeader, Turn } from "./thread/turn.tsx";
 import { UserMessage } from "./thread/user-message.tsx";
 
-/** The cards and artifacts, loaded when a thread first renders. */
-export const lazyCards = createLazyParts(() => import("./cards/cards-chunk.ts"));
-
+// Not part of the first load: there is nothing to announce before the first change.
+const Announcer = lazyPart(lazyCards, (parts) => parts.Announcer, true);
 const ApprovalCard = lazyPart(lazyCards, (parts) => parts.ApprovalCard);
 const QuestionCard = lazyPart(lazyCards, (parts) => parts.QuestionCard);
-const FormCard = lazyPart(lazyCards, (parts) => parts.FormCard);
-const PaymentCard = lazyPart(lazyCards, (parts) => parts.PaymentCard);
+const FormCard = lazyPart(lazyRequests, (parts) => parts.FormCard);
+const PaymentCard = lazyPart(lazyRequests, (parts) => parts.PaymentCard);
 const FileProgress = lazyPart(lazyCards, (parts) => parts.FileProgress);
 const Artifact = lazyPart(lazyCards, (parts) => parts.Artifact);
+const StoppedNotice = lazyPart(lazyCards, (parts) => parts.StoppedNotice);
+const ErrorNotice = lazyPart(lazyCards, (parts) => parts.ErrorNotice);
+const Citation = lazyPart(lazyMarkdown, (parts) => parts.Citation);
 
 export const DEFAULT_COMPONENTS: Components = {
   Turn,
@@ -57,5 +57,5 @@ export const DEFAULT_COMPONENTS: Components = {
  * hydrating such HTML, so that both first renders are equal.
  */
 export async function preload(): Promise<void> {
-  await Promise.all([lazyMarkdown.preload(), lazyCards.preload()]);
+  await Promise.all([lazyMarkdown.preload(), lazyCards.preload(), lazyRequests.preload()]);
 }

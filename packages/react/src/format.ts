@@ -45,7 +45,8 @@ export function formatSize({ locale }: Strings, bytes: number): string {
   return new Intl.NumberFormat(locale, {
     style: "unit",
     unit: UNITS[power] ?? "byte",
-    unitDisplay: "short",
+    // English has no plural in the short form.
+    unitDisplay: power === 0 ? "long" : "short",
     maximumFractionDigits: power === 0 ? 0 : 1,
   }).format(bytes / 1000 ** power);
 }

@@ -26,12 +26,14 @@ export { type Countdown, useCountdown } from "./cards/use-countdown.ts";
 export { type FormRequest, useFormRequest } from "./cards/use-form-request.ts";
 export { type PaymentRequest, usePaymentRequest } from "./cards/use-payment-request.ts";
 export { type QuestionRequest, useQuestionRequest } from "./cards/use-question-request.ts";
+export type { MarkdownPlugin } from "./content/markdown-plugin.ts";
 export { useReference } from "./content/citations/references.ts";
 export { type LinkPolicy, DEFAULT_LINK_POLICY } from "./link-policy.ts";
 export { DEFAULT_COMPONENTS, preload } from "./default-components.ts";
-export { type ThreadContext, useThreadContext } from "./context.ts";
+export { type ThreadContext, type ToolDetails, useThreadContext } from "./context.ts";
 export { useAgentName } from "./hooks/use-names.ts";
-export { type Announcement, useAnnouncements } from "./thread/announcer.tsx";
+export type { Announcement } from "@turnstream/client/view";
+export { useAnnouncements } from "./thread/announcer.tsx";
 export {
   useBlock,
   useGroup,
@@ -43,7 +45,10 @@ export {
   useTurnSelector,
 } from "./hooks/use-turn.ts";
 export { type Action, useAction } from "./hooks/use-action.ts";
-export { type ComposerState, type ComposerOptions, useComposer } from "./hooks/use-composer.ts";
+export { type ComposerState, useComposer } from "./hooks/use-composer.ts";
+export type { ComposerOptions } from "@turnstream/client/view";
+export { type StopAction, useIsRunning, useStop } from "./hooks/use-stop.ts";
+export { type ThreadMessage, type ThreadStatus, type ThreadView, useThread } from "./hooks/use-thread.ts";
 export { type StickToBottom, useStickToBottom } from "./hooks/use-stick-to-bottom.ts";
 export { type MessageStatus, type MessageView, useMessage, usePendingMessages } from "./hooks/use-message.ts";
 export { type ThreadHistory, useHistory } from "./hooks/use-history.ts";
@@ -54,8 +59,19 @@ export {
   useSessionView,
   useSessionSelector,
 } from "./hooks/use-session-selector.ts";
+export type {
+  ArtifactComponents,
+  ArtifactTypeProps,
+  StreamedInput,
+  ToolComponents,
+  ToolProps,
+} from "./own-components.ts";
+export type { ToolsOf, ToolTypes } from "@turnstream/protocol";
+export { type Part, usePart } from "./parts.tsx";
 export { SessionProvider, type SessionProviderProps } from "./provider.tsx";
 export type { Attachment, LayoutGroup, TurnLayout, LayoutBlock } from "@turnstream/client/view";
 export { en } from "./strings/en/index.ts";
+export { extendStrings, type StringChanges } from "./strings/extend-strings.ts";
+export type { ClassNames, Names, PartName, Slots } from "./components.ts";
 export type { Strings } from "./strings/strings.ts";
 export { Thread, type ThreadProps } from "./thread/thread.tsx";

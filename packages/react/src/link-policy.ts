@@ -9,8 +9,12 @@ export interface LinkPolicy {
   readonly hosts: readonly string[];
   /** Hosts whose images load without a click. Files of the gateway always load. */
   readonly imageHosts: readonly string[];
-  /** The address of the gateway, such as "https://chat.example.com", if it differs from the origin of the page. */
-  readonly gateway?: string;
+}
+
+/** The policy of the app, with the address of the session's gateway. */
+export interface LinkRules extends LinkPolicy {
+  /** Can have a path. "" or without a host: on the origin of the page. @default "" */
+  readonly gatewayUrl?: string;
 }
 
 export const DEFAULT_LINK_POLICY: LinkPolicy = { hosts: [], imageHosts: [] };
@@ -25,14 +29,14 @@ export type LinkDecision =
 
 const BLOCKED: LinkDecision = { may: "dead" };
 const MAX_ADDRESS_CHARS = 4_096;
-/** The paths of files on the gateway. */
+/** The paths of files on the gateway, after the path of its address. */
 const FILE_PATH = /^\/api\/v1\/(blobs\/[^/]+|sessions\/[^/]+\/files\/[^/]+)$/;
-/** A base for `new URL`. Never part of a returned address. */
+/** Stands for the origin of the page. Never part of a returned address. */
 const PLACEHOLDER_ORIGIN = "https://gateway.invalid";
 const DATA_IMAGE = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,([a-z0-9+/]+)={0,2}$/i;
 
 /** Decides about the address of a link. */
-export function checkLink(address: string, policy: LinkPolicy): LinkDecision {
+export function checkLink(address: string, policy: LinkRules): LinkDecision {
   const file = matchGatewayFile(address, policy);
   if (file !== null) return file;
   const url = parseAbsolute(address);
@@ -42,7 +46,7 @@ export function checkLink(address: string, policy: LinkPolicy): LinkDecision {
 }
 
 /** Decides about the address of an image. */
-export function checkImage(address: string, policy: LinkPolicy): LinkDecision {
+export function checkImage(address: string, policy: LinkRules): LinkDecision {
   const imageData = DATA_IMAGE.exec(address)?.[1];
   // A length of 4n + 1 is not valid base64, and the browser would report an error of the page.
   if (imageData !== undefined && imageData.length % 4 !== 1) return { may: "open", href: address, to: "" };
@@ -71,16 +75,26 @@ function parseAbsolute(address: string): URL | null {
   return URL.parse(address);
 }
 
-/** Returns the decision for a file of the gateway, whose address may lack the host. */
-function matchGatewayFile(address: string, { gateway = "" }: LinkPolicy): LinkDecision | null {
-  if (address.length > MAX_ADDRESS_CHARS) return null;
-  const base = gateway === "" ? PLACEHOLDER_ORIGIN : gateway;
+/** Returns the decision for a file of the gateway, whose address may lack the host or the path of the gateway. */
+function matchGatewayFile(address: string, { gatewayUrl = "" }: LinkRules): LinkDecision | null {
+  const gateway = URL.parse(`${gatewayUrl.replace(/\/+$/, "")}/`, PLACEHOLDER_ORIGIN);
+  if (gateway === null || address.length > MAX_ADDRESS_CHARS) return null;
   const isRelative = /^\/(?!\/)/.test(address);
-  const url = isRelative ? URL.parse(address, base) : parseAbsolute(address);
-  const origin = URL.parse(base)?.origin;
-  if (url === null || url.origin !== origin || !FILE_PATH.test(url.pathname)) return null;
-  const path = `${url.pathname}${url.search}`;
-  return { may: "open", href: gateway === "" ? path : `${url.origin}${path}`, to: url.host };
+  const url = isRelative ? URL.parse(address, gateway) : parseAbsolute(address);
+  if (url === null) return null;
+  const isOnPage = gateway.origin === PLACEHOLDER_ORIGIN;
+  const isOnPageOrigin = isOnPage && url.origin === globalThis.location?.origin;
+  if (url.origin !== gateway.origin && !isOnPageOrigin) return null;
+  const prefix = gateway.pathname.slice(0, -1);
+  const paths = [
+    ...(url.pathname.startsWith(`${prefix}/`) ? [url.pathname.slice(prefix.length)] : []),
+    // A gateway that doesn't know its own address returns paths without the prefix of its proxy.
+    ...(isRelative ? [url.pathname] : []),
+  ];
+  const path = paths.find((candidate) => FILE_PATH.test(candidate));
+  if (path === undefined) return null;
+  const file = `${prefix}${path}${url.search}`;
+  return { may: "open", href: isOnPage ? file : `${url.origin}${file}`, to: url.host };
 }
 
 function decodeText(text: string): string {

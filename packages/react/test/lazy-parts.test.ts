@@ -1,6 +1,6 @@
-/** Tests that `createLazyParts` retries a failed load. */
+/** Tests that `createLazyParts` reports and retries a failed load. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createLazyParts } from "../src/lazy-parts.tsx";
+import { createLazyParts } from "../src/lazy-parts.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -14,10 +14,27 @@ test("retries a failed load with backoff while a component waits for it", async 
   const seen = vi.fn<() => void>();
   later.subscribe(seen);
   await later.load();
-  expect(later.get()).toBeNull();
+  expect([later.get(), later.hasFailed()]).toEqual([null, true]);
   await vi.advanceTimersByTimeAsync(1_000 + 2_000 + 4_000);
-  expect(later.get()).toBe("cards");
-  expect([tries, seen.mock.calls.length]).toEqual([4, 1]);
+  expect([later.get(), later.hasFailed()]).toEqual(["cards", false]);
+  expect([tries, seen.mock.calls.length]).toEqual([4, 4]);
+});
+
+test("a retry by the user replaces the one that was scheduled", async () => {
+  let tries = 0;
+  const later = createLazyParts(async () => {
+    tries++;
+    return await Promise.reject<string>(new Error("The network is away."));
+  });
+  later.subscribe(() => {});
+  await later.load();
+  await vi.advanceTimersByTimeAsync(900);
+  await later.load();
+  expect(tries).toBe(2);
+  await vi.advanceTimersByTimeAsync(1_900);
+  expect(tries).toBe(2);
+  await vi.advanceTimersByTimeAsync(200);
+  expect(tries).toBe(3);
 });
 
 test("does not retry while no component waits for it", async () => {

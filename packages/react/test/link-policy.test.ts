@@ -1,12 +1,12 @@
 /** Tests which addresses open directly, which need a confirmation, and which are dead, and tests `visibleText`. */
-import { describe, expect, test } from "vitest";
-import { checkImage, checkLink, type LinkPolicy, DEFAULT_LINK_POLICY } from "../src/link-policy.ts";
+import { describe, expect, test, vi } from "vitest";
+import { checkImage, checkLink, type LinkRules, DEFAULT_LINK_POLICY } from "../src/link-policy.ts";
 import { visibleText } from "../src/visible-text.ts";
 
-const policy: LinkPolicy = {
+const policy: LinkRules = {
   hosts: ["docs.example.com", "*.trusted.example"],
   imageHosts: ["img.example"],
-  gateway: "https://chat.example.com",
+  gatewayUrl: "https://chat.example.com",
 };
 const link = (address: string, by = policy): string => {
   const verdict = checkLink(address, by);
@@ -79,6 +79,54 @@ describe("links", () => {
       "ask https://chat.example.com/api/v1/sessions",
     );
     expect(link("/\\evil.example/api/v1/blobs/x", DEFAULT_LINK_POLICY)).toBe("dead");
+  });
+});
+
+const at = (gatewayUrl: string): LinkRules => ({ ...DEFAULT_LINK_POLICY, gatewayUrl });
+
+describe("files of the gateway load under any address of the gateway", () => {
+  const FILE = "/api/v1/blobs/abc?x=1";
+
+  test.each([
+    ["https://example.com", `https://example.com${FILE}`],
+    ["https://example.com/", `https://example.com${FILE}`],
+    ["https://example.com/chat", `https://example.com/chat${FILE}`],
+    ["https://example.com:8443/a/b/", `https://example.com:8443/a/b${FILE}`],
+    ["https://example.com/api", `https://example.com/api${FILE}`],
+    ["/chat", `/chat${FILE}`],
+    ["", FILE],
+  ])("%s", (gatewayUrl, file) => {
+    expect(image(FILE, at(gatewayUrl))).toBe(`open ${file}`);
+    expect(image(file, at(gatewayUrl))).toBe(`open ${file}`);
+    expect(link(file, at(gatewayUrl))).toBe(`open ${file}`);
+  });
+
+  test("a page on the origin of the gateway loads absolute addresses of it", () => {
+    vi.stubGlobal("location", new URL("https://app.example.com/page"));
+    expect(image(`https://app.example.com${FILE}`, at(""))).toBe(`open ${FILE}`);
+    expect(image(`https://app.example.com/chat${FILE}`, at("/chat"))).toBe(`open /chat${FILE}`);
+    expect(image(`https://evil.example${FILE}`, at(""))).toBe(`ask https://evil.example${FILE}`);
+    vi.unstubAllGlobals();
+  });
+
+  test.each([
+    "https://example.com/api/v1/blobs/abc",
+    "https://example.com/chatter/api/v1/blobs/abc",
+    "https://example.com/chat/../api/v1/blobs/abc",
+    "https://example.com/chat/x/api/v1/blobs/abc",
+    "https://example.com/chat/api/v1/sessions",
+    "https://example.com.evil.example/chat/api/v1/blobs/abc",
+    "http://example.com/chat/api/v1/blobs/abc",
+    "https://evil.example/chat/api/v1/blobs/abc",
+    "//evil.example/chat/api/v1/blobs/abc",
+    "/\\evil.example/chat/api/v1/blobs/abc",
+    "/chat/api/v1/blobs/../../../logout",
+    "/chat/chat/api/v1/blobs/abc",
+    "/other/api/v1/blobs/abc",
+    "/logout",
+  ])("%s is no file of https://example.com/chat", (address) => {
+    expect(link(address, at("https://example.com/chat"))).not.toMatch(/^open/);
+    expect(image(address, at("https://example.com/chat"))).not.toMatch(/^open/);
   });
 });
 

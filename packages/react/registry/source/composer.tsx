@@ -42,6 +42,11 @@ export function Composer({ placeholder, isDisabled = false, accept = "*/*", ...o
           ))}
         </ul>
       )}
+      {composer.refused.length > 0 && (
+        <p role="alert" className="text-destructive text-sm">
+          {strings.uploadFailed}: {composer.refused.map(({ name }) => name).join(", ")}
+        </p>
+      )}
       <Textarea
         className="min-h-10 resize-none border-0 shadow-none focus-visible:ring-0"
         rows={1}
@@ -62,7 +67,7 @@ export function Composer({ placeholder, isDisabled = false, accept = "*/*", ...o
               multiple
               disabled={isDisabled}
               {...(accept === "*/*" ? {} : { accept })}
-              onChange={(event) => composer.addFiles(event.target.files ?? [])}
+              onChange={(event) => composer.attach(event.target.files ?? [])}
             />
           </label>
         )}

@@ -12,6 +12,7 @@ import { useThreadContext } from "../context.ts";
 import { useUserName } from "../hooks/use-names.ts";
 import { SafeLink } from "../ui/safe-link.tsx";
 import { approvals as enApprovals } from "../strings/en/approvals.ts";
+import { extendStrings } from "../strings/extend-strings.ts";
 import type { ApprovalStrings, CardStrings } from "../strings/strings.ts";
 import { visibleText } from "../visible-text.ts";
 import { ApprovalEdit } from "./approval-edit.tsx";
@@ -171,20 +172,15 @@ function Origin({ action }: { readonly action: ApprovalAction }): ReactNode {
   const { name, server, title } = action;
   const strings = useApprovalStrings();
   return (
-    <p className="ts-card-text">
+    <p className="ts-origin">
       <bdi data-origin="tool">{strings.tool(visibleText(name))}</bdi>
       {server !== undefined && (
         <>
-          {"\n"}
+          {" · "}
           <bdi data-origin="server">{strings.server(visibleText(server))}</bdi>
         </>
       )}
-      {title !== undefined && (
-        <>
-          {"\n"}
-          <bdi data-origin="title">{strings.title(visibleText(title))}</bdi>
-        </>
-      )}
+      {title !== undefined && <bdi data-origin="title">{strings.title(visibleText(title))}</bdi>}
     </p>
   );
 }
@@ -193,7 +189,7 @@ function Arguments({ approval, action }: ApprovalProps & { readonly action: Appr
   const { fullContent, fullInput, mustOpen, markOpened, isPending } = approval;
   const { showAll } = useThreadContext().strings.thread;
   const strings = useApprovalStrings();
-  if (typeof action.input !== "string") return <ArgumentList input={action.input} />;
+  if (typeof action.input !== "string") return <ArgumentList input={action.input} fields={action.fields} />;
   const address = fullContent?.url;
   const isShown = address === undefined && !mustOpen && fullInput !== null;
   const canOpen = address !== undefined || fullInput !== null;
@@ -221,7 +217,7 @@ function Arguments({ approval, action }: ApprovalProps & { readonly action: Appr
 }
 
 function useApprovalStrings(): ApprovalStrings {
-  return useThreadContext().strings.approvals ?? enApprovals;
+  return extendStrings(enApprovals, useThreadContext().strings.approvals);
 }
 
 function formatTitle({ actions }: ApprovalBlock, cardStrings: CardStrings): string {

@@ -1,12 +1,32 @@
 /**
- * `ApprovalEdit` edits the arguments of a call: plain values field by field, everything else as JSON.
+ * `ApprovalEdit` edits the arguments of a call: plain values field by field, each with the input for its type, and
+ * everything else as JSON.
  * Invariant: an edit is sent only if every field is valid, and arguments stay an object. It edits the first action
  * only, because `canEdit` requires exactly one.
  */
-import { type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { type ComponentType, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { useThreadContext } from "../context.ts";
-import { useArgumentName } from "../hooks/use-names.ts";
-import { type EditField, toInput, toEditFields, findFieldProblem, parseObject } from "./edit-arguments.ts";
+import { visibleText } from "../visible-text.ts";
+import { DateInput } from "./date-input.tsx";
+import {
+  type EditField,
+  type EditProblem,
+  findFieldProblem,
+  parseObject,
+  toEditFields,
+  toInput,
+} from "./edit-arguments.ts";
+import { formatProblem } from "./form-field.tsx";
+import {
+  CheckboxInput,
+  type InputProps,
+  LongTextInput,
+  NumberInput,
+  SelectInput,
+  textInput,
+} from "./form-inputs.tsx";
+import { nameArgument, nameOption } from "./format-argument.ts";
+import type { Strings } from "../strings/strings.ts";
 import type { ApprovalRequest } from "./use-approval-request.ts";
 
 interface ApprovalEditProps {
@@ -18,11 +38,11 @@ export function ApprovalEdit({ approval, onCancel }: ApprovalEditProps): ReactNo
   const cardStrings = useThreadContext().strings.cards;
   const { actions, isSending, edit } = approval;
   const input = actions[0]?.input ?? {};
-  const [fields, setFields] = useState(() => toEditFields(input));
+  const [fields, setFields] = useState(() => toEditFields(input, actions[0]?.fields));
   const [json, setJson] = useState(() => JSON.stringify(input, null, 2));
   const form = useRef<HTMLFormElement>(null);
   const id = useId();
-  useEffect(() => form.current?.querySelector<HTMLElement>("input, textarea")?.focus(), []);
+  useEffect(() => form.current?.querySelector<HTMLElement>("input, textarea, select")?.focus(), []);
   const isGood =
     fields === null ? parseObject(json) !== null : fields.every((field) => findFieldProblem(field) === null);
   return (
@@ -39,11 +59,11 @@ export function ApprovalEdit({ approval, onCancel }: ApprovalEditProps): ReactNo
       }}
     >
       {fields === null ? (
-        <div className="ts-field">
+        <div className="ts-field" data-type="json">
           <label htmlFor={id}>{cardStrings.asJson}</label>
           <textarea
             id={id}
-            className="ts-input ts-mono"
+            className="ts-input"
             rows={Math.min(16, json.split("\n").length + 1)}
             value={json}
             aria-invalid={!isGood}
@@ -60,6 +80,7 @@ export function ApprovalEdit({ approval, onCancel }: ApprovalEditProps): ReactNo
           <ArgumentField
             key={field.name}
             field={field}
+            isDisabled={isSending}
             onText={(text) => setFields(fields.with(n, { ...field, text }))}
           />
         ))
@@ -78,46 +99,60 @@ export function ApprovalEdit({ approval, onCancel }: ApprovalEditProps): ReactNo
 
 interface ArgumentFieldProps {
   readonly field: EditField;
+  readonly isDisabled: boolean;
   readonly onText: (text: string) => void;
 }
 
-function ArgumentField({ field, onText }: ArgumentFieldProps): ReactNode {
-  const cardStrings = useThreadContext().strings.cards;
-  const argumentName = useArgumentName();
-  const { name, type, text } = field;
+const INPUTS: Readonly<Record<EditField["type"], ComponentType<InputProps>>> = {
+  text: textInput("text"),
+  number: NumberInput,
+  boolean: CheckboxInput,
+  date: DateInput,
+  select: SelectInput,
+  json: LongTextInput,
+};
+/** From this length on, a text gets several lines. */
+const LONG_CHARS = 80;
+
+function ArgumentField({ field, isDisabled, onText }: ArgumentFieldProps): ReactNode {
+  const { strings, argumentNames } = useThreadContext();
+  const { name, type, text, about } = field;
   const id = useId();
   const problem = findFieldProblem(field);
-  const common = { id, "aria-invalid": problem !== null, "aria-describedby": `${id}p` };
+  // Another input while the user types would lose the focus.
+  const [isLong] = useState(type === "text" && (text.includes("\n") || text.length > LONG_CHARS));
+  const Input = isLong ? LongTextInput : INPUTS[type];
+  const options = about?.options?.map((option) => ({
+    value: option.value,
+    label: nameOption(name, option, argumentNames),
+  }));
+  const label = nameArgument(name, about?.label, argumentNames);
   return (
-    <div className="ts-field">
-      <label htmlFor={id}>{argumentName(name)}</label>
-      {type === "boolean" ? (
-        <input
-          {...common}
-          type="checkbox"
-          checked={text === "true"}
-          onChange={(event) => onText(String(event.target.checked))}
-        />
-      ) : type === "json" || text.includes("\n") ? (
-        <textarea
-          {...common}
-          className="ts-input ts-mono"
-          rows={Math.min(10, text.split("\n").length + 1)}
-          value={text}
-          onChange={(event) => onText(event.target.value)}
-        />
-      ) : (
-        <input
-          {...common}
-          className="ts-input"
-          inputMode={type === "number" ? "decimal" : "text"}
-          value={text}
-          onChange={(event) => onText(event.target.value)}
-        />
-      )}
+    <div className="ts-field" data-type={isLong ? "long" : type === "boolean" ? "checkbox" : type}>
+      <label id={`${id}l`} htmlFor={id}>
+        <bdi>{visibleText(label)}</bdi>
+        {type === "number" && about?.unit !== undefined && (
+          <span className="ts-required"> {visibleText(about.unit)}</span>
+        )}
+      </label>
+      <Input
+        field={{ name, label, type: "text", required: false, ...(options === undefined ? {} : { options }) }}
+        value={type === "boolean" ? text === "true" : text}
+        onValue={(value) => onText(typeof value === "string" ? value : JSON.stringify(value))}
+        onLeave={() => {}}
+        isDisabled={isDisabled}
+        id={id}
+        isInvalid={problem !== null}
+        describedBy={`${id}p`}
+      />
       <p className="ts-field-problem" id={`${id}p`}>
-        {problem === null ? "" : problem === "not_json" ? cardStrings.notJson : cardStrings.notNumber}
+        {problem === null ? "" : formatEditProblem(problem, strings)}
       </p>
     </div>
   );
+}
+
+function formatEditProblem(problem: EditProblem, strings: Strings): string {
+  if (problem === "not_json") return strings.cards.notJson;
+  return problem === "not_a_number" ? strings.cards.notNumber : formatProblem({ problem }, {}, strings);
 }

@@ -9,9 +9,10 @@ import { useThreadContext } from "../context.ts";
 import { Icon } from "../ui/icons.tsx";
 import { visibleText } from "../visible-text.ts";
 import { formatClock, useCountdown } from "./use-countdown.ts";
+import { usePart } from "../parts.tsx";
 
 export interface CardProps {
-  readonly kind: string;
+  readonly kind: "approval" | "question" | "form" | "payment";
   /** The ids of the elements that name the card. */
   readonly labelledBy: string;
   readonly isPending: boolean;
@@ -34,7 +35,7 @@ export function Card({ kind, labelledBy, isPending, status, children, cardRef, k
   return (
     <section
       ref={card}
-      className={`ts-card ts-${kind}`}
+      {...usePart(`${kind}-card`, `ts-card ts-${kind}`)}
       data-card={kind}
       data-waiting={isPending || undefined}
       aria-labelledby={labelledBy}

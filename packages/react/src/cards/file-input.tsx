@@ -47,19 +47,25 @@ export function FileInput(props: InputProps): ReactNode {
   return (
     <div className="ts-file-input">
       {chosen === null ? (
-        <input
-          id={id}
-          type="file"
-          disabled={isDisabled}
-          aria-invalid={isInvalid}
-          aria-required={field.required}
-          aria-describedby={describedBy}
-          onBlur={onLeave}
-          onChange={(event) => {
-            const file = event.target.files?.[0];
-            if (file !== undefined) upload(file);
-          }}
-        />
+        // The browser's own button has the language of the browser.
+        <label className="ts-button ts-file-pick">
+          <input
+            id={id}
+            className="ts-sr"
+            type="file"
+            disabled={isDisabled}
+            aria-invalid={isInvalid}
+            aria-required={field.required}
+            aria-describedby={describedBy}
+            onBlur={onLeave}
+            onChange={(event) => {
+              const file = event.target.files?.[0];
+              if (file !== undefined) upload(file);
+            }}
+          />
+          <Icon name="file" />
+          {cardStrings.chooseFile}
+        </label>
       ) : (
         <span className="ts-file-chosen">
           <Icon name="file" />

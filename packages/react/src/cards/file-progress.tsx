@@ -10,11 +10,13 @@ import { formatSize } from "../format.ts";
 import { useBlock } from "../hooks/use-turn.ts";
 import { StatusDot } from "../ui/status-dot.tsx";
 import { visibleText } from "../visible-text.ts";
+import { usePart } from "../parts.tsx";
 
 export function FileProgress({ turnId, blockIndex }: BlockProps): ReactNode {
   const { strings } = useThreadContext();
   const cardStrings = strings.cards;
   const block = useBlock(turnId, blockIndex, "files");
+  const root = usePart("file-progress", "ts-files");
   if (block === null) return null;
   const { files, status, message, end, aborted } = block;
   const isOver = end !== null;
@@ -27,9 +29,9 @@ export function FileProgress({ turnId, blockIndex }: BlockProps): ReactNode {
         ? cardStrings.filesRead(files.length)
         : cardStrings.readingFiles(files.length);
   return (
-    <div className="ts-files" data-status={status}>
+    <div {...root} data-status={status}>
       <div className="ts-files-head">
-        <StatusDot dot={dotOf(status)} />
+        <StatusDot status={dotOf(status)} />
         <span>{title}</span>
         {message !== "" && <bdi className="ts-faint">{visibleText(message)}</bdi>}
       </div>
@@ -37,7 +39,7 @@ export function FileProgress({ turnId, blockIndex }: BlockProps): ReactNode {
         {files.map((file, n) => (
           // The same file can appear twice.
           <li key={`${n} ${file.url}`}>
-            <StatusDot dot={dotOf(file.status)} />
+            <StatusDot status={dotOf(file.status)} />
             <bdi className="ts-file-name">
               {visibleText(file.name ?? lastPart(file.url)) || cardStrings.file}
             </bdi>

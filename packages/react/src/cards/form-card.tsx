@@ -2,15 +2,16 @@
  * `FormCard` shows a form from the schema of the server. Afterwards it shows the submitted values or the reason why it
  * was declined.
  * Invariant: `useFormRequest` validates, not the browser (`noValidate`). A rejected submit moves the focus to the first
- * invalid field. All texts of the schema pass `visibleText`.
+ * invalid field, so that the user can type at once. All texts of the schema pass `visibleText`.
  */
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import type { BlockProps } from "../components.ts";
 import { useThreadContext } from "../context.ts";
 import { useUserName } from "../hooks/use-names.ts";
+import { Icon } from "../ui/icons.tsx";
 import { visibleText } from "../visible-text.ts";
 import { Card, CardHead, CardProblem, Outcome } from "./card.tsx";
-import { Field } from "./form-field.tsx";
+import { Field, formatProblem } from "./form-field.tsx";
 import { formatValue } from "./form-values.ts";
 import { ReasonForm } from "./reason-form.tsx";
 import { type FormRequest, useFormRequest } from "./use-form-request.ts";
@@ -42,10 +43,15 @@ function PendingForm({ view }: ViewProps): ReactNode {
   const { block, isSending, problem, problemCount, isDraftSaved } = view;
   const [isDeclining, setDeclining] = useState(false);
   const [refusals, setRefusals] = useState(0);
+  const id = useId();
   const form = useRef<HTMLFormElement>(null);
-  // Focuses the first invalid field after a failed submit.
+  // Focuses the first invalid field after a failed submit. The list above stays visible if there is space for both.
   useEffect(() => {
-    if (refusals > 0) form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
+    if (refusals === 0) return;
+    const field = form.current?.querySelector<HTMLElement>("[aria-invalid=true]");
+    field?.focus({ preventScroll: true });
+    form.current?.querySelector(".ts-problems")?.scrollIntoView({ block: "nearest" });
+    field?.scrollIntoView({ block: "nearest" });
   }, [refusals]);
   if (isDeclining) {
     return (
@@ -69,9 +75,10 @@ function PendingForm({ view }: ViewProps): ReactNode {
         if (!view.submit()) setRefusals(refusals + 1);
       }}
     >
+      {problemCount > 0 && <Problems key={refusals} view={view} id={id} />}
       <div className="ts-fields">
-        {block.schema.fields.map((field) => (
-          <Field key={field.name} field={field} view={view} />
+        {block.schema.fields.map((field, n) => (
+          <Field key={field.name} id={`${id}${n}`} field={field} view={view} />
         ))}
       </div>
       <div className="ts-row">
@@ -83,9 +90,58 @@ function PendingForm({ view }: ViewProps): ReactNode {
         </button>
         <span className="ts-faint ts-small">{isDraftSaved ? cardStrings.draftSaved : ""}</span>
       </div>
-      <CardProblem problem={problem ?? (problemCount > 0 ? cardStrings.fixFields(problemCount) : null)} />
+      <CardProblem problem={problem ?? (problemCount === 1 ? cardStrings.fixFields(1) : null)} />
     </form>
   );
+}
+
+/**
+ * The problems of a form that can't be sent, each with a link to its field. A corrected one stays until the next submit,
+ * because the fields below would move while the user types. One problem needs no list.
+ */
+function Problems({ view, id }: ViewProps & { readonly id: string }): ReactNode {
+  const { strings } = useThreadContext();
+  const { fields } = view.block.schema;
+  const [listed] = useState(() => fields.filter((field) => view.getProblem(field) !== null));
+  if (listed.length < 2) return null;
+  return (
+    <div className="ts-problems">
+      <p className="ts-problems-title" role="alert">
+        {strings.cards.fixFields(view.problemCount)}
+      </p>
+      <ul>
+        {listed.map((field) => {
+          const problem = view.getProblem(field);
+          const target = `${id}${fields.indexOf(field)}`;
+          return (
+            <li key={field.name} data-done={problem === null || undefined}>
+              <a
+                className="ts-problem-link"
+                href={`#${target}`}
+                onClick={(event) => {
+                  // The address of the page can belong to a router.
+                  event.preventDefault();
+                  focusField(target);
+                }}
+              >
+                <bdi>{visibleText(field.label)}</bdi>
+              </a>
+              {problem === null ? <Icon name="check" /> : `: ${formatProblem(problem, field, strings)}`}
+            </li>
+          );
+        })}
+      </ul>
+    </div>
+  );
+}
+
+/** Focuses the input of a field, or the first of several. */
+function focusField(id: string): void {
+  const field = document.getElementById(id) ?? document.getElementById(`${id}l`)?.parentElement;
+  const input = field?.matches("input, textarea, select, button")
+    ? field
+    : field?.querySelector<HTMLElement>("input, textarea, select, button");
+  input?.focus();
 }
 
 function ClosedForm({ view }: ViewProps): ReactNode {

@@ -1,15 +1,17 @@
 /**
- * `Field` shows one form field: its label, the input for its type, its hint and its problem.
+ * `Field` shows one form field: its label, the input for its type, its hint and its problem. `formatProblem` is the text
+ * of a problem.
  * Invariant: `INPUTS` has an input for every field type of the protocol; an unknown type of a newer server gets a text
  * input. Ids link the input to its label, hint and problem, for screen readers.
  */
-import type { FormField } from "@turnstream/protocol";
-import { type ComponentType, type ReactNode, useId } from "react";
+import type { FormField, FormProblem } from "@turnstream/protocol";
+import type { ComponentType, ReactNode } from "react";
 import { useThreadContext } from "../context.ts";
 import { formatNumber, MAX_DIGITS } from "../format.ts";
 import { fieldProblem as enFieldProblem } from "../strings/en/field-problem.ts";
 import type { Strings } from "../strings/strings.ts";
 import { visibleText } from "../visible-text.ts";
+import { DateInput } from "./date-input.tsx";
 import { FileInput } from "./file-input.tsx";
 import {
   CheckboxInput,
@@ -30,17 +32,22 @@ const INPUTS: Readonly<Record<FormField["type"], ComponentType<InputProps>>> = {
   number: NumberInput,
   email: textInput("email"),
   phone: textInput("tel"),
-  date: textInput("date"),
+  date: DateInput,
   select: SelectInput,
   multiSelect: ChoicesInput,
   checkbox: CheckboxInput,
   file: FileInput,
 };
 
-export function Field({ field, view }: { readonly field: FormField; readonly view: FormRequest }): ReactNode {
+interface FieldProps {
+  readonly id: string;
+  readonly field: FormField;
+  readonly view: FormRequest;
+}
+
+export function Field({ id, field, view }: FieldProps): ReactNode {
   const { strings } = useThreadContext();
   const cardStrings = strings.cards;
-  const id = useId();
   // A newer server can send field types that this version doesn't know.
   const Input = Object.hasOwn(INPUTS, field.type) ? INPUTS[field.type] : INPUTS.text;
   const problem = view.getProblem(field);
@@ -58,7 +65,9 @@ export function Field({ field, view }: { readonly field: FormField; readonly vie
           {label}
         </span>
       ) : (
-        <label htmlFor={id}>{label}</label>
+        <label id={`${id}l`} htmlFor={id}>
+          {label}
+        </label>
       )}
       {field.help !== undefined && (
         <span className="ts-help" id={`${id}h`}>
@@ -76,14 +85,20 @@ export function Field({ field, view }: { readonly field: FormField; readonly vie
         describedBy={field.help === undefined ? `${id}p` : `${id}h ${id}p`}
       />
       <p className="ts-field-problem" id={`${id}p`}>
-        {problem === null
-          ? ""
-          : (strings.fieldProblem ?? enFieldProblem)(problem, formatBounds(field, strings))}
+        {problem === null ? "" : formatProblem(problem, field, strings)}
       </p>
     </div>
   );
 }
 
-function formatBounds({ min = 0, max = 0 }: FormField, strings: Strings) {
-  return { min: formatNumber(strings, min, MAX_DIGITS), max: formatNumber(strings, max, MAX_DIGITS) };
+export function formatProblem(
+  problem: Pick<FormProblem, "problem">,
+  { min = 0, max = 0 }: Pick<FormField, "min" | "max">,
+  strings: Strings,
+): string {
+  const bounds = {
+    min: formatNumber(strings, min, MAX_DIGITS),
+    max: formatNumber(strings, max, MAX_DIGITS),
+  };
+  return (strings.fieldProblem ?? enFieldProblem)(problem, bounds);
 }

@@ -21,7 +21,7 @@ export interface InputProps {
   readonly describedBy: string;
 }
 
-const AUTOCOMPLETE = { text: "off", email: "email", tel: "tel", date: "off" } as const;
+const AUTOCOMPLETE = { text: "off", email: "email", tel: "tel" } as const;
 
 function inputProps({ id, field, isInvalid, isDisabled, describedBy, onLeave }: InputProps) {
   return {

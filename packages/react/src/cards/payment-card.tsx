@@ -9,6 +9,7 @@ import type { BlockProps } from "../components.ts";
 import { useThreadContext } from "../context.ts";
 import { useUserName } from "../hooks/use-names.ts";
 import { payments as enPayments } from "../strings/en/payments.ts";
+import { extendStrings } from "../strings/extend-strings.ts";
 import type { PaymentStrings } from "../strings/strings.ts";
 import { ExternalLink } from "../ui/safe-link.tsx";
 import { visibleText } from "../visible-text.ts";
@@ -211,5 +212,5 @@ function PaymentOutcome({ block }: { readonly block: PaymentBlock }): ReactNode 
 
 /** A catalog without these strings shows English, which is loaded with this card. */
 function usePaymentStrings(): PaymentStrings {
-  return useThreadContext().strings.payments ?? enPayments;
+  return extendStrings(enPayments, useThreadContext().strings.payments);
 }

@@ -1,9 +1,10 @@
 /**
  * `useCardKeys` adds single-key shortcuts to a pending card.
  * Invariant: the key A only moves the focus to the card. Another key decides, and only while the card has the focus.
- * Shortcuts are off in text fields and if the provider disables them (WCAG 2.1.4).
+ * Shortcuts are off in text fields and if the provider disables them (WCAG 2.1.4). A pending card has one listener,
+ * however often it renders.
  */
-import { type RefObject, useEffect } from "react";
+import { type RefObject, useEffect, useRef } from "react";
 import { useThreadContext } from "../context.ts";
 
 export const FOCUS_KEY = "a";
@@ -15,6 +16,11 @@ export function useCardKeys(
   onKey: Readonly<Record<string, () => void>>,
 ): void {
   const { shortcuts } = useThreadContext();
+  // The actions are new functions in each render, which must not replace the listener.
+  const actions = useRef(onKey);
+  useEffect(() => {
+    actions.current = onKey;
+  });
   useEffect(() => {
     if (!isWaiting || !shortcuts) return undefined;
     const press = (event: KeyboardEvent): void => {
@@ -24,7 +30,7 @@ export function useCardKeys(
       if (element === null || !isPlain || event.defaultPrevented || isTyping(event.target)) return;
       const key = event.key.toLowerCase();
       const isInside = event.target instanceof Node && element.contains(event.target);
-      const act = isInside ? onKey[key] : undefined;
+      const act = isInside ? actions.current[key] : undefined;
       if (act !== undefined) {
         event.preventDefault();
         act();
@@ -35,7 +41,7 @@ export function useCardKeys(
     };
     document.addEventListener("keydown", press);
     return () => document.removeEventListener("keydown", press);
-  });
+  }, [card, isWaiting, shortcuts]);
 }
 
 function isTyping(target: EventTarget | null): boolean {

@@ -3,7 +3,7 @@
  * Invariant: the styles decide which, by the width of the chat, so a server and a browser render the same. An open
  * drawer makes the rest of the chat inert and gets the focus; it closes with Escape, a press beside it, or more width.
  */
-import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef } from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useLayoutEffect, useRef } from "react";
 import type { Strings } from "../strings/strings.ts";
 import { Icon } from "../ui/icons.tsx";
 import { ChatIcon } from "./chat-icon.tsx";
@@ -24,6 +24,11 @@ export function ChatDrawer({ strings, title, list, isOpen, onToggle, children }:
   const side = useId();
   const drawer = useRef<HTMLDivElement>(null);
   const menu = useRef<HTMLButtonElement>(null);
+  const main = useRef<HTMLDivElement>(null);
+  // Not as a prop, because React 18 doesn't know it.
+  useLayoutEffect(() => {
+    if (main.current !== null) main.current.inert = isOpen;
+  }, [isOpen]);
   useEffect(() => {
     if (!isOpen) return undefined;
     drawer.current?.querySelector("button")?.focus();
@@ -56,7 +61,7 @@ export function ChatDrawer({ strings, title, list, isOpen, onToggle, children }:
         </button>
         {list}
       </div>
-      <div className="ts-chat-main" inert={isOpen}>
+      <div className="ts-chat-main" ref={main}>
         <header className="ts-chat-head">
           <button
             type="button"

@@ -13,11 +13,11 @@ export interface ChatProps extends Omit<SessionProviderProps, "session" | "child
    * @default one client for the origin of the page, whose users the gateway signs in
    */
   readonly client?: Client;
-  /** The name of the agent that answers. @default the first agent of the server */
+  /** The name of the agent that answers. @default the user chooses, if the server has several */
   readonly agent?: string;
-  /** Messages that a new session offers. A press sends one. */
+  /** Messages that a new session offers. A press fills the field of the composer. */
   readonly suggestions?: readonly string[];
-  /** Shown above the suggestions of a new session. @default a short question */
+  /** Shown above the suggestions of a new session. @default a greeting */
   readonly welcome?: ReactNode;
   /** The props of the composer. */
   readonly composer?: ComposerProps;

@@ -4,11 +4,12 @@
  * that instead of a thread, and nothing is retried until the user asks for it or returns to the page.
  */
 import { type Client, type ClientError, createClient, signIn } from "@turnstream/client";
+import { shareTabs } from "@turnstream/client/tabs";
 import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
-import { useThreadContext } from "../context.ts";
 import { useSessionSelector } from "../hooks/use-session-selector.ts";
+import { markPart } from "../parts.tsx";
 import { SessionProvider } from "../provider.tsx";
-import { en } from "../strings/en/index.ts";
+import { resolveStrings } from "../strings/extend-strings.ts";
 import type { Strings } from "../strings/strings.ts";
 import { Thread } from "../thread/thread.tsx";
 import { visibleText } from "../visible-text.ts";
@@ -16,6 +17,7 @@ import type { ChatProps } from "./chat-props.ts";
 import { chatStrings } from "./chat-strings.ts";
 import { ChatDrawer } from "./chat-drawer.tsx";
 import { SessionList } from "./session-list.tsx";
+import { useAgents } from "./use-agents.ts";
 import { useChatSession } from "./use-chat-session.ts";
 import { useSessionRoute } from "./use-session-route.ts";
 import { type Sessions, useSessions } from "./use-sessions.ts";
@@ -24,12 +26,13 @@ let originClient: Client | null = null;
 
 /** One client for all chats of the page, because tabs and chats share its connection. */
 const getOriginClient = (): Client =>
-  (originClient ??= createClient({ url: location.origin, auth: () => signIn() }));
+  (originClient ??= createClient({ url: location.origin, auth: () => signIn(), tabs: shareTabs }));
 
 export function ChatView(props: ChatProps): ReactNode {
   const { agent, suggestions, welcome, composer, route: parameter = "session", signedOut, ...rest } = props;
   const { client = getOriginClient(), ...provider } = rest;
-  const { strings = en, theme } = provider;
+  const { theme, classNames } = provider;
+  const strings = resolveStrings(provider.strings);
   const chat = chatStrings(strings);
   const sessions = useSessions(client);
   const { current, open, getLink } = useSessionRoute(parameter);
@@ -39,6 +42,7 @@ export function ChatView(props: ChatProps): ReactNode {
   const onCreated = useCallback((id: string) => open(id, true), [open]);
   const session = useChatSession({ client, current, create: sessions.create, onCreated });
   const agentId = agent ?? composer?.agentId;
+  const agents = useAgents(client, agentId === undefined && sessions.sessions !== null);
   const show = (id: string | null): void => {
     if (id !== current) open(id);
     setMissing(false);
@@ -56,6 +60,7 @@ export function ChatView(props: ChatProps): ReactNode {
       sessions={sessions}
       current={current}
       strings={strings}
+      {...(classNames !== undefined && { classNames })}
       getLink={getLink}
       onOpen={show}
       onNew={() => show(null)}
@@ -65,7 +70,12 @@ export function ChatView(props: ChatProps): ReactNode {
     />
   );
   return (
-    <div className="ts-root ts-chat" ref={root} lang={strings.locale} data-theme={theme}>
+    <div
+      {...markPart(classNames, "chat", "ts-root ts-chat")}
+      ref={root}
+      lang={strings.locale}
+      data-theme={theme}
+    >
       {isSignedOut(sessions) ? (
         <SignedOut strings={strings} onRetry={() => void sessions.refresh()}>
           {signedOut}
@@ -86,8 +96,9 @@ export function ChatView(props: ChatProps): ReactNode {
           <SessionProvider {...provider} session={session}>
             <SessionWatcher sessions={sessions} title={title} onMissing={onMissing} />
             <Thread
-              empty={<ChatWelcome welcome={welcome} suggestions={suggestions ?? []} agentId={agentId} />}
-              composer={{ ...composer, ...(agentId !== undefined && { agentId }) }}
+              welcome={welcome}
+              {...(suggestions !== undefined && { suggestions })}
+              composer={{ agents, ...composer, ...(agentId !== undefined && { agentId }) }}
             />
           </SessionProvider>
         </ChatDrawer>
@@ -148,37 +159,4 @@ function SessionWatcher({ sessions: { refresh }, title: listed, onMissing }: Ses
     if (isMissing) onMissing();
   }, [isMissing, onMissing]);
   return null;
-}
-
-interface ChatWelcomeProps {
-  readonly welcome: ReactNode;
-  readonly suggestions: readonly string[];
-  readonly agentId: string | undefined;
-}
-
-/** What a new session shows. A press on a suggestion sends it, as the user would. */
-function ChatWelcome({ welcome, suggestions, agentId }: ChatWelcomeProps): ReactNode {
-  const { session, strings } = useThreadContext();
-  const chat = chatStrings(strings);
-  const send = (text: string): void => {
-    const message = { text, locale: strings.locale, ...(agentId !== undefined && { agentId }) };
-    // The outbox shows the outcome.
-    session.send(message).done.catch(() => {});
-  };
-  return (
-    <div className="ts-chat-welcome">
-      {welcome ?? <h3>{chat.welcome}</h3>}
-      {suggestions.length > 0 && (
-        <ul aria-label={chat.suggestions}>
-          {suggestions.map((text) => (
-            <li key={text}>
-              <button type="button" className="ts-chat-suggestion" onClick={() => send(text)}>
-                {text}
-              </button>
-            </li>
-          ))}
-        </ul>
-      )}
-    </div>
-  );
 }

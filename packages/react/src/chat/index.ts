@@ -8,5 +8,6 @@ export { enChat } from "./chat-strings.ts";
 export { SessionList, type SessionListProps } from "./session-list.tsx";
 export type { SessionCalls, SessionListCommands } from "./session-list-store.ts";
 export { type ChatSessionOptions, useChatSession } from "./use-chat-session.ts";
+export { useAgents } from "./use-agents.ts";
 export { type SessionRoute, useSessionRoute } from "./use-session-route.ts";
 export { type Sessions, useSessions } from "./use-sessions.ts";

@@ -4,7 +4,8 @@
  * doesn't load it. A server renders nothing for it, because the sessions are those of the signed-in user.
  */
 import type { ComponentType } from "react";
-import { createLazyParts, lazyPart } from "../lazy-parts.tsx";
+import { lazyPart } from "../lazy-part.tsx";
+import { createLazyParts } from "../lazy-parts.ts";
 import type { ChatProps } from "./chat-props.ts";
 
 export const Chat: ComponentType<ChatProps> = lazyPart(

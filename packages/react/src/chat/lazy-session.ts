@@ -10,12 +10,14 @@ import { createStaticSession } from "@turnstream/client/static";
 export interface LazySessionOptions {
   /** The id that the session will have. */
   readonly id: string;
+  /** Stores the text of the composer until the session is created. */
+  readonly drafts: Pick<Session, "loadDraft" | "saveDraft">;
   /** Creates the session on the server and returns it. */
   readonly create: (id: string) => Promise<Session>;
   readonly onCreated: (id: string) => void;
 }
 
-export function createLazySession({ id, create, onCreated }: LazySessionOptions): Session {
+export function createLazySession({ id, drafts, create, onCreated }: LazySessionOptions): Session {
   let creating: Promise<Session> | null = null;
   const messages = new Map<string, MessageInput>();
   const results = new Map<string, Promise<void>>();
@@ -58,6 +60,8 @@ export function createLazySession({ id, create, onCreated }: LazySessionOptions)
   let sent = 0;
   return {
     ...local,
+    loadDraft: () => drafts.loadDraft(),
+    saveDraft: (text) => drafts.saveDraft(text),
     send(message): SendResult {
       const key = `${id}-${++sent}`;
       const { text, files = [] } = message;

@@ -5,7 +5,9 @@
  */
 import { type ReactNode, useRef, useState } from "react";
 import { errorText } from "../error-text.ts";
-import { en } from "../strings/en/index.ts";
+import type { ClassNames } from "../components.ts";
+import { markPart } from "../parts.tsx";
+import { resolveStrings, type StringChanges } from "../strings/extend-strings.ts";
 import type { Strings } from "../strings/strings.ts";
 import { ChatIcon } from "./chat-icon.tsx";
 import { chatStrings } from "./chat-strings.ts";
@@ -24,21 +26,29 @@ export interface SessionListProps {
   readonly onDeleted?: (sessionId: string) => void;
   /** Returns the URL that opens a session, so that the user can open it in another tab. @default rows are buttons */
   readonly getLink?: (sessionId: string) => string | undefined;
-  /** The UI strings. @default English */
-  readonly strings?: Strings;
+  /** Classes that are added to the parts `session-list` and `session-row`. */
+  readonly classNames?: ClassNames;
+  /** The UI strings, or some of them. @default English */
+  readonly strings?: StringChanges<Strings>;
   /** Forces the light or dark theme. @default the theme of the page or the system */
   readonly theme?: "light" | "dark";
 }
 
 export function SessionList(props: SessionListProps): ReactNode {
-  const { sessions: list, current, onOpen, onNew, onDeleted, getLink, strings = en, theme } = props;
+  const { sessions: list, current, onOpen, onNew, onDeleted, getLink, classNames, theme } = props;
+  const strings = resolveStrings(props.strings);
   const { sessions, error, isLoading, hasMore } = list;
   const chat = chatStrings(strings);
   // The name of a string instead of its text, because the language can change while it is shown.
   const [notice, setNotice] = useState<"renamed" | "deleted" | null>(null);
   const newButton = useRef<HTMLButtonElement>(null);
   return (
-    <nav className="ts-root ts-sessions" aria-label={chat.sessions} lang={strings.locale} data-theme={theme}>
+    <nav
+      {...markPart(classNames, "session-list", "ts-root ts-sessions")}
+      aria-label={chat.sessions}
+      lang={strings.locale}
+      data-theme={theme}
+    >
       <button
         type="button"
         className="ts-session-new"
@@ -58,6 +68,7 @@ export function SessionList(props: SessionListProps): ReactNode {
             session={session}
             isCurrent={session.id === current}
             strings={strings}
+            classNames={classNames}
             link={getLink?.(session.id)}
             onOpen={() => onOpen(session.id)}
             onRename={async (title) => {

@@ -19,11 +19,14 @@ import type { Strings } from "../strings/strings.ts";
 import { visibleText } from "../visible-text.ts";
 import { ChatIcon } from "./chat-icon.tsx";
 import { chatStrings } from "./chat-strings.ts";
+import type { ClassNames } from "../components.ts";
+import { markPart } from "../parts.tsx";
 
 export interface SessionRowProps {
   readonly session: SessionInfo;
   readonly isCurrent: boolean;
   readonly strings: Strings;
+  readonly classNames: ClassNames | undefined;
   /** The URL that opens the session. Without it the row is a button. */
   readonly link: string | undefined;
   readonly onOpen: () => void;
@@ -47,7 +50,12 @@ export function SessionRow(props: SessionRowProps): ReactNode {
   const close = (): void => setForm(null);
   const title = session.title === null ? chatStrings(strings).untitled : visibleText(session.title);
   return (
-    <li className="ts-session" ref={row} data-current={isCurrent || undefined} data-session={session.id}>
+    <li
+      {...markPart(props.classNames, "session-row", "ts-session")}
+      ref={row}
+      data-current={isCurrent || undefined}
+      data-session={session.id}
+    >
       {form === null && <RowButtons {...props} title={title} onForm={setForm} />}
       {form === "rename" && (
         <RenameForm

@@ -9,6 +9,9 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { createLazySession } from "./lazy-session.ts";
 import type { SessionListCommands } from "./session-list-store.ts";
 
+/** Stores the draft of the session that doesn't exist yet, whose own id is another one after a reload. */
+const NEW_SESSION = "new";
+
 export interface ChatSessionOptions {
   readonly client: Pick<Client, "session">;
   /** The session that is open; null for a new one. */
@@ -29,6 +32,7 @@ export function useChatSession({ client, current, create, onCreated }: ChatSessi
     () =>
       createLazySession({
         id: createSessionId(),
+        drafts: client.session(NEW_SESSION),
         async create(id) {
           await create({ id });
           return client.session(id);

@@ -8,6 +8,7 @@ import { type ReactNode, useId } from "react";
 import { useThreadContext } from "../context.ts";
 import { visibleText } from "../visible-text.ts";
 import { SafeLink } from "../ui/safe-link.tsx";
+import { usePart } from "../parts.tsx";
 
 interface ArtifactFrameProps {
   readonly title: string;
@@ -24,7 +25,7 @@ export function ArtifactFrame({ title, fallback, fullUrl, side, children }: Arti
   const id = useId();
   const shown = visibleText(title || fallback);
   return (
-    <figure className="ts-artifact" {...(shown === "" ? {} : { "aria-labelledby": id })}>
+    <figure {...usePart("artifact", "ts-artifact")} {...(shown === "" ? {} : { "aria-labelledby": id })}>
       {(shown !== "" || side !== undefined) && (
         <figcaption className="ts-artifact-head">
           <bdi id={id}>{shown}</bdi>

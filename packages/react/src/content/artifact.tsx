@@ -1,5 +1,6 @@
 /**
- * `Artifact` shows an artifact of a result: a chart, table, file, image or code, or the JSON of a custom type.
+ * `Artifact` shows an artifact of a result: with the app's component for its type, or as a chart, table, file, image or
+ * code, or as the JSON of a custom type, after a click.
  * Invariant: data is drawn only after `findArtifactProblem` has accepted it. Otherwise only the title and the link to
  * the full content are shown. Links and images follow the link policy.
  */
@@ -9,21 +10,24 @@ import {
   type ArtifactData,
   type Json,
 } from "@turnstream/protocol";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import type { ArtifactProps } from "../components.ts";
 import { useThreadContext } from "../context.ts";
 import { formatSize } from "../format.ts";
+import { Disclosure } from "../ui/disclosure.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { visibleText } from "../visible-text.ts";
 import { ArtifactFrame } from "./artifact-frame.tsx";
 import { ChartArtifact } from "./chart-artifact.tsx";
 import { CodeBlock } from "../ui/code-block.tsx";
+import { Fence } from "./fence.tsx";
 import { SafeImage } from "../ui/safe-image.tsx";
+import { type ArtifactTypeProps, findOwn } from "../own-components.ts";
 import { SafeLink } from "../ui/safe-link.tsx";
 import { TableArtifact } from "./table-artifact.tsx";
 
 export function Artifact({ artifact }: ArtifactProps): ReactNode {
-  const { strings } = useThreadContext();
+  const { strings, artifacts } = useThreadContext();
   const { type, title = "", data, whole: fullUrl } = artifact;
   const url = fullUrl?.url ?? "";
   const problem = data === null ? null : findArtifactProblem({ type, data });
@@ -34,6 +38,9 @@ export function Artifact({ artifact }: ArtifactProps): ReactNode {
       </ArtifactFrame>
     );
   }
+  const Own = findOwn(artifacts, type);
+  if (Own !== undefined)
+    return <Own {...({ artifact, data, title } as unknown as ArtifactTypeProps<never>)} />;
   return <KnownArtifact artifact={artifact} title={title} fullUrl={url} />;
 }
 
@@ -71,14 +78,19 @@ function KnownArtifact({ artifact: { type, data }, title, fullUrl }: KnownArtifa
       const { language, code, name = "" } = known as ArtifactData["code"];
       return (
         <ArtifactFrame title={title} fallback="" fullUrl={fullUrl}>
-          <CodeBlock language={language} text={code} {...(name === "" ? {} : { name: visibleText(name) })} />
+          <Fence
+            language={language}
+            text={code}
+            isComplete
+            {...(name === "" ? {} : { name: visibleText(name) })}
+          />
         </ArtifactFrame>
       );
     }
     default:
       return (
         <ArtifactFrame title={title} fallback={type} fullUrl={fullUrl}>
-          <CodeBlock language="json" text={formatJson(data)} />
+          <JsonData data={data} />
         </ArtifactFrame>
       );
   }
@@ -113,6 +125,18 @@ function FileArtifact({
   );
 }
 
-function formatJson(data: Json): string {
-  return JSON.stringify(data, null, 2);
+/** JSON is for developers, so users see it only after a click. */
+function JsonData({ data }: { readonly data: Json }): ReactNode {
+  const { strings } = useThreadContext();
+  const [isExpanded, setExpanded] = useState(false);
+  return (
+    <Disclosure
+      className="ts-data"
+      isExpanded={isExpanded}
+      onToggle={() => setExpanded(!isExpanded)}
+      head={strings.cards.data}
+    >
+      <CodeBlock language="json" text={JSON.stringify(data, null, 2)} />
+    </Disclosure>
+  );
 }

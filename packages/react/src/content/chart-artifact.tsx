@@ -93,7 +93,8 @@ function ChartCanvas({ title, data, onFail }: ChartCanvasProps): ReactNode {
         clear();
         if (!isHere) return;
         const colors = readChartColors(element);
-        undo.push(drawChart(element, data, { locale: strings.locale, valueWord, colors }));
+        const series = chartSeries(data, valueWord);
+        undo.push(drawChart(element, data, { locale: strings.locale, series, colors }));
         undo.push(onThemeChange(element, paint));
       };
       paint();

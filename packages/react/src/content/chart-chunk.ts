@@ -21,7 +21,7 @@ import {
   ScatterController,
   Tooltip,
 } from "chart.js";
-import { type ChartColors, chartSeries } from "./chart-data.ts";
+import type { ChartColors, Series } from "./chart-data.ts";
 
 Chart.register(
   ArcElement,
@@ -41,7 +41,8 @@ Chart.register(
 
 interface DrawOptions {
   readonly locale: string;
-  readonly valueWord: string;
+  /** Passed in: an import of the code of the cards would make bundlers load other parts with the cards. */
+  readonly series: readonly Series[];
   readonly colors: ChartColors;
 }
 
@@ -51,14 +52,17 @@ export function drawChart(
   data: ArtifactData["chart"],
   options: DrawOptions,
 ): () => void {
-  const { locale, valueWord, colors } = options;
+  const { locale, series, colors } = options;
   const { kind = "bar", labels, unit = "" } = data;
-  const series = chartSeries(data, valueWord);
   const isPie = kind === "pie";
   const numbers = new Intl.NumberFormat(locale, { maximumFractionDigits: 6 });
   const withUnit = (value: number): string =>
     unit === "" ? numbers.format(value) : `${numbers.format(value)} ${unit}`;
-  const axis = { grid: { color: colors.line }, border: { display: false }, ticks: { color: colors.text } };
+  const axis = {
+    grid: { color: `${colors.line}99` },
+    border: { display: false },
+    ticks: { color: colors.text },
+  };
   const chart = new Chart(canvas, {
     type: kind === "area" ? "line" : kind,
     data: {
@@ -79,7 +83,16 @@ export function drawChart(
             y: { ...axis, ticks: { ...axis.ticks, callback: (value) => numbers.format(Number(value)) } },
           },
       plugins: {
-        legend: { display: series.length > 1 || isPie, labels: { color: colors.text, boxWidth: 12 } },
+        legend: {
+          display: series.length > 1 || isPie,
+          labels: {
+            color: colors.text,
+            usePointStyle: true,
+            pointStyle: kind === "line" || kind === "area" ? "line" : "circle",
+            boxWidth: 14,
+            boxHeight: 7,
+          },
+        },
         tooltip: {
           callbacks: {
             label: ({ dataset: { label = "" }, raw, label: slice }) => {

@@ -1,14 +1,14 @@
 /**
- * `readChartColors` returns the colors of a chart as they apply to its canvas, and `onThemeChange` reports that they may
+ * `readChartColors` returns the colors of a chart as they apply to an element, and `onThemeChange` reports that they may
  * have changed.
  * Invariant: every color is `#rrggbb`, in whatever format the app sets it: the chart library appends an opacity to it.
  */
 import type { ChartColors } from "./chart-data.ts";
 
-export function readChartColors(canvas: HTMLCanvasElement): ChartColors {
+export function readChartColors(element: HTMLElement): ChartColors {
   // A token may depend on the color scheme or on other variables, so the browser has to compute it.
   const probe = document.createElement("span");
-  canvas.after(probe);
+  element.after(probe);
   const style = getComputedStyle(probe);
   const read = (token: string): string => {
     probe.style.color = `var(${token})`;
@@ -33,12 +33,12 @@ function toHex(color: string): string {
   return `#${((1 << 24) | (red << 16) | (green << 8) | blue).toString(16).slice(1)}`;
 }
 
-/** The colors of a canvas don't follow the styles automatically. */
-export function onThemeChange(canvas: HTMLCanvasElement, run: () => void): () => void {
+/** The colors of a picture don't follow the styles automatically. */
+export function onThemeChange(element: HTMLElement, run: () => void): () => void {
   const query = matchMedia("(prefers-color-scheme: dark)");
   const observer = new MutationObserver(run);
-  // Only the elements above the canvas choose its theme.
-  for (let above = canvas.parentElement; above !== null; above = above.parentElement)
+  // Only the elements above choose the theme.
+  for (let above = element.parentElement; above !== null; above = above.parentElement)
     observer.observe(above, { attributeFilter: ["class", "data-theme", "style"] });
   query.addEventListener("change", run);
   return () => {

@@ -1,6 +1,6 @@
 /**
  * `MarkdownBody` renders Markdown piece by piece. Complete pieces render once, and only the growing piece re-renders.
- * Loaded as a chunk with the parsers.
+ * Loaded as a chunk with the parser.
  *
  * A long text is drawn in slices, one per task, so that the page handles input between them. The rest is plain text
  * until its slice. A server draws only the first slice.
@@ -9,15 +9,15 @@
  * CPU time, so no pattern here may match white space across lines.
  */
 import { memo, type ReactNode, useDeferredValue, useMemo, useRef } from "react";
-import Markdown, { type Options } from "react-markdown";
-import rehypeSanitize from "rehype-sanitize";
-import remarkGfm from "remark-gfm";
 import remend from "remend";
 import type { MarkdownProps } from "../components.ts";
-import { CitationContext } from "./citations/references.ts";
-import { hasSameMarks, numberReferences, withMarks } from "./citations/citation-marks.ts";
-import { CodeBlock } from "../ui/code-block.tsx";
+import { CitationContext, numberReferences } from "./citations/references.ts";
+import { hasSameMarks, withMarks } from "./citations/citation-marks.ts";
+import { useThreadContext } from "../context.ts";
+import { Fence } from "./fence.tsx";
 import { HeadingContext } from "./headings.ts";
+import { lexMarkdown } from "./markdown-lexer.ts";
+import type { FormulaSyntax, MarkdownPlugin } from "./markdown-plugin.ts";
 import {
   type Definitions,
   definitionsFor,
@@ -27,48 +27,22 @@ import {
   type Piece,
   splitBlocks,
 } from "./split-blocks.ts";
-import { ELEMENTS, TightContext } from "./markdown-elements.tsx";
-import { rehypeCitations, rehypeHtmlAsText } from "./rehype-answer.ts";
+import { TightContext } from "./markdown-elements.tsx";
 import { findCostEnd } from "./render-cost.ts";
+import { renderTokens } from "./render-tokens.tsx";
 import { PlainRest, useDrawnEnd } from "./use-drawn-end.tsx";
 
-type Plugins = NonNullable<Options["remarkPlugins"]>;
+export { Citation, Sources } from "./citations/citation.tsx";
 
-/** Returns a plugin that turns off syntax of the parser. */
-function without(...names: string[]): (this: { data: () => unknown }) => void {
-  return function (this: { data: () => unknown }) {
-    const data = this.data() as { micromarkExtensions?: unknown[] };
-    (data.micromarkExtensions ??= []).push({ disable: { null: names } });
-  };
-}
-
-/** Citations replace footnotes. A footnote would also have to find its text in another piece. */
-const GFM: Plugins = [
-  remarkGfm,
-  without("gfmFootnoteDefinition", "gfmFootnoteCall", "gfmPotentialFootnoteCall"),
-];
-/** From each start of a comment or declaration, the parser reads up to its end, or up to the end of the piece. */
-const MAX_COMMENTS = 20;
-const NO_HTML: Plugins = [without("htmlText")];
-/**
- * Characters that GitHub's extensions start with. Most paragraphs have none, and parse in half the time without the
- * extensions.
- */
-const NEEDS_GFM = /[|~@]|www\.|https?:|\[[\sx]\]/i;
-const REHYPE: NonNullable<Options["rehypePlugins"]> = [rehypeHtmlAsText, rehypeSanitize, rehypeCitations];
 /** Twice the cost of a piece, because of definitions and completed syntax. */
 const MAX_COST = 24_000;
-/** From each such character after an address, the extensions read up to the last one. */
-const LONG_PUNCTUATION = /(?:[!"'),.:;<?_~*\]]|&[a-z0-9]{1,40};){100}/i;
-/** Tildes take much more time than other marks. */
-const MAX_TILDES = 500;
 const TOO_DEEP = /^(?:[ \t]*(?:[>*+-]|\d{1,9}[.)])){20}/m;
 
 const NO_ANNOTATIONS: NonNullable<MarkdownProps["annotations"]> = [];
 
-/** Returns true if the source has more than `limit` matches. */
-function hasMore(source: string, pattern: RegExp, limit: number): boolean {
-  return source.split(pattern, limit + 2).length > limit + 1;
+/** Returns how the plugins write formulas. */
+function findSyntax(plugins: readonly MarkdownPlugin[]): FormulaSyntax | null {
+  return plugins.find(({ formulas }) => formulas !== undefined)?.formulas ?? null;
 }
 
 interface ProseProps {
@@ -78,20 +52,12 @@ interface ProseProps {
 }
 
 const Prose = memo(function Prose({ text, used }: ProseProps) {
+  const syntax = findSyntax(useThreadContext().markdownPlugins);
   const source = text + used;
-  const isTooMuch = findCostEnd(source, 0, MAX_COST) < source.length || hasMore(source, /~/, MAX_TILDES);
-  if (isTooMuch || TOO_DEEP.test(source)) return <p className="ts-plain">{text}</p>;
+  if (findCostEnd(source, 0, MAX_COST) < source.length || TOO_DEEP.test(source))
+    return <p className="ts-plain">{text}</p>;
   try {
-    // Called as a function instead of an element, so that parse errors are caught here.
-    return Markdown({
-      children: source,
-      remarkPlugins: [
-        ...(NEEDS_GFM.test(text) && !LONG_PUNCTUATION.test(source) ? GFM : []),
-        ...(hasMore(source, /<[!?]/, MAX_COMMENTS) ? NO_HTML : []),
-      ],
-      rehypePlugins: REHYPE,
-      components: ELEMENTS,
-    });
+    return renderTokens(lexMarkdown(source, syntax));
   } catch {
     return <p className="ts-plain">{text}</p>;
   }
@@ -105,19 +71,24 @@ interface ListOrProseProps {
 
 /** Renders a long list item by item, so that only the last item is parsed again when the list grows. */
 const ListOrProse = memo(function ListOrProse({ source, definitions, isOpen }: ListOrProseProps) {
-  const list = splitListItems(source);
-  const prose = (text: string, mayGrow: boolean): ReactNode => (
-    <Prose text={mayGrow ? completeSyntax(text) : text} used={definitionsFor(text, definitions)} />
-  );
+  const syntax = findSyntax(useThreadContext().markdownPlugins);
+  const list = splitListItems(source, syntax);
+  const prose = (text: string, mayGrow: boolean): ReactNode => {
+    // A formula has marks of its own.
+    const isIncomplete = mayGrow && (syntax?.find(text, true) ?? null) === null;
+    return (
+      <Prose text={isIncomplete ? completeSyntax(text) : text} used={definitionsFor(text, definitions)} />
+    );
+  };
   if (list === null) return prose(source, isOpen);
   const { start, isLoose, items } = list;
   // Items have no identity except their index.
   const drawn = items.map((text, n) => <li key={n}>{prose(text, isOpen && n === items.length - 1)}</li>);
   return (
     // A context, so that a list which becomes loose isn't parsed again.
-    <TightContext value={!isLoose}>
+    <TightContext.Provider value={!isLoose}>
       {start === null ? <ul>{drawn}</ul> : <ol {...(start === 1 ? {} : { start })}>{drawn}</ol>}
-    </TightContext>
+    </TightContext.Provider>
   );
 });
 
@@ -134,13 +105,13 @@ export const Pieces = memo(function Pieces({ pieces, definitions, annotations, i
     const isLast = isOpen && n === pieces.length - 1;
     if (code !== null) {
       const text = isLast && !code.isClosed ? code.text.replace(/\n {0,3}[`~]+$/, "") : code.text;
-      return <CodeBlock key={at} language={code.language} text={text} />;
+      return <Fence key={at} language={code.language} text={text} isComplete={code.isClosed} />;
     }
     const source = head + withMarks(raw, at, annotations);
     return (
-      <HeadingContext key={at} value={level}>
+      <HeadingContext.Provider key={at} value={level}>
         <ListOrProse source={source} definitions={definitions} isOpen={isLast} />
-      </HeadingContext>
+      </HeadingContext.Provider>
     );
   });
 }, areSame);
@@ -169,7 +140,8 @@ export function MarkdownBody({
   const isCut = end < clean.length;
   // The previous split only saves time; the result is the same without it.
   const before = useRef(EMPTY_SPLIT);
-  const split = splitBlocks(before.current, clean.slice(0, end));
+  const syntax = findSyntax(useThreadContext().markdownPlugins);
+  const split = splitBlocks(before.current, clean.slice(0, end), syntax);
   before.current = split;
   const citations = useMemo(
     () => (turnId === "" ? null : { turnId, annotations, numbers: numberReferences(annotations) }),
@@ -180,7 +152,7 @@ export function MarkdownBody({
   // A definition can change every piece before it. React draws them in the background.
   const definitions = useDeferredValue(split.definitions);
   return (
-    <CitationContext value={citations}>
+    <CitationContext.Provider value={citations}>
       {chunks.map((pieces, n) => (
         <Pieces
           key={pieces[0]?.at}
@@ -191,6 +163,6 @@ export function MarkdownBody({
         />
       ))}
       {isCut && <PlainRest text={clean} from={end} />}
-    </CitationContext>
+    </CitationContext.Provider>
   );
 }

@@ -20,6 +20,8 @@ const MARK_COSTS: Readonly<Record<string, number>> = {
   "#": 5,
   // They are rare in prose, and links are expensive.
   ":/": 60,
+  // A formula, if a plugin draws formulas.
+  $: 60,
   "[": 100,
   "@": 150,
 };

@@ -11,8 +11,10 @@
  * Invariant: the closed part ends at a blank line. Appended text can join the last two pieces (an item continues a
  * list), and a line of dashes turns the text above it, up to a blank line, into a heading.
  */
-import { Lexer, type Token, Tokenizer, type Tokens, type TokensList } from "marked";
+import type { Token, Tokens } from "marked";
+import type { FormulaSyntax } from "./markdown-plugin.ts";
 import { levelBelowHeading, headingLevel, type HeadingPath, withHeading } from "./headings.ts";
+import { lexBlocks } from "./markdown-lexer.ts";
 import { findCostEnd, findCut } from "./render-cost.ts";
 
 export interface Piece {
@@ -57,6 +59,8 @@ export interface Split {
   readonly chunks: readonly (readonly Piece[])[];
   readonly definitions: Definitions;
   readonly closed: Closed;
+  /** How formulas are written; null if there are none. */
+  readonly syntax: FormulaSyntax | null;
 }
 
 const PIECES_PER_CHUNK = 32;
@@ -71,21 +75,30 @@ const MAX_HEAD_CHARS = 500;
 
 const NOTHING: Closed = { safe: 0, head: "", chunks: [], definitions: new Map(), headings: [] };
 
-export const EMPTY_SPLIT: Split = { text: "", chunks: [], definitions: new Map(), closed: NOTHING };
+export const EMPTY_SPLIT: Split = {
+  text: "",
+  chunks: [],
+  definitions: new Map(),
+  closed: NOTHING,
+  syntax: null,
+};
 
-/** Continues the previous split if `text` starts with it, otherwise starts over. */
-export function splitBlocks(before: Split, text: string): Split {
+/** Continues the previous split if `text` starts with it and the syntax is the same, otherwise starts over. */
+export function splitBlocks(before: Split, text: string, syntax: FormulaSyntax | null = null): Split {
   const clean = normalizeNewlines(text);
-  if (clean === before.text) return before;
-  const from = clean.startsWith(before.text) ? before : EMPTY_SPLIT;
+  const isSame = before.syntax === syntax;
+  if (isSame && clean === before.text) return before;
+  const from = isSame && clean.startsWith(before.text) ? before : EMPTY_SPLIT;
   let { closed } = from;
   for (;;) {
     const end = findWindowEnd(clean, closed);
-    const tokens = placeTokens(clean, closed, end);
+    const tokens = placeTokens(clean, closed, end, syntax);
     const sure = countClosed(clean, tokens);
     const safe = tokens[sure]?.at ?? closed.safe;
     const isStuck = end < clean.length && safe === closed.safe;
-    closed = isStuck ? closeWindow(closed, clean, tokens, end) : close(closed, tokens.slice(0, sure), safe);
+    closed = isStuck
+      ? closeWindow(closed, clean, tokens, end, syntax)
+      : close(closed, tokens.slice(0, sure), safe);
     if (end < clean.length) continue;
     const tail = tokens.slice(sure);
     return {
@@ -93,6 +106,7 @@ export function splitBlocks(before: Split, text: string): Split {
       chunks: withPieces(closed.chunks, toPieces(tail, closed.headings).pieces),
       definitions: keepIfSame(from.definitions, withDefinitions(closed.definitions, tail)),
       closed,
+      syntax,
     };
   }
 }
@@ -106,12 +120,18 @@ function close(closed: Closed, tokens: readonly PlacedToken[], safe: number, hea
 }
 
 /** Closes a part of a window that has no end of a piece, so that a piece can't grow without a bound. */
-function closeWindow(closed: Closed, text: string, tokens: readonly PlacedToken[], end: number): Closed {
+function closeWindow(
+  closed: Closed,
+  text: string,
+  tokens: readonly PlacedToken[],
+  end: number,
+  syntax: FormulaSyntax | null,
+): Closed {
   const last = tokens.at(-1);
   if (last !== undefined && last.at > closed.safe) return close(closed, tokens.slice(0, -1), last.at);
   const isWhole = last?.token.type === "code" && toCode(last.token as Tokens.Code).isClosed;
   const cut = isWhole ? end : findCut(text, closed.safe, end);
-  const parts = placeTokens(text, closed, cut);
+  const parts = placeTokens(text, closed, cut, syntax);
   return close(closed, parts, cut, isWhole ? "" : findHead(parts.at(-1)?.token));
 }
 
@@ -162,44 +182,6 @@ export function normalizeNewlines(text: string): string {
   return text.replace(/\r$/, "").replaceAll("\r\n", " \n").replaceAll("\r", "\n");
 }
 
-/** The content of a piece matters only to find the end of the piece. */
-const MAX_DEPTH = 6;
-
-/** Limits the depth of lists and quotations, because deeply nested input would otherwise recurse without a bound. */
-class BlockLexer extends Lexer {
-  private depth = 0;
-
-  override blockTokens(source: string, tokens: Token[] = [], isClipped = false): TokensList {
-    if (this.depth === MAX_DEPTH) tokens.push({ type: "text", raw: source, text: source });
-    else {
-      this.depth++;
-      try {
-        super.blockTokens(source, tokens, isClipped);
-      } finally {
-        this.depth--;
-      }
-    }
-    return tokens as TokensList;
-  }
-}
-
-/** marked throws if a quotation ends in an empty item directly followed by text. It is then treated as a paragraph. */
-class SafeTokenizer extends Tokenizer {
-  override blockquote(source: string): Tokens.Blockquote | undefined {
-    const { top } = this.lexer.state;
-    try {
-      return super.blockquote(source);
-    } catch {
-      this.lexer.state.top = top;
-      return undefined;
-    }
-  }
-}
-
-function blockTokens(source: string): readonly Token[] {
-  return new BlockLexer({ gfm: true, tokenizer: new SafeTokenizer() }).blockTokens(source);
-}
-
 interface PlacedToken {
   readonly at: number;
   readonly head: string;
@@ -208,7 +190,12 @@ interface PlacedToken {
 }
 
 /** Returns the tokens between the closed part and `end`, without blank lines. */
-function placeTokens(text: string, { safe, head }: Closed, end: number): PlacedToken[] {
+function placeTokens(
+  text: string,
+  { safe, head }: Closed,
+  end: number,
+  syntax: FormulaSyntax | null,
+): PlacedToken[] {
   const source = head + text.slice(safe, end);
   const found: PlacedToken[] = [];
   let done = 0;
@@ -220,7 +207,7 @@ function placeTokens(text: string, { safe, head }: Closed, end: number): PlacedT
       found.push({ at, head: isContinued ? head : "", raw, token });
     done += token.raw.length;
   };
-  for (const token of blockTokens(source)) {
+  for (const token of lexBlocks(source, syntax)) {
     if (!source.startsWith(token.raw, done)) break;
     place(token);
   }
@@ -246,7 +233,8 @@ function toPieces(
   return { pieces, headings };
 }
 
-function toCode({ raw, lang = "", text, codeBlockStyle }: Tokens.Code): Code {
+/** Reads a code block of the parser. */
+export function toCode({ raw, lang = "", text, codeBlockStyle }: Tokens.Code): Code {
   if (codeBlockStyle === "indented") return { language: "", text, isClosed: true };
   const [first = "", ...rest] = raw.trimEnd().split("\n");
   const fence = /^ {0,3}(`{3,}|~{3,})/.exec(first)?.[1] ?? "```";
@@ -327,9 +315,9 @@ const LIST_START = /^ {0,3}(?:[-*+]|\d{1,9}[.)])[ \t]/;
 const MIN_ITEMS = 6;
 
 /** Returns null if the source is not a list, or is a short list or a task list. These render like other Markdown. */
-export function splitListItems(source: string): ListItems | null {
+export function splitListItems(source: string, syntax: FormulaSyntax | null = null): ListItems | null {
   if (!LIST_START.test(source)) return null;
-  const [list, ...others] = blockTokens(source).filter(({ type }) => type !== "space");
+  const [list, ...others] = lexBlocks(source, syntax).filter(({ type }) => type !== "space");
   if (list?.type !== "list" || others.length > 0) return null;
   const { ordered, start, loose, items } = list as Tokens.List;
   if (items.length < MIN_ITEMS || items.some(({ task }) => task)) return null;

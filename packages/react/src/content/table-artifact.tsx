@@ -8,6 +8,7 @@ import type { ReactNode } from "react";
 import { useThreadContext } from "../context.ts";
 import { formatNumber } from "../format.ts";
 import { visibleText } from "../visible-text.ts";
+import { useScrollEdges } from "../ui/use-scroll-edges.ts";
 import { ArtifactFrame } from "./artifact-frame.tsx";
 
 type Cell = ArtifactData["table"]["rows"][number][number];
@@ -51,6 +52,7 @@ interface DataTableProps {
 
 export function DataTable({ label, columns, rows }: DataTableProps): ReactNode {
   const { strings } = useThreadContext();
+  const scroller = useScrollEdges<HTMLDivElement>();
   const isNumber = columns.map(
     (_, n) => rows.length > 0 && rows.every((row) => typeof (row[n] ?? 0) === "number"),
   );
@@ -60,7 +62,13 @@ export function DataTable({ label, columns, rows }: DataTableProps): ReactNode {
     return typeof cell === "boolean" ? (cell ? strings.cards.yes : strings.cards.no) : visibleText(cell);
   };
   return (
-    <div className="ts-table-scroll ts-table-tall" role="group" aria-label={visibleText(label)} tabIndex={0}>
+    <div
+      ref={scroller}
+      className="ts-table-scroll ts-table-tall"
+      role="group"
+      aria-label={visibleText(label)}
+      tabIndex={0}
+    >
       <table className="ts-table">
         <thead>
           <tr>

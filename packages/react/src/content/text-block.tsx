@@ -10,23 +10,25 @@ import { useThreadContext } from "../context.ts";
 import { formatDuration } from "../format.ts";
 import { useExpanded } from "../hooks/use-expanded.ts";
 import { useBlock } from "../hooks/use-turn.ts";
-import { createLazyParts } from "../lazy-parts.tsx";
+import { createLazyParts } from "../lazy-parts.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
-import { Sources } from "./citations/citation.tsx";
+import { Slot, usePart } from "../parts.tsx";
 
 export function TextBlock({ turnId, blockIndex }: BlockProps): ReactNode {
   const { components } = useThreadContext();
   const block = useBlock(turnId, blockIndex, "text");
+  const root = usePart("text", "ts-text");
   if (block === null) return null;
   const { text, annotations } = block;
   return (
-    <div className="ts-text">
+    <div {...root}>
       <components.Markdown
         text={text}
         isStreaming={isOpen(block)}
         annotations={annotations}
         turnId={turnId}
       />
+      <Slot name="TextEnd" turnId={turnId} blockIndex={blockIndex} />
     </div>
   );
 }
@@ -42,10 +44,16 @@ export function Markdown(props: MarkdownProps) {
   useEffect(() => void lazyMarkdown.load(), []);
   const { text, isStreaming, annotations, turnId } = props;
   return (
-    <div className="ts-markdown" dir="auto">
-      {loaded === null ? <p className="ts-plain">{text}</p> : <loaded.MarkdownBody {...props} />}
-      {!isStreaming && annotations !== undefined && annotations.length > 0 && turnId !== undefined && (
-        <Sources annotations={annotations} turn={turnId} />
+    <div {...usePart("markdown", "ts-markdown")} dir="auto">
+      {loaded === null ? (
+        <p className="ts-plain">{text}</p>
+      ) : (
+        <>
+          <loaded.MarkdownBody {...props} />
+          {!isStreaming && annotations !== undefined && annotations.length > 0 && turnId !== undefined && (
+            <loaded.Sources annotations={annotations} turn={turnId} />
+          )}
+        </>
       )}
     </div>
   );
@@ -72,7 +80,7 @@ export function ThinkingBlock({ turnId, blockIndex }: BlockProps): ReactNode {
     </>
   );
   return (
-    <Disclosure className="ts-thinking" isExpanded={isExpanded} onToggle={toggle} head={head}>
+    <Disclosure part="thinking" className="ts-thinking" isExpanded={isExpanded} onToggle={toggle} head={head}>
       <div className="ts-plain" dir="auto">
         {block.text}
       </div>

@@ -6,6 +6,7 @@
  */
 import { type ReactNode, useEffect, useReducer, useRef } from "react";
 import { findCut, findSliceEnd } from "./render-cost.ts";
+import { scheduleTask } from "./schedule-task.ts";
 
 /** @param text a change of drawn text starts over */
 export function useDrawnEnd(text: string): number {
@@ -15,27 +16,9 @@ export function useDrawnEnd(text: string): number {
   const end = findSliceEnd(text, from);
   useEffect(() => {
     drawn.current = text.slice(0, end);
-    return end < text.length ? schedule(redraw) : undefined;
+    return end < text.length ? scheduleTask(redraw) : undefined;
   }, [text, end]);
   return end;
-}
-
-const waiting = new Set<() => void>();
-let timer: ReturnType<typeof setTimeout> | null = null;
-
-/** Runs the function in a later task, after those that wait already. Returns a function that cancels it. */
-function schedule(run: () => void): () => void {
-  waiting.add(run);
-  timer ??= setTimeout(runNext, 0);
-  return () => void waiting.delete(run);
-}
-
-function runNext(): void {
-  const [next] = waiting;
-  timer = waiting.size > 1 ? setTimeout(runNext, 0) : null;
-  if (next === undefined) return;
-  waiting.delete(next);
-  next();
 }
 
 const PART_CHARS = 4_096;

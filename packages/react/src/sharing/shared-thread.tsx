@@ -11,7 +11,8 @@ import { errorText } from "../error-text.ts";
 import { formatDate } from "../format.ts";
 import { useAction } from "../hooks/use-action.ts";
 import { SessionProvider, type SessionProviderProps } from "../provider.tsx";
-import { en } from "../strings/en/index.ts";
+import { resolveStrings } from "../strings/extend-strings.ts";
+import type { Strings } from "../strings/strings.ts";
 import { Thread } from "../thread/thread.tsx";
 import { visibleText } from "../visible-text.ts";
 import { sharingStrings } from "./sharing-strings.ts";
@@ -31,7 +32,8 @@ type Opened = { readonly shared: SharedSession } | { readonly error: unknown } |
 
 export function SharedThread(props: SharedThreadProps): ReactNode {
   const { client, token, onContinue, ...provider } = props;
-  const { strings = en, theme } = provider;
+  const { theme } = provider;
+  const strings = resolveStrings(provider.strings);
   const [opened, setOpened] = useState<Opened>(null);
   const [attempt, setAttempt] = useState(0);
   useEffect(() => {
@@ -70,7 +72,7 @@ export function SharedThread(props: SharedThreadProps): ReactNode {
 
 interface OpenProblemProps {
   readonly error: unknown;
-  readonly strings: NonNullable<SharedThreadProps["strings"]>;
+  readonly strings: Strings;
   readonly onRetry: () => void;
 }
 

@@ -7,6 +7,7 @@ import type { ClientErrorCode } from "@turnstream/client";
 import type { approvals } from "./en/approvals.ts";
 import type { cards } from "./en/cards.ts";
 import type { chat } from "./en/chat.ts";
+import type { composer } from "./en/composer.ts";
 import type { fieldProblem } from "./en/field-problem.ts";
 import type { payments } from "./en/payments.ts";
 import type { sharing } from "./en/sharing.ts";
@@ -19,6 +20,7 @@ export type ApprovalStrings = typeof approvals;
 export type PaymentStrings = typeof payments;
 export type SharingStrings = typeof sharing;
 export type ChatStrings = typeof chat;
+export type ComposerStrings = typeof composer;
 export type ErrorStrings = typeof errors & {
   /** Complete, because an error that has only a code must not stay in English. */
   readonly byCode: Readonly<Record<ClientErrorCode, string>>;
@@ -39,5 +41,7 @@ export interface Strings {
   readonly sharing?: SharingStrings;
   /** Of `Chat` and `SessionList`. English if absent. */
   readonly chat?: ChatStrings;
+  /** Of refused files and the choice of an agent. English if absent. */
+  readonly composer?: ComposerStrings;
   readonly errors: ErrorStrings;
 }

@@ -1,14 +1,16 @@
 /**
- * `AttachmentList` shows the files of the message being written, each with its progress and a remove button.
- * Invariant: it has no state; `useComposer` runs the uploads. The reasons of failed uploads are shown below the list,
+ * `AttachmentList` shows the files of the message being written, each with a thumbnail or an icon, its progress and a
+ * remove button.
+ * Invariant: `useComposer` runs the uploads. The reasons of failed uploads are shown below the list,
  * each once.
  */
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { useThreadContext } from "../context.ts";
 import { formatPercent, formatSize } from "../format.ts";
 import { errorText } from "../error-text.ts";
 import type { Attachment } from "@turnstream/client/view";
 import { Icon } from "../ui/icons.tsx";
+import { usePart } from "../parts.tsx";
 
 export interface AttachmentListProps {
   readonly files: readonly Attachment[];
@@ -18,16 +20,16 @@ export interface AttachmentListProps {
 export function AttachmentList({ files, onRemove }: AttachmentListProps): ReactNode {
   const { strings } = useThreadContext();
   const { thread } = strings;
-  if (files.length === 0) return null;
+  const root = usePart("attachments", "ts-chips ts-attachments");
   const failed = files.filter(({ status }) => status === "failed");
   // Several uploads usually fail for the same reason.
   const reasons = new Set(failed.map(({ error }) => errorText(strings, error)));
   return (
     <>
-      <ul className="ts-chips ts-attachments" aria-label={thread.files}>
+      <ul {...root} aria-label={thread.files}>
         {files.map((file) => (
           <li key={file.id} className="ts-chip" data-status={file.status}>
-            <Icon name="file" />
+            <Thumbnail source={file.source} />
             <span className="ts-chip-name">{file.name}</span>
             <UploadProgress file={file} />
             <button
@@ -46,6 +48,20 @@ export function AttachmentList({ files, onRemove }: AttachmentListProps): ReactN
       )}
     </>
   );
+}
+
+/** Shows a picture as a thumbnail, and any other file as an icon. */
+function Thumbnail({ source }: { readonly source: Blob }): ReactNode {
+  const [url, setUrl] = useState<string | null>(null);
+  useEffect(() => {
+    if (!source.type.startsWith("image/")) return undefined;
+    const created = URL.createObjectURL(source);
+    setUrl(created);
+    return () => URL.revokeObjectURL(created);
+  }, [source]);
+  if (url === null) return <Icon name="file" />;
+  // The name stands beside it. A picture that the browser can't show, or may not load, has an icon.
+  return <img className="ts-chip-thumbnail" src={url} alt="" onError={() => setUrl(null)} />;
 }
 
 function UploadProgress({ file }: { readonly file: Attachment }): ReactNode {

@@ -1,69 +1,96 @@
 /**
- * `Composer` is the input for messages. Enter sends and Shift+Enter inserts a line break. Files are added by button,
- * paste or drop. A running turn can be stopped, and a message sent meanwhile is queued.
- * Invariant: an Enter that confirms text of an input method neither sends nor breaks the line.
+ * `Composer` is the input for messages. Enter sends and Shift+Enter inserts a line break. On touch screens Enter inserts a
+ * line break and the button sends. Files are added by button, paste or drop. A running turn can be stopped, and a message
+ * sent meanwhile is queued.
+ * Invariant: an Enter that confirms text of an input method neither sends nor breaks the line. A file that is not added is
+ * named with the reason.
  */
-import {
-  type DragEvent,
-  type KeyboardEvent,
-  type ReactNode,
-  type RefObject,
-  useLayoutEffect,
-  useRef,
-  useState,
-} from "react";
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import type { ComposerProps } from "../components.ts";
 import { useThreadContext } from "../context.ts";
 import { useComposer } from "../hooks/use-composer.ts";
+import { useSessionSelector } from "../hooks/use-session-selector.ts";
 import { Icon } from "../ui/icons.tsx";
-import { AttachmentList } from "./attachment-list.tsx";
+import { Slot, usePart } from "../parts.tsx";
+import { lazyCards } from "../cards/lazy-cards.ts";
+import { lazyPart } from "../lazy-part.tsx";
+
+const AttachmentList = lazyPart(lazyCards, (parts) => parts.AttachmentList);
+const RefusedFiles = lazyPart(lazyCards, (parts) => parts.RefusedFiles);
+const AgentPicker = lazyPart(lazyCards, (parts) => parts.AgentPicker);
+const ComposerEffects = lazyPart(lazyCards, (parts) => parts.ComposerEffects, true);
 
 /** The key code of a key that belongs to an input method, even if `isComposing` is already false. */
 const IME_KEY_CODE = 229;
 
+/** A keyboard on the screen has no Shift+Enter. A touch screen with a mouse usually has a real keyboard. */
+const isTouchOnly = (): boolean =>
+  matchMedia("(pointer: coarse)").matches && !matchMedia("(any-pointer: fine)").matches;
+
 export function Composer({
   placeholder,
   isDisabled = false,
-  accept = "*/*",
-  agentId,
+  agents = [],
   mode,
+  ...given
 }: ComposerProps): ReactNode {
-  const threadStrings = useThreadContext().strings.thread;
+  const { strings, composer } = useThreadContext();
+  const threadStrings = strings.thread;
   const field = useRef<HTMLTextAreaElement>(null);
+  const lastAgent = useSessionSelector(({ state }) => state.turns.last()?.agent);
+  const { accept = "*/*" } = given;
+  const limits = { ...given, accept: isDisabled ? "" : accept };
+  const hasPicker = agents.length > 1;
+  const shownAgent = agents.find(({ id }) => id === lastAgent) ?? agents[0];
+  const agentId = given.agentId ?? (hasPicker ? shownAgent?.id : undefined);
+  const model = useComposer({ ...limits, agentId, mode });
   const [isOver, setOver] = useState(false);
-  const model = useComposer({ accept: isDisabled ? "" : accept, agentId, mode });
-  const takesFiles = accept !== "" && !isDisabled;
-  useAutoGrow(field, model.text);
+  const stop = usePart("stop-button", "ts-round-button ts-stop");
+  const send = usePart("send-button", "ts-round-button ts-send");
+  useEffect(() => {
+    composer.focus = () => field.current?.focus();
+  }, [composer]);
   const onKeyDown = (event: KeyboardEvent): void => {
     const { isComposing, keyCode } = event.nativeEvent;
     if (event.key !== "Enter" || event.shiftKey || isComposing || keyCode === IME_KEY_CODE) return;
+    if (!event.ctrlKey && !event.metaKey && isTouchOnly()) return;
     event.preventDefault();
     model.send();
   };
-  const onDrag = (event: DragEvent): void => {
-    if (!takesFiles || !event.dataTransfer.types.includes("Files")) return;
-    event.preventDefault();
-    setOver(event.type === "dragover");
-    if (event.type === "drop") model.addFiles(event.dataTransfer.files);
-  };
   return (
     <form
-      className="ts-composer"
+      {...usePart("composer", "ts-composer")}
       data-over={isOver || undefined}
       onSubmit={(event) => {
         event.preventDefault();
         model.send();
       }}
-      onDragOver={onDrag}
-      onDragLeave={onDrag}
-      onDrop={onDrag}
     >
-      <AttachmentList files={model.files} onRemove={model.removeFile} />
+      <ComposerEffects
+        field={field}
+        text={model.text}
+        onFiles={isDisabled ? null : model.attach}
+        onOver={setOver}
+      />
+      {model.files.length > 0 && <AttachmentList files={model.files} onRemove={model.removeFile} />}
+      {model.refused.length > 0 && (
+        <RefusedFiles files={model.refused} limits={limits} onDismiss={model.clearRefused} />
+      )}
+      <Slot name="ComposerTop" />
       <div className="ts-composer-row">
-        {takesFiles && <AttachButton accept={accept} onFiles={model.addFiles} />}
+        <Slot name="ComposerStart" />
+        {accept !== "" && !isDisabled && <AttachButton accept={accept} onFiles={model.attach} />}
+        {hasPicker && (
+          <AgentPicker
+            agents={agents}
+            agentId={model.agentId ?? agentId ?? ""}
+            isDisabled={isDisabled}
+            onChoose={model.setAgent}
+          />
+        )}
         <textarea
           ref={field}
-          className="ts-composer-text"
+          {...usePart("composer-input", "ts-composer-text")}
           rows={1}
           aria-label={threadStrings.message}
           placeholder={isOver ? threadStrings.dropFiles : (placeholder ?? threadStrings.placeholder)}
@@ -71,28 +98,23 @@ export function Composer({
           value={model.text}
           onChange={(event) => model.setText(event.target.value)}
           onKeyDown={onKeyDown}
-          onPaste={(event) => {
-            const { files } = event.clipboardData;
-            if (!takesFiles || files.length === 0) return;
-            event.preventDefault();
-            model.addFiles(files);
-          }}
         />
+        <Slot name="ComposerEnd" />
         {model.isRunning && (
           <button
             type="button"
-            className="ts-button ts-stop"
+            {...stop}
+            aria-label={threadStrings.stop}
             disabled={model.isStopping}
             onClick={model.stop}
           >
             <Icon name="stop" />
-            {threadStrings.stop}
           </button>
         )}
         {(!model.isRunning || model.canSend) && (
           <button
             type="submit"
-            className="ts-button ts-primary ts-send"
+            {...send}
             aria-label={threadStrings.send}
             disabled={isDisabled || !model.canSend}
           >
@@ -131,7 +153,7 @@ function AttachButton({ accept, onFiles }: AttachButtonProps): ReactNode {
       />
       <button
         type="button"
-        className="ts-icon-button"
+        {...usePart("attach-button", "ts-icon-button")}
         aria-label={threadStrings.attach}
         onClick={() => input.current?.click()}
       >
@@ -139,14 +161,4 @@ function AttachButton({ accept, onFiles }: AttachButtonProps): ReactNode {
       </button>
     </>
   );
-}
-
-/** Grows a text field with its text in browsers without `field-sizing`. */
-function useAutoGrow(field: RefObject<HTMLTextAreaElement | null>, text: string): void {
-  useLayoutEffect(() => {
-    const element = field.current;
-    if (element === null || CSS.supports("field-sizing", "content")) return;
-    element.style.blockSize = "auto";
-    element.style.blockSize = `${element.scrollHeight}px`;
-  }, [field, text]);
 }

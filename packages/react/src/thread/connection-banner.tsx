@@ -12,6 +12,7 @@ import { formatNumber } from "../format.ts";
 import { useConnection, useSessionSelector } from "../hooks/use-session-selector.ts";
 import { errorText } from "../error-text.ts";
 import type { Strings } from "../strings/strings.ts";
+import { usePart } from "../parts.tsx";
 
 /** Most interruptions end before this. */
 const SHOW_AFTER_MS = 1_000;
@@ -23,12 +24,13 @@ export function ConnectionBanner(): ReactNode {
   const now = useNow(isLate && connection.retryAt !== null);
   const isRunning = useSessionSelector(({ state }) => state.turns.last()?.status === "running");
   const hasLostTurns = useSessionSelector((view) => view.hasLostTurns);
+  const root = usePart("connection-banner", "ts-banner");
   const { stalled } = connection;
   const isStalled = stalled === "no_worker" || (stalled !== null && isRunning);
   if (isStalled || (connection.phase === "live" && hasLostTurns)) {
     const { resuming, noWorker, lostTurns } = strings.thread;
     return (
-      <div className="ts-banner" data-phase={isStalled ? stalled : "lost"} role="status">
+      <div {...root} data-phase={isStalled ? stalled : "lost"} role="status">
         <span className="ts-dot" data-dot={isStalled ? "pending" : "error"} />
         <span className="ts-banner-text">
           {isStalled ? (stalled === "resuming" ? resuming : noWorker) : lostTurns}
@@ -39,7 +41,7 @@ export function ConnectionBanner(): ReactNode {
   if (connection.phase === "live" || !isLate) return null;
   const canTry = connection.phase === "waiting" || connection.phase === "closed";
   return (
-    <div className="ts-banner" data-phase={connection.phase}>
+    <div {...root} data-phase={connection.phase}>
       <span className="ts-dot" data-dot={connection.phase === "closed" ? "error" : "pending"} />
       <span className="ts-banner-text">{connectionText(strings, connection, now)}</span>
       {canTry && (

@@ -1,7 +1,8 @@
 /**
  * `StoppedNotice` and `ErrorNotice` show why a turn ended early.
  * Invariant: a retry is offered only for the last turn, only if its error can be retried, and not to readers of a shared
- * session. `noticeText` decides which text is shown.
+ * session. The error of a turn that was retried is not shown, because the retry shows its own outcome. `noticeText`
+ * decides which text is shown.
  */
 import type { ReactNode } from "react";
 import type { BlockProps } from "../components.ts";
@@ -10,13 +11,15 @@ import { noticeText } from "../notice-text.ts";
 import { useBlock } from "../hooks/use-turn.ts";
 import { useAction } from "../hooks/use-action.ts";
 import { useStoreSelector } from "../hooks/use-session-selector.ts";
+import { usePart } from "../parts.tsx";
 
 export function StoppedNotice({ turnId, blockIndex }: BlockProps): ReactNode {
   const { strings, isReadOnly } = useThreadContext();
   const block = useBlock(turnId, blockIndex, "notice");
+  const root = usePart("stopped-notice", "ts-stopped");
   if (block === null) return null;
   return (
-    <div className="ts-stopped">
+    <div {...root}>
       <span className="ts-dot" data-dot="stopped" />
       {/* The text addresses the user who stopped the turn, who is not the reader of a shared session. */}
       {isReadOnly ? strings.thread.announce.stopped : noticeText(strings, block)}
@@ -28,10 +31,15 @@ export function ErrorNotice({ turnId, blockIndex }: BlockProps): ReactNode {
   const { strings, session, isReadOnly } = useThreadContext();
   const block = useBlock(turnId, blockIndex, "notice");
   const isLast = useStoreSelector("turns", (store) => store.getTurnIds().at(-1) === turnId);
+  const isRetried = useStoreSelector("turns", (store) => {
+    const ids = store.getTurnIds();
+    return store.getTurn(ids[ids.indexOf(turnId) + 1] ?? "")?.retries === turnId;
+  });
   const { isBusy, problem, run } = useAction();
-  if (block === null) return null;
+  const root = usePart("error-notice", "ts-error");
+  if (block === null || isRetried) return null;
   return (
-    <div className="ts-error">
+    <div {...root}>
       <span>{noticeText(strings, block)}</span>
       {block.error?.can_retry === true && isLast && !isReadOnly && (
         <button

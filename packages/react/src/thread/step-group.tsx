@@ -1,91 +1,121 @@
 /**
  * `StepGroup` shows a group: consecutive blocks under one header (requirement U04). A running group is expanded and
  * shows its newest three entries under a shimmering header. After its end it collapses under its summary; expanded
- * again, it shows all entries.
- * Invariant: entries that need the user stay visible in both cases.
+ * again, it shows all entries. A header that would only repeat the label of its one entry is left out.
+ * Invariant: entries that need the user, and those with a component of the app, stay visible in both cases. They keep
+ * their state, because they stay at the same place of the tree. Artifacts are below the group, so they are visible too.
  *
  *   running ──▶ ending ──300 ms──▶ collapsed     the user's click overrides this
  */
-import { type ReactNode, type RefObject, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { type ReactNode, type RefObject, useLayoutEffect, useRef } from "react";
 import type { LayoutGroup, LayoutBlock } from "@turnstream/client/view";
 import type { GroupProps } from "../components.ts";
-import { useThreadContext } from "../context.ts";
+import { CallPlaceContext, useThreadContext } from "../context.ts";
 import { formatDuration } from "../format.ts";
-import { useExpanded } from "../hooks/use-expanded.ts";
+import { useExpanded, useWhile } from "../hooks/use-expanded.ts";
+import { useStoreSelector } from "../hooks/use-session-selector.ts";
 import { useGroup } from "../hooks/use-turn.ts";
+import { findOwn } from "../own-components.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { Icon } from "../ui/icons.tsx";
+import { CallArtifacts } from "./call-artifacts.tsx";
+import { listArtifacts } from "./call-rules.ts";
 import { TurnItem } from "./turn-items.tsx";
+import { usePart } from "../parts.tsx";
 
 const RUNNING_ITEMS = 3;
-const FOLD_AFTER_MS = 300;
 
 export function StepGroup({ turnId, blockIndex }: GroupProps): ReactNode {
   const { strings } = useThreadContext();
   const group = useGroup(turnId, blockIndex);
   const isRunning = group?.isRunning ?? false;
-  const [isExpanded, toggle] = useExpanded(turnId, blockIndex, useExpandedWhileRunning(isRunning));
+  const isStill = useWhile(isRunning);
+  // A group with one call gets its header at its end and collapses at once, so that it never shows its label twice.
+  const opens = isRunning || (isStill && group !== null && countCalls(group) !== 1);
+  const [isChosen, toggle] = useExpanded(turnId, blockIndex, opens);
+  const marks = useMarks(turnId, group?.blocks ?? NO_BLOCKS);
+  const root = usePart("group", "ts-group-frame");
   if (group === null) return null;
-  const { blocks } = group;
-  const waiting = blocks.filter(({ needsUser }) => needsUser);
-  const visible = isRunning
-    ? blocks.filter((step, n) => step.needsUser || n >= blocks.length - RUNNING_ITEMS)
-    : blocks;
+  const { blocks, hasHeader } = group;
+  const isExpanded = isChosen || !hasHeader;
+  const newest = isRunning ? blocks.length - RUNNING_ITEMS : 0;
+  const visible = blocks.filter((_, n) => marks[n] === PINNED || (isExpanded && n >= newest));
   return (
-    <div className="ts-group-frame" data-running={isRunning || undefined}>
-      <Disclosure
-        className="ts-group"
-        isExpanded={isExpanded}
-        onToggle={toggle}
-        head={<GroupHead group={group} />}
-      >
-        <GroupItems turnId={turnId} items={visible} isSliding={isRunning} />
-        {group.isDone && (
-          <div className="ts-group-done">
-            <Icon name="check" />
-            {strings.thread.done}
-          </div>
-        )}
-      </Disclosure>
-      {!isExpanded && waiting.length > 0 && <GroupItems turnId={turnId} items={waiting} isSliding={false} />}
-    </div>
+    <>
+      <div {...root} data-running={isRunning || undefined}>
+        <Disclosure
+          className="ts-group"
+          isExpanded={isExpanded}
+          onToggle={toggle}
+          head={hasHeader ? <GroupHead group={group} /> : null}
+          hasPinnedContent={visible.length > 0}
+        >
+          <GroupItems turnId={turnId} items={visible} isSliding={isExpanded && isRunning} />
+          {isExpanded && hasHeader && group.isDone && (
+            <div className="ts-group-done">
+              <Icon name="check" />
+              {strings.thread.done}
+            </div>
+          )}
+        </Disclosure>
+      </div>
+      {blocks.map(
+        (block, n) =>
+          marks[n] !== NONE && (
+            <CallArtifacts key={block.blockIndex} turnId={turnId} blockIndex={block.blockIndex} />
+          ),
+      )}
+    </>
   );
 }
 
-/** Expanded while the group runs and shortly after. Collapsed from the start if it had ended before it was shown. */
-function useExpandedWhileRunning(isRunning: boolean): boolean {
-  const [isStill, setStill] = useState(isRunning);
-  useEffect(() => {
-    if (isRunning) {
-      setStill(true);
-      return undefined;
-    }
-    const timer = setTimeout(() => setStill(false), FOLD_AFTER_MS);
-    return () => clearTimeout(timer);
-  }, [isRunning]);
-  return isRunning || isStill;
+function countCalls({ blocks }: LayoutGroup): number {
+  return blocks.filter(({ component }) => component === "ToolCall").length;
+}
+
+const NO_BLOCKS: readonly LayoutBlock[] = [];
+const NONE = "0";
+const PINNED = "1";
+const ARTIFACT = "2";
+
+/** Returns one mark per block: whether it stays visible in a collapsed group, or else has an artifact. */
+function useMarks(turnId: string, blocks: readonly LayoutBlock[]): string {
+  const { tools } = useThreadContext();
+  return useStoreSelector(`turn:${turnId}`, (store) => {
+    const getMark = ({ needsUser, blockIndex }: LayoutBlock): string => {
+      const item = store.getToolCall(turnId, blockIndex);
+      if (needsUser || (item !== null && findOwn(tools, item.call.name) !== undefined)) return PINNED;
+      return item !== null && listArtifacts(item).length > 0 ? ARTIFACT : NONE;
+    };
+    return blocks.map(getMark).join("");
+  });
 }
 
 function GroupHead({ group }: { readonly group: LayoutGroup }): ReactNode {
   const { strings } = useThreadContext();
   const { thread } = strings;
-  const failed = group.blocks.filter(({ hasFailed }) => hasFailed).length;
-  const count = thread.steps(group.blocks.length);
-  const took = group.durationMs === null ? null : formatDuration(strings, group.durationMs);
-  const meta = group.isRunning ? thread.running : [count, took].filter((part) => part !== null).join(" · ");
+  const { blocks, durationMs, isRunning, isDone } = group;
+  const { pending, stopped, waiting } = thread.toolStatus;
+  const failed = blocks.filter(({ hasFailed }) => hasFailed).length;
+  const isWaiting = isRunning && blocks.some(({ needsUser }) => needsUser);
+  const isWorking = isRunning && !isWaiting;
+  const took = durationMs === null ? "" : formatDuration(strings, durationMs);
+  const ended = [thread.steps(blocks.length), took, isDone ? "" : stopped];
+  const meta = isWaiting ? waiting : isWorking ? pending : ended.filter((part) => part !== "").join(" · ");
   return (
-    <>
-      <span className={group.isRunning ? "ts-group-title ts-shimmer" : "ts-group-title"} dir="auto">
+    <span>
+      <span className={isWorking ? "ts-group-title ts-shimmer" : "ts-group-title"} dir="auto">
         {group.header || thread.working}
-      </span>
+      </span>{" "}
+      {/* The movement of the title shows that it runs. */}
+      <span className={isWorking ? "ts-sr" : "ts-meta"}>{meta}</span>
       {failed > 0 && (
-        <span className="ts-group-failed">
+        <span className="ts-meta ts-fail">
           <span className="ts-dot" data-dot="error" />
           {thread.failedSteps(failed)}
         </span>
       )}
-      <span className="ts-meta">{meta}</span>
-    </>
+    </span>
   );
 }
 
@@ -99,13 +129,15 @@ function GroupItems({ turnId, items, isSliding }: GroupItemsProps): ReactNode {
   const list = useRef<HTMLUListElement>(null);
   useSlideUp(list, isSliding ? items[0]?.blockIndex : undefined);
   return (
-    <ul className="ts-steps" ref={list}>
-      {items.map(({ component, blockIndex }) => (
-        <li key={blockIndex} className="ts-steps-item">
-          <TurnItem turnId={turnId} blockIndex={blockIndex} component={component} />
-        </li>
-      ))}
-    </ul>
+    <CallPlaceContext.Provider value="group">
+      <ul className="ts-steps" ref={list}>
+        {items.map(({ component, blockIndex }) => (
+          <li key={blockIndex} className="ts-steps-item">
+            <TurnItem turnId={turnId} blockIndex={blockIndex} component={component} />
+          </li>
+        ))}
+      </ul>
+    </CallPlaceContext.Provider>
   );
 }
 

@@ -4,12 +4,12 @@
  * draft and scroll position. A render error stays inside its turn. Turns render in chunks, so that the cost of a delta
  * does not grow with the thread.
  */
-import { memo, type ReactNode, type RefObject, useEffect, useId, useRef } from "react";
+import { memo, type ReactNode, useEffect, useId, useMemo, useRef } from "react";
 import { isSameList, chunkTurns } from "@turnstream/client/view";
 import type { ComposerProps } from "../components.ts";
 import { lazyMarkdown } from "../content/text-block.tsx";
-import { useThreadContext } from "../context.ts";
-import { lazyCards } from "../default-components.ts";
+import { ThreadReactContext, type ToolDetails, useThreadContext } from "../context.ts";
+import { lazyCards } from "../cards/lazy-cards.ts";
 import { useHistory } from "../hooks/use-history.ts";
 import { usePendingMessages } from "../hooks/use-message.ts";
 import { useSessionSelector } from "../hooks/use-session-selector.ts";
@@ -17,35 +17,52 @@ import { useStickToBottom } from "../hooks/use-stick-to-bottom.ts";
 import { useTurnIds } from "../hooks/use-turn.ts";
 import { ErrorBoundary } from "../ui/error-boundary.tsx";
 import { Icon } from "../ui/icons.tsx";
+import { Slot, usePart } from "../parts.tsx";
+import { lazyPart } from "../lazy-part.tsx";
+
+const Welcome = lazyPart(lazyCards, (parts) => parts.Welcome);
 
 export interface ThreadProps {
   /** The accessible name of the thread. */
   readonly label?: string;
-  /** Shown while the thread is empty. */
-  readonly empty?: ReactNode;
+  /** Shown in the middle while the session has no messages. @default a greeting */
+  readonly welcome?: ReactNode;
+  /** Messages that a session without messages offers. A press fills the field of the composer. */
+  readonly suggestions?: readonly string[];
   /** null: no composer. */
   readonly composer?: ComposerProps | null;
+  /** When the arguments and the result of a tool call are shown. @default the value of the provider */
+  readonly toolDetails?: ToolDetails;
 }
 
 /** Resets its state for each session, so that a draft or scroll position is not carried over. */
-export function Thread(props: ThreadProps): ReactNode {
-  const { session } = useThreadContext();
-  return <SessionThread key={session.id} {...props} />;
+export function Thread({ toolDetails, ...props }: ThreadProps): ReactNode {
+  const context = useThreadContext();
+  const details = toolDetails ?? context.toolDetails;
+  const own = useMemo(() => ({ ...context, toolDetails: details }), [context, details]);
+  return (
+    <ThreadReactContext.Provider value={own}>
+      <SessionThread key={context.session.id} {...props} />
+    </ThreadReactContext.Provider>
+  );
 }
 
-function SessionThread({ label, empty, composer = {} }: ThreadProps): ReactNode {
-  const { components, strings } = useThreadContext();
+function SessionThread({ label, welcome, suggestions, composer = {} }: ThreadProps): ReactNode {
+  const { components, strings, isReadOnly } = useThreadContext();
   const { UserMessage, Composer, ConnectionBanner, Announcer } = components;
   const threadStrings = strings.thread;
   const heading = useId();
-  const root = useRef<HTMLElement>(null);
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const pendingIds = usePendingMessages();
   const isEmpty = useTurnIds().length === 0 && pendingIds.length === 0;
+  // Before a session is loaded, it is not known to be empty.
+  const isLoaded = useSessionSelector(
+    ({ state, connection }) => state.seq > 0 || connection.phase === "live",
+  );
+  const canWrite = composer !== null && !isReadOnly;
   const history = useHistory(scroller);
   const { isAtBottom, scrollToBottom } = useStickToBottom(scroller, content, !isEmpty);
-  useKeyboardInset(root);
   useScrollToSent(scrollToBottom);
   // Loads the chunks before the first answer needs them.
   useEffect(() => {
@@ -53,47 +70,56 @@ function SessionThread({ label, empty, composer = {} }: ThreadProps): ReactNode 
     void lazyCards.load();
   }, []);
   return (
-    <section className="ts-thread" ref={root} aria-labelledby={heading}>
+    <section {...usePart("thread", "ts-thread")} aria-labelledby={heading}>
       {/* Level 2 is below the headings of the page and above those of answers, for navigation by headings. */}
       <h2 className="ts-sr" id={heading}>
         {label ?? threadStrings.conversation}
       </h2>
       {/* Focusable, so that a keyboard can scroll it. */}
       <div
-        className="ts-scroll"
+        {...usePart("scroll", "ts-scroll")}
         ref={scroller}
         role="log"
         aria-live="off"
         aria-label={threadStrings.conversation}
         tabIndex={0}
       >
-        <div className="ts-turns" ref={content}>
+        <div {...usePart("turns", "ts-turns")} ref={content}>
+          <Slot name="ThreadStart" />
           {history.hasMore && <LoadMoreButton {...history} />}
-          {isEmpty && empty}
+          {isEmpty && isLoaded && (canWrite || welcome !== undefined) && (
+            <Welcome welcome={welcome} suggestions={canWrite ? suggestions : undefined} />
+          )}
           <TurnList />
           {pendingIds.map((messageId) => (
             <ErrorBoundary key={messageId}>
               <UserMessage messageId={messageId} />
             </ErrorBoundary>
           ))}
+          <Slot name="ThreadEnd" />
         </div>
       </div>
-      <div className="ts-dock">
-        {!isAtBottom && (
-          <button
-            type="button"
-            className="ts-newest"
-            aria-label={threadStrings.toNewest}
-            onClick={scrollToBottom}
-          >
-            <Icon name="down" />
-          </button>
-        )}
+      <div {...usePart("dock", "ts-dock")}>
+        {!isAtBottom && <NewestButton onClick={scrollToBottom} />}
         <ConnectionBanner />
         {composer !== null && <Composer {...composer} />}
       </div>
       <Announcer />
     </section>
+  );
+}
+
+function NewestButton({ onClick }: { readonly onClick: () => void }): ReactNode {
+  const { strings } = useThreadContext();
+  return (
+    <button
+      type="button"
+      {...usePart("newest-button", "ts-newest")}
+      aria-label={strings.thread.toNewest}
+      onClick={onClick}
+    >
+      <Icon name="down" />
+    </button>
   );
 }
 
@@ -111,7 +137,7 @@ function useScrollToSent(scrollToBottom: () => void): void {
 function LoadMoreButton({ isLoading, error, loadMore }: ReturnType<typeof useHistory>): ReactNode {
   const threadStrings = useThreadContext().strings.thread;
   return (
-    <div className="ts-older">
+    <div {...usePart("load-more", "ts-older")}>
       {error !== null && <span className="ts-fail">{threadStrings.loadEarlierFailed}</span>}
       <button type="button" className="ts-button" disabled={isLoading} onClick={loadMore}>
         {isLoading ? threadStrings.loadingEarlier : threadStrings.loadEarlier}
@@ -142,25 +168,3 @@ const TurnChunk = memo(
   },
   (entry, other) => isSameList(entry.ids, other.ids),
 );
-
-/** Sets `--ts-keyboard` to the height that an on-screen keyboard covers, so that the composer stays above it. */
-function useKeyboardInset(root: RefObject<HTMLElement | null>): void {
-  useEffect(() => {
-    const viewport = globalThis.visualViewport ?? null;
-    const element = root.current;
-    if (viewport === null || element === null) return undefined;
-    const onChange = (): void => {
-      // A zoomed page also has a small viewport, but no keyboard.
-      const isZoomed = viewport.scale > 1.01;
-      const below = element.getBoundingClientRect().bottom - viewport.height - viewport.offsetTop;
-      const covered = isZoomed ? 0 : Math.max(0, Math.round(Math.min(below, innerHeight - viewport.height)));
-      element.style.setProperty("--ts-keyboard", `${covered}px`);
-    };
-    viewport.addEventListener("resize", onChange);
-    viewport.addEventListener("scroll", onChange);
-    return () => {
-      viewport.removeEventListener("resize", onChange);
-      viewport.removeEventListener("scroll", onChange);
-    };
-  }, [root]);
-}

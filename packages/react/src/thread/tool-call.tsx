@@ -1,26 +1,35 @@
 /**
- * `ToolCall` shows a call and its result as one line that expands to both (requirements U01–U03).
- * Invariant: approvals, artifacts and a sub-agent that needs the user stay visible when it is collapsed.
+ * `ToolCall` shows a tool call, its result, its approvals and its artifacts as one item (requirements U01–U03). The
+ * component of an app for this tool replaces the line of the call.
+ * Invariant: approvals, artifacts and a sub-agent that needs the user stay visible when the line is collapsed, and below
+ * the component of an app. In a group, the artifacts are below the group. The line is its label until its chunk is
+ * loaded.
+ *
+ *   outside of groups:   running (expanded) ──▶ ended ──300 ms──▶ collapsed     the user's click overrides this
  */
-import { isPending, toolLabel, type ToolItem } from "@turnstream/protocol";
-import { type ReactNode, useState } from "react";
+import { toolLabel } from "@turnstream/protocol";
+import { type ReactNode, useContext, useSyncExternalStore } from "react";
 import type { BlockProps } from "../components.ts";
-import { useThreadContext } from "../context.ts";
+import { CallPlaceContext, useThreadContext } from "../context.ts";
 import { useToolCall } from "../hooks/use-turn.ts";
-import { useExpanded } from "../hooks/use-expanded.ts";
+import { useExpanded, useWhile } from "../hooks/use-expanded.ts";
 import { useStoreSelector } from "../hooks/use-session-selector.ts";
+import { findOwn, type ToolProps } from "../own-components.ts";
 import { ErrorBoundary } from "../ui/error-boundary.tsx";
-import { Disclosure } from "../ui/disclosure.tsx";
-import { StatusDot } from "../ui/status-dot.tsx";
-import { RequestPanel, ResponsePanel } from "./tool-panels.tsx";
+import { usePart } from "../parts.tsx";
+import { lazyCards } from "../cards/lazy-cards.ts";
+import { CallArtifacts } from "./call-artifacts.tsx";
+import { isAsking, opensByItself } from "./call-rules.ts";
 
 export function ToolCall({ turnId, blockIndex }: BlockProps): ReactNode {
-  const { ApprovalCard, Artifact, SubAgent } = useThreadContext().components;
+  const { components, tools, toolDetails } = useThreadContext();
+  const { ApprovalCard, SubAgent } = components;
+  const place = useContext(CallPlaceContext);
+  const loaded = useSyncExternalStore(lazyCards.subscribe, lazyCards.get, lazyCards.getForHydration);
   const item = useToolCall(turnId, blockIndex);
-  // Expanded if the call was running when it was first shown here. It doesn't collapse while the user reads, and it is
-  // collapsed in history.
-  const [wasRunning] = useState(item?.status === "pending");
-  const [isExpanded, toggle] = useExpanded(turnId, blockIndex, wasRunning && !isShownElsewhere(item));
+  const Own = findOwn(tools, item?.call.name ?? "");
+  const opens = item !== null && Own === undefined && opensByItself(item, place, toolDetails);
+  const [isExpanded, onToggle] = useExpanded(turnId, blockIndex, useWhile(opens));
   const runId = item?.run?.id ?? null;
   const isRunWaiting = useStoreSelector(
     `turn:${turnId}`,
@@ -28,68 +37,34 @@ export function ToolCall({ turnId, blockIndex }: BlockProps): ReactNode {
       runId !== null &&
       store.getLayout(turnId, runId).some((entry) => entry.type === "block" && entry.needsUser),
   );
+  const root = usePart("tool-call", "ts-step");
   if (item === null) return null;
-  const head = (
-    <>
-      <StatusDot dot={item.status} />
-      <span className={isWorking(item) ? "ts-tool-label ts-shimmer" : "ts-tool-label"} dir="auto">
-        {toolLabel(item.call)}
-      </span>
-      <ToolNote item={item} />
-    </>
-  );
+  const { status, input, output, resultText } = item;
+  const label = toolLabel(item.call);
+  const line =
+    loaded === null ? (
+      <div className="ts-line">{label}</div>
+    ) : (
+      <loaded.CallLine {...{ turnId, item, isExpanded, onToggle, isRunWaiting }} />
+    );
+  const own = { turnId, blockIndex, label, status, input, output, resultText };
   return (
-    <div className="ts-step" data-dot={item.status}>
-      <Disclosure className="ts-tool" isExpanded={isExpanded} onToggle={toggle} head={head} hasArrow={false}>
-        <RequestPanel item={item} />
-        {runId !== null && <SubAgent turnId={turnId} runId={runId} />}
-        <ResponsePanel item={item} />
-      </Disclosure>
+    <div {...root} data-dot={status}>
+      {Own !== undefined ? (
+        <ErrorBoundary>
+          <Own {...(own as unknown as ToolProps<never>)}>{line}</Own>
+        </ErrorBoundary>
+      ) : (
+        // The card of an approval shows the same label, and the arguments.
+        !isAsking(item) && line
+      )}
       {!isExpanded && isRunWaiting && runId !== null && <SubAgent turnId={turnId} runId={runId} />}
       {item.approvals.map((approval) => (
         <ErrorBoundary key={approval.id}>
           <ApprovalCard turnId={turnId} blockIndex={approval.index} />
         </ErrorBoundary>
       ))}
-      {item.artifact !== null && (
-        <ErrorBoundary>
-          <Artifact artifact={item.artifact} />
-        </ErrorBoundary>
-      )}
+      {place !== "group" && <CallArtifacts turnId={turnId} blockIndex={blockIndex} />}
     </div>
   );
-}
-
-/** A call that waits for an approval does not run yet. */
-function isWorking(item: ToolItem): boolean {
-  return item.status === "pending" && !item.approvals.some(isPending);
-}
-
-/** An artifact replaces the details of the call, and a pending approval card shows the same arguments. */
-function isShownElsewhere(item: ToolItem | null): boolean {
-  return item !== null && (item.artifact !== null || item.approvals.some(isPending));
-}
-
-const MAX_NOTE_CHARS = 48;
-
-/** Shows a short result next to the label. */
-function ToolNote({ item }: { readonly item: ToolItem }): ReactNode {
-  const { strings } = useThreadContext();
-  const { result, resultText, isError } = item;
-  const found = result?.results ?? null;
-  if (found !== null && !isError) return <span className="ts-note">{strings.thread.results(found)}</span>;
-  const line = resultText?.trim().split("\n", 1)[0] ?? "";
-  const isWord = line !== "" && !/^[[{<]/.test(line);
-  if (!isWord) return null;
-  if (isError)
-    return (
-      <span className="ts-note ts-fail" dir="auto">
-        {line}
-      </span>
-    );
-  return line.length <= MAX_NOTE_CHARS ? (
-    <span className="ts-note" dir="auto">
-      {line}
-    </span>
-  ) : null;
 }

@@ -1,14 +1,20 @@
 /**
  * `RequestPanel` and `ResponsePanel` show the arguments and the result of a tool call (requirement U03).
- * Invariant: they render only while expanded, so the JSON is formatted only then. Results are untrusted: text stays
- * text, links pass `SafeLink`, and images are shown by the component `Artifact`.
+ * Invariant: they render only while expanded, so the JSON is formatted only then, and long text only in part. Results
+ * are untrusted: text stays text, and links pass `SafeLink`. An answer that the steps of a sub-agent already show is
+ * not shown again.
  */
-import type { Json, ResultPart, ToolItem, FullContent } from "@turnstream/protocol";
-import type { ReactNode } from "react";
+import type { Json, ToolItem, FullContent } from "@turnstream/protocol";
+import { type ReactNode, useState } from "react";
 import { SafeLink } from "../ui/safe-link.tsx";
 import { useThreadContext } from "../context.ts";
+import { useTurnLayout } from "../hooks/use-turn.ts";
+import { joinText } from "./call-note.ts";
+import { usePart } from "../parts.tsx";
 
 const MAX_LINE_CHARS = 60;
+/** What a panel shows before the user asks for all of it. */
+const MAX_CHARS = 4_000;
 
 export function RequestPanel({ item }: { readonly item: ToolItem }): ReactNode {
   const { thread } = useThreadContext().strings;
@@ -21,21 +27,23 @@ export function RequestPanel({ item }: { readonly item: ToolItem }): ReactNode {
   );
 }
 
-export function ResponsePanel({ item }: { readonly item: ToolItem }): ReactNode {
-  const { strings, components } = useThreadContext();
+interface ResponsePanelProps {
+  readonly turnId: string;
+  readonly item: ToolItem;
+}
+
+export function ResponsePanel({ turnId, item }: ResponsePanelProps): ReactNode {
+  const { strings } = useThreadContext();
+  const steps = useTurnLayout(turnId, item.run?.id ?? "");
   const { result, resultText, isError } = item;
   if (result === null) return null;
-  const { Artifact } = components;
-  const pictures = result.parts.filter(({ media }) => media === "image");
-  const text = resultText || joinText(result.parts);
-  if (text === "" && pictures.length === 0 && result.whole === null) return null;
+  const last = steps.at(-1);
+  const isShown = !isError && last?.type === "block" && last.component === "TextBlock";
+  const text = resultText || joinText(item);
+  if (isShown || (text === "" && result.whole === null)) return null;
   return (
     <Panel title={strings.thread.response} isError={isError} fullContent={result.whole}>
       {text !== "" && <PanelText text={formatIfJson(text)} />}
-      {pictures.map(({ data }, n) => (
-        // Parts never move, so their index is their identity.
-        <Artifact key={n} artifact={{ type: "image", data: { url: data } }} />
-      ))}
     </Panel>
   );
 }
@@ -52,7 +60,12 @@ function Panel({ title, note = null, isError = false, fullContent, children }: P
   const { thread } = useThreadContext().strings;
   return (
     // A group instead of a section, because a thread has many and they are not landmarks.
-    <div className="ts-panel" role="group" data-error={isError || undefined} aria-label={title}>
+    <div
+      {...usePart("tool-panel", "ts-panel")}
+      role="group"
+      data-error={isError || undefined}
+      aria-label={title}
+    >
       <div className="ts-panel-title">
         <span>{title}</span>
         {note !== null && <span className="ts-panel-note">{note}</span>}
@@ -69,13 +82,20 @@ function Panel({ title, note = null, isError = false, fullContent, children }: P
 
 /** Long text is focusable, so that a keyboard can scroll it. */
 function PanelText({ text }: { readonly text: string }): ReactNode {
+  const { thread } = useThreadContext().strings;
+  const [isWhole, setWhole] = useState(false);
+  const isCut = text.length > MAX_CHARS && !isWhole;
   const mayScroll = text.length > 400 || text.split("\n").length > 8;
-  return <pre {...(mayScroll ? { tabIndex: 0 } : {})}>{text}</pre>;
-}
-
-function joinText(parts: readonly ResultPart[]): string {
-  const texts = parts.filter(({ media }) => media === "text").map(({ data }) => data);
-  return texts.join("\n");
+  return (
+    <>
+      <pre {...(mayScroll ? { tabIndex: 0 } : {})}>{isCut ? `${text.slice(0, MAX_CHARS)}…` : text}</pre>
+      {isCut && (
+        <button type="button" className="ts-link ts-panel-more" onClick={() => setWhole(true)}>
+          {thread.showAll}
+        </button>
+      )}
+    </>
+  );
 }
 
 /** Formats JSON over several lines, unless it fits into one. */

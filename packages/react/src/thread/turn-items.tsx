@@ -7,10 +7,11 @@
 import { memo, type ReactNode } from "react";
 import type { TurnLayout, BlockComponentName } from "@turnstream/client/view";
 import type { RunProps } from "../components.ts";
-import { useThreadContext } from "../context.ts";
+import { CallPlaceContext, useThreadContext } from "../context.ts";
 import { useAgentName } from "../hooks/use-names.ts";
 import { useTurnLayout, useRun } from "../hooks/use-turn.ts";
 import { ErrorBoundary } from "../ui/error-boundary.tsx";
+import { usePart } from "../parts.tsx";
 
 export interface TurnItemsProps {
   readonly turnId: string;
@@ -49,10 +50,13 @@ export function SubAgent({ turnId, runId }: RunProps): ReactNode {
   const run = useRun(turnId, runId);
   const layout = useTurnLayout(turnId, runId);
   const name = useAgentName(run?.agent ?? "");
+  const root = usePart("sub-agent", "ts-sub");
   if (run === null || layout.length === 0) return null;
   return (
-    <div className="ts-sub" role="group" aria-label={strings.thread.subAgent(run.label ?? name)}>
-      <TurnItems turnId={turnId} layout={layout} />
+    <div {...root} role="group" aria-label={strings.thread.subAgent(run.label ?? name)}>
+      <CallPlaceContext.Provider value="run">
+        <TurnItems turnId={turnId} layout={layout} />
+      </CallPlaceContext.Provider>
     </div>
   );
 }

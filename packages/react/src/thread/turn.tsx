@@ -11,6 +11,7 @@ import { useAgentName } from "../hooks/use-names.ts";
 import { useTurnLayout, useTurnSelector } from "../hooks/use-turn.ts";
 import { ErrorBoundary } from "../ui/error-boundary.tsx";
 import { TurnItems } from "./turn-items.tsx";
+import { Slot, usePart } from "../parts.tsx";
 
 export const Turn = memo(function Turn({ turnId }: TurnProps): ReactNode {
   const { components, strings } = useThreadContext();
@@ -19,9 +20,12 @@ export const Turn = memo(function Turn({ turnId }: TurnProps): ReactNode {
   const agentId = useTurnSelector(turnId, (turn) => turn?.agent ?? "");
   const isRunning = useTurnSelector(turnId, (turn) => turn?.status === "running");
   const hasHeader = useTurnSelector(turnId, (turn) => turn !== null && firstVisibleBlock(turn) !== null);
-  const isBetween = useTurnSelector(turnId, isBetweenBlocks);
+  const last = layout.at(-1);
+  const isBetween =
+    useTurnSelector(turnId, isBetweenBlocks) && !(last?.type === "group" && last.isRunning && last.hasHeader);
+  const working = usePart("working", "ts-working");
   return (
-    <article className="ts-turn" data-turn={turnId} data-running={isRunning || undefined}>
+    <article {...usePart("turn", "ts-turn")} data-turn={turnId} data-running={isRunning || undefined}>
       {messageId !== null && (
         <ErrorBoundary>
           <components.UserMessage messageId={messageId} turnId={turnId} />
@@ -30,20 +34,18 @@ export const Turn = memo(function Turn({ turnId }: TurnProps): ReactNode {
       {hasHeader && <components.AgentHeader agentId={agentId} />}
       <TurnItems turnId={turnId} layout={layout} />
       {isBetween && (
-        <div className="ts-working">
+        <div {...working}>
           <span className="ts-shimmer">{strings.thread.working}</span>
         </div>
       )}
+      <Slot name="TurnEnd" turnId={turnId} />
     </article>
   );
 });
 
-/**
- * Returns true if the turn runs but nothing on the screen shows it: no open block, no open group and no pending
- * interaction.
- */
+/** Returns true if the turn runs but no block shows it: none is open, and no interaction is pending. */
 function isBetweenBlocks(turn: TurnState | null): boolean {
-  if (turn?.status !== "running" || turn.open > 0 || turn.group !== null) return false;
+  if (turn?.status !== "running" || turn.open > 0) return false;
   const last = turn.items.last();
   if (last?.kind === "notice") return false;
   return listPendingInteractions(turn).length === 0;
@@ -51,10 +53,15 @@ function isBetweenBlocks(turn: TurnState | null): boolean {
 
 /** Shows the name of the agent, only above the first block of a turn (requirement U06). */
 export function AgentHeader({ agentId }: AgentHeaderProps): ReactNode {
+  const name = useAgentName(agentId);
   return (
-    <div className="ts-brand">
-      <span className="ts-brand-mark" aria-hidden="true" />
-      <span>{useAgentName(agentId)}</span>
+    <div {...usePart("agent-header", "ts-brand")}>
+      <span
+        className="ts-brand-mark"
+        aria-hidden="true"
+        data-initial={String.fromCodePoint(name.codePointAt(0) ?? 32)}
+      />
+      <span>{name}</span>
     </div>
   );
 }

@@ -1,7 +1,8 @@
 /**
  * `UserMessage` shows a message of the user with its files, and its status until it is sent.
- * Invariant: the text is shown as written, never as Markdown. Only a failed message can be sent again, and a message
- * that is being sent can't be discarded.
+ * Invariant: the text is shown as written, never as Markdown. A file opens by the rules of `SafeLink`; before the server
+ * has the message, it has no address that can be opened. Only a failed message can be sent again, and a message that is
+ * being sent can't be discarded.
  */
 import type { FileRef } from "@turnstream/protocol";
 import type { ReactNode } from "react";
@@ -14,20 +15,25 @@ import { type MessageStatus, useMessage } from "../hooks/use-message.ts";
 import { errorText } from "../error-text.ts";
 import { visibleText } from "../visible-text.ts";
 import { Icon } from "../ui/icons.tsx";
+import { Slot, usePart } from "../parts.tsx";
 
 export function UserMessage({ messageId: id, turnId }: UserMessageProps): ReactNode {
   const { strings, session, isReadOnly } = useThreadContext();
   const threadStrings = strings.thread;
   const visible = useMessage(id, turnId);
   const { isBusy, problem, run } = useAction();
+  const root = usePart("user-message", "ts-user");
+  const bubble = usePart("bubble", "ts-bubble");
   if (visible === null) return null;
   const { message, status, error } = visible;
+  // A turn that continues after an answer of the user has a message without content.
+  if (status === "sent" && message.text === "" && message.files.length === 0) return null;
   const problemText = problem ?? (error === null ? null : errorText(strings, error));
   return (
-    <div className="ts-user" data-status={status} data-message={id}>
+    <div {...root} data-status={status} data-message={id}>
       <span className="ts-sr">{isReadOnly ? threadStrings.author : threadStrings.you}</span>
       {message.text !== "" && (
-        <div className="ts-bubble" dir="auto">
+        <div {...bubble} dir="auto">
           {message.text}
         </div>
       )}
@@ -60,6 +66,7 @@ export function UserMessage({ messageId: id, turnId }: UserMessageProps): ReactN
           </span>
         </div>
       )}
+      <Slot name="MessageEnd" messageId={id} {...(turnId !== undefined && { turnId })} />
     </div>
   );
 }
@@ -71,12 +78,15 @@ function statusText(status: MessageStatus, threadStrings: Readonly<Record<string
 function FileList({ files }: { readonly files: readonly FileRef[] }): ReactNode {
   const { strings } = useThreadContext();
   return (
-    <ul className="ts-chips" aria-label={strings.thread.files}>
+    <ul {...usePart("files", "ts-chips")} aria-label={strings.thread.files}>
       {files.map(({ url, name, size }, n) => (
         // The same file can appear twice.
         <li key={`${n} ${url}`} className="ts-chip">
           <Icon name="file" />
-          <bdi className="ts-chip-name">{visibleText(name ?? lastPathSegment(url))}</bdi>
+          <SafeLink address={url} className="ts-link ts-chip-name" plainClassName="ts-chip-name">
+            {/* An element, because the name of a file looks like a host, and the real host would stand beside it. */}
+            <bdi>{visibleText(name ?? lastPathSegment(url))}</bdi>
+          </SafeLink>
           {size !== undefined && <span className="ts-faint">{formatSize(strings, size)}</span>}
         </li>
       ))}

@@ -1,30 +1,53 @@
 /**
- * `CodeBlock` shows code with its language and a copy button.
+ * `CodeBlock` shows code with its language, a copy button, and a button that wraps lines which are too long.
  * Invariant: the code is shown as text, left to right, and never rendered. The button copies exactly `text`. A keyboard
  * can scroll the block.
  */
-import { memo, useEffect, useState } from "react";
+import { memo, type ReactNode, useEffect, useState } from "react";
 import { useThreadContext } from "../context.ts";
+import { usePart } from "../parts.tsx";
+import { useScrollEdges } from "./use-scroll-edges.ts";
 
 export interface CodeBlockProps {
   readonly language: string;
   readonly text: string;
   /** Shown instead of the language, such as a file name. */
   readonly name?: string;
+  /** The same text as elements, in color. @default the plain text */
+  readonly children?: ReactNode;
 }
 
-export const CodeBlock = memo(function CodeBlock({ language, text, name }: CodeBlockProps) {
+export const CodeBlock = memo(function CodeBlock({ language, text, name, children }: CodeBlockProps) {
   const { strings } = useThreadContext();
   const title = name ?? language;
+  const scroller = useScrollEdges<HTMLPreElement>();
+  const [isWrapped, setWrapped] = useState(false);
   return (
-    <figure className="ts-code">
+    <figure {...usePart("code-block", "ts-code")}>
       <figcaption className="ts-code-head">
         <bdi>{title}</bdi>
+        {/* Hidden by the styles while no line is too long. */}
+        <button
+          type="button"
+          className="ts-quiet-button"
+          data-action="wrap"
+          aria-pressed={isWrapped}
+          onClick={() => setWrapped(!isWrapped)}
+        >
+          {strings.cards.wrap}
+        </button>
         <CopyButton text={text} />
       </figcaption>
       {/* Focusable, so that a keyboard can scroll it. */}
-      <pre tabIndex={0} role="group" aria-label={strings.cards.code(title)} dir="ltr">
-        <code>{text}</code>
+      <pre
+        ref={scroller}
+        tabIndex={0}
+        role="group"
+        aria-label={strings.cards.code(title)}
+        dir="ltr"
+        data-wrap={isWrapped || undefined}
+      >
+        <code>{children ?? text}</code>
       </pre>
     </figure>
   );
@@ -33,7 +56,7 @@ export const CodeBlock = memo(function CodeBlock({ language, text, name }: CodeB
 /** How long the copy button shows that it copied the text. */
 const COPIED_FOR_MS = 2_000;
 
-function CopyButton({ text }: { readonly text: string }) {
+export function CopyButton({ text }: { readonly text: string }) {
   const { strings } = useThreadContext();
   const [copied, setCopied] = useState(false);
   useEffect(() => {

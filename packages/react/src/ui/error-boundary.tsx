@@ -5,8 +5,9 @@
  */
 import { Component, type ReactNode } from "react";
 import { useThreadContext } from "../context.ts";
+import { RetryNotice } from "./retry-notice.tsx";
 
-interface ErrorBoundaryProps {
+export interface ErrorBoundaryProps {
   readonly children: ReactNode;
 }
 
@@ -29,12 +30,5 @@ export class ErrorBoundary extends Component<ErrorBoundaryProps, ErrorBoundarySt
 
 function ErrorFallback({ onRetry }: { readonly onRetry: () => void }): ReactNode {
   const { strings } = useThreadContext();
-  return (
-    <div className="ts-broken">
-      <span>{strings.cards.cannotShow}</span>
-      <button type="button" className="ts-link" onClick={onRetry}>
-        {strings.thread.tryAgain}
-      </button>
-    </div>
-  );
+  return <RetryNotice strings={strings} text={strings.cards.cannotShow} onRetry={onRetry} />;
 }

@@ -12,14 +12,16 @@ export interface SafeLinkProps {
   readonly address: string;
   readonly children: ReactNode;
   readonly className?: string;
+  /** The class of the text if the address can't be opened. */
+  readonly plainClassName?: string;
 }
 
-export function SafeLink({ address, children, className = "ts-a" }: SafeLinkProps) {
+export function SafeLink({ address, children, className = "ts-a", plainClassName }: SafeLinkProps) {
   const { linkPolicy, strings } = useThreadContext();
   const [isAsking, setAsking] = useState(false);
   const id = useId();
   const link = checkLink(address, linkPolicy);
-  if (link.may === "dead") return <bdi>{children}</bdi>;
+  if (link.may === "dead") return <bdi className={plainClassName}>{children}</bdi>;
   const { href, to } = link;
   if (link.may === "open") {
     return (

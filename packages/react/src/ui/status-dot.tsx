@@ -1,18 +1,24 @@
 /**
- * `StatusDot` shows the status of a call (requirement U02): amber and spinning, green, red or grey, with a text for
- * screen readers.
+ * `StatusDot` shows the status of a call (requirement U02): amber while it runs or waits for the user, green, red or
+ * grey, with a text for screen readers. Only a running call spins.
  * Invariant: the color is never the only sign. The values of `data-dot` match the styles and the keys of `toolStatus`
  * in the strings.
  */
-import type { ToolStatus as Dot } from "@turnstream/protocol";
+import type { ToolStatus } from "@turnstream/protocol";
 import type { ReactNode } from "react";
 import { useThreadContext } from "../context.ts";
 
-export function StatusDot({ dot }: { readonly dot: Dot }): ReactNode {
+export interface StatusDotProps {
+  readonly status: ToolStatus | "waiting";
+  /** For screen readers. @default the text of the status */
+  readonly text?: string;
+}
+
+export function StatusDot({ status, text }: StatusDotProps): ReactNode {
   const { strings } = useThreadContext();
   return (
-    <span className="ts-dot" data-dot={dot}>
-      <span className="ts-sr">{strings.thread.toolStatus[dot]}</span>
+    <span className="ts-dot" data-dot={status}>
+      <span className="ts-sr">{text ?? strings.thread.toolStatus[status]}</span>
     </span>
   );
 }

@@ -67,6 +67,38 @@ describe("U05 the approval card", () => {
     expect(textOf(render({ ...DISGUISED, title: "a\u202eb" }), "title")).not.toContain("\u202e");
   });
 
+  test("shows the exact value beside the formatted one, and only once if they are equal", () => {
+    const html = render(
+      {
+        name: "place_order",
+        fields: [
+          { name: "limit_price", label: "Limit price", type: "number", unit: "VND" },
+          { name: "quantity", type: "number" },
+        ],
+      },
+      { limit_price: 83_000, quantity: 100, account: "42" },
+    );
+    const plain = html.replaceAll(/<[^>]+>/g, "|").replaceAll(/\|+/g, "|");
+    expect(plain).toContain("|Limit price|83,000 VND| |83000|");
+    expect(plain).toContain("|Quantity|100|");
+    expect(plain).toContain("|Account|42|");
+    expect(html.match(/class="ts-exact"/g)).toHaveLength(1);
+  });
+
+  test("makes invisible characters of labels, options and units visible", () => {
+    const html = render(
+      {
+        name: "place_order",
+        fields: [
+          { name: "a", label: "l\u202ea", type: "number", unit: "V\u202eD" },
+          { name: "b", type: "select", options: [{ value: "x", label: "o\u202ep" }] },
+        ],
+      },
+      { a: 83_000, b: "x" },
+    );
+    expect(html).not.toContain("\u202e");
+  });
+
   test("can't be approved before its truncated arguments are opened", () => {
     const html = render(DISGUISED, '{"to": [Cut here]');
     expect(html).toMatch(/data-action="approve" disabled=""/);

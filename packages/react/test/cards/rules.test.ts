@@ -1,5 +1,12 @@
 /** Tests the pure rules of the cards: countdown, selected answers, edited arguments and form values. */
-import { checkForm, type FormField, type FormSchema, type Question } from "@turnstream/protocol";
+import {
+  type ArgumentField,
+  checkForm,
+  type FormField,
+  type FormSchema,
+  type Json,
+  type Question,
+} from "@turnstream/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -9,6 +16,7 @@ import {
   msUntilNextSecond,
 } from "../../src/cards/use-countdown.ts";
 import { toInput, toEditFields, findFieldProblem, parseObject } from "../../src/cards/edit-arguments.ts";
+import { formatArgument, nameArgument } from "../../src/cards/format-argument.ts";
 import * as form from "../../src/cards/form-values.ts";
 import { toAnswers, toggleOption, setText } from "../../src/cards/use-question-request.ts";
 import { en } from "../../src/strings/en/index.ts";
@@ -23,6 +31,15 @@ const field = (name: string, type: FormField["type"], more: Partial<FormField> =
   required: true,
   ...more,
 });
+
+const ARGUMENTS: readonly ArgumentField[] = [
+  { name: "until", type: "date" },
+  { name: "side", type: "select", options: [{ value: "buy", label: "Buy" }] },
+  { name: "price", type: "number", unit: "VND" },
+];
+const typesOf = (input: Json) => toEditFields(input, ARGUMENTS)?.map(({ type }) => type);
+const format = (value: Json, about: Omit<ArgumentField, "name">, strings = en, names = {}) =>
+  formatArgument(value, { name: "a", ...about }, names, strings);
 
 describe("U05: the countdown", () => {
   test("counts to the server's deadline, even if the local clock is wrong", () => {
@@ -116,6 +133,64 @@ describe("U05: edited arguments", () => {
     expect(toEditFields([1])).toBe(null);
     expect(parseObject("[1]")).toBe(null);
     expect(parseObject('{"a":1}')).toEqual({ a: 1 });
+  });
+
+  test("have the input that the schema of the tool states, if it can show the value", () => {
+    expect(typesOf({ until: "2026-04-30", side: "buy", price: 1 })).toEqual(["date", "select", "number"]);
+    expect(typesOf({ until: "soon", side: "hold", price: "1" })).toEqual(["text", "text", "text"]);
+    expect(typesOf({ until: null, side: ["buy"], price: true })).toEqual(["json", "json", "boolean"]);
+  });
+
+  test("stay the same if the user changes nothing, whatever the schema states", () => {
+    const types = fc.constantFrom("text", "number", "boolean", "date", "select");
+    fc.assert(
+      fc.property(fc.jsonValue(), types, (value, type) => {
+        const input = { a: JSON.parse(JSON.stringify(value)) as Json };
+        const fields = toEditFields(input, [{ name: "a", type, options: [{ value: "", label: "None" }] }]);
+        expect(JSON.stringify(toInput(fields ?? []))).toBe(JSON.stringify(input));
+      }),
+    );
+  });
+
+  test("report a date that doesn't exist, and a missing choice", () => {
+    const date = { name: "d", type: "date", text: "2026-02-30" } as const;
+    expect(findFieldProblem(date)).toBe("not_a_date");
+    expect(findFieldProblem({ ...date, text: "" })).toBe("required");
+    expect(findFieldProblem({ ...date, text: "2026-02-28" })).toBe(null);
+    expect(findFieldProblem({ name: "s", type: "select", text: "" })).toBe("required");
+  });
+});
+
+describe("U05: formatted arguments", () => {
+  test("numbers have the digits of the language and their unit, and are not rounded", () => {
+    expect(format(83_000, { type: "number", unit: "VND" })).toBe("83,000 VND");
+    expect(format(83_000, { type: "number", unit: "VND" }, vi)).toBe("83.000 VND");
+    expect(format(0.123456789012, { type: "number" })).toBe("0.123456789012");
+    // It can be a year.
+    expect(format(2026, { type: "number" })).toBe("2026");
+    expect(format(2_026_000, { type: "number" })).toBe("2,026,000");
+  });
+
+  test("dates, options and booleans are texts of the language", () => {
+    expect(format("2026-04-30", { type: "date" })).toBe("April 30, 2026");
+    expect(format(true, { type: "boolean" }, vi)).toBe(vi.cards.yes);
+    const side = { type: "select", options: [{ value: "buy", label: "Buy" }] } as const;
+    expect(format("buy", side)).toBe("Buy");
+    expect(format("buy", side, vi, { "a.buy": "Mua" })).toBe("Mua");
+    expect(format("hold", side)).toBe(null);
+  });
+
+  test("a value of another type than the schema states is only shown as it is", () => {
+    expect(format("83000", { type: "number" })).toBe(null);
+    expect(format(1, { type: "boolean" })).toBe(null);
+    expect(format(20_260_430, { type: "date" })).toBe(null);
+    expect(formatArgument(1, undefined, {}, en)).toBe(null);
+  });
+
+  test("names of the app come before those of the schema, and those before the name of the argument", () => {
+    expect(nameArgument("max_price", "Limit price", { max_price: "Giá tối đa" })).toBe("Giá tối đa");
+    expect(nameArgument("max_price", "Limit price", {})).toBe("Limit price");
+    expect(nameArgument("max_price", undefined, {})).toBe("Max price");
   });
 });
 

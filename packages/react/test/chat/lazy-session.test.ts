@@ -20,6 +20,7 @@ function stage() {
   });
   const session = createLazySession({
     id: "s1",
+    drafts: real,
     async create() {
       await new Promise<void>((resolve, reject) => requests.push({ resolve, reject }));
       return real;

@@ -2,10 +2,9 @@
 import fc from "fast-check";
 import { createElement, useState } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { MarkdownProps } from "../../src/components.ts";
 import { hasSameMarks } from "../../src/content/citations/citation-marks.ts";
-import { Markdown } from "../../src/content/text-block.tsx";
 import { MarkdownBody } from "../../src/content/markdown-chunk.tsx";
 import { Stage } from "../stage.tsx";
 import { cutAt, randomMarkdown } from "./random-markdown.ts";
@@ -111,6 +110,32 @@ test("a long list renders item by item, with the same result as a short one", ()
   expect(html(items.map((text) => `- [ ] ${text}`).join("\n")).match(/ts-task-mark/g)).toHaveLength(7);
 });
 
+test("character references are characters in text and addresses, and stay as written in code", () => {
+  expect(html("&copy; &#169; &#xa9; &amp;lt; &nosuch; \\&amp; `&copy;`")).toBe(
+    "<p>© © © &amp;lt; &amp;nosuch; &amp;amp; <code>&amp;copy;</code></p>",
+  );
+  expect(html("[a](javascript&colon;x) [b](&#106;avascript:x)")).toBe("<p><bdi>a</bdi> <bdi>b</bdi></p>");
+});
+
+test("the elements of GitHub-flavored Markdown", () => {
+  expect(html("*a* **b** ***c*** ~~d~~ `e` f\\\ng")).toBe(
+    "<p><em>a</em> <strong>b</strong> <em><strong>c</strong></em> <del>d</del> <code>e</code> f<br/>g</p>",
+  );
+  expect(html("> a\n>\n> - b\n>   c")).toBe("<blockquote><p>a</p><ul><li>b\nc</li></ul></blockquote>");
+  expect(html("---")).toBe("<hr/>");
+  expect(html("|a|b|\n|-:|--|\n|1|`x`|")).toContain(
+    '<tr><th style="text-align:right">a</th><th>b</th></tr></thead><tbody><tr><td style="text-align:right">1</td>',
+  );
+  expect(html("- a\n\n- b")).toBe("<ul><li><p>a</p></li><li><p>b</p></li></ul>");
+});
+
+test("the text of a link is one string, so it is compared with the host", () => {
+  expect(html("[good\\.example](https://evil.example)")).toContain(
+    '<span class="ts-link-host"> (evil.example)',
+  );
+  expect(html("[![a *b*](https://x.example/p)](https://y.example)")).not.toContain("image");
+});
+
 test("deeply nested or very long text renders without an error", () => {
   const odd = [
     "> ".repeat(5_000),
@@ -149,11 +174,17 @@ test("a citation changes only the pieces around it", () => {
   expect(hasSameMarks([one, two], [{ ...one }, { ...two }], 0, 80)).toBe(true);
 });
 
-test("text is plain on a server and until the Markdown chunk is loaded", () => {
+test("text is plain on a server and until the Markdown chunk is loaded", async () => {
+  // Another file in this process may have loaded the chunk.
+  vi.resetModules();
+  const [fresh, stage] = await Promise.all([
+    import("../../src/content/text-block.tsx"),
+    import("../stage.tsx"),
+  ]);
   const drawn = renderToStaticMarkup(
-    <Stage>
-      <Markdown text={"A **b**\n<c>"} isStreaming={false} />
-    </Stage>,
+    <stage.Stage>
+      <fresh.Markdown text={"A **b**\n<c>"} isStreaming={false} />
+    </stage.Stage>,
   );
   expect(drawn).toContain('<p class="ts-plain">A **b**\n&lt;c&gt;</p>');
 });

@@ -80,11 +80,3 @@ export function findMarks(text: string): (string | number)[] {
 export function withoutMarks(text: string): string {
   return text.replaceAll(MARK, (_mark, _n, reference: string) => `[^${reference}]`);
 }
-
-/** Returns the shown number of each reference: from 1, in the order of first citation. */
-export function numberReferences(annotations: readonly Annotation[]): ReadonlyMap<number, number> {
-  const numbers = new Map<number, number>();
-  for (const { reference } of annotations)
-    if (!numbers.has(reference)) numbers.set(reference, numbers.size + 1);
-  return numbers;
-}

@@ -3,15 +3,15 @@
  * Invariant: every address passes `checkLink`, and the user sees its host before the link can be opened. A blocked
  * address has no link. Titles and quotes are untrusted and pass `visibleText`.
  */
-import { type ToggleEvent, useId, useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import type { Annotation } from "@turnstream/protocol";
 import type { CitationProps } from "../../components.ts";
 import { useThreadContext } from "../../context.ts";
 import { checkLink } from "../../link-policy.ts";
 import { ExternalLink, SafeLink } from "../../ui/safe-link.tsx";
 import { visibleText } from "../../visible-text.ts";
-import { numberReferences } from "./citation-marks.ts";
-import { useReference } from "./references.ts";
+import { numberReferences, useReference } from "./references.ts";
+import { usePart } from "../../parts.tsx";
 
 const GAP_PX = 6;
 const MARGIN_PX = 8;
@@ -23,36 +23,40 @@ export function Citation({ number, annotation, turnId }: CitationProps) {
   const chip = useRef<HTMLButtonElement>(null);
   const card = useRef<HTMLSpanElement>(null);
   const [isOpen, setOpen] = useState(false);
-  const id = useId();
   const { title = "", url = "" } = part?.reference ?? {};
   const link = checkLink(url, linkPolicy);
-  const quote = part?.media === "text" ? part.data.trim() : "";
   const name = title === "" ? (link.may === "dead" ? "" : link.to) : title;
-  const follow = (event: ToggleEvent<HTMLSpanElement>): void => {
-    const opened = event.newState === "open";
-    setOpen(opened);
-    if (opened && chip.current !== null && card.current !== null) positionCard(card.current, chip.current);
-  };
+  const quote = part?.media === "text" ? withoutTitle(part.data.trim(), title) : "";
+  useEffect(() => {
+    const [button, popup] = [chip.current, card.current];
+    if (button === null || popup === null) return undefined;
+    // Not as props, because React 18 knows neither of them.
+    button.popoverTargetElement = popup;
+    const follow = (event: Event): void => {
+      const opened = (event as ToggleEvent).newState === "open";
+      setOpen(opened);
+      if (opened) positionCard(popup, button);
+    };
+    popup.addEventListener("toggle", follow);
+    return () => popup.removeEventListener("toggle", follow);
+  }, []);
   return (
-    <span className="ts-cite">
+    <span {...usePart("citation", "ts-cite")}>
       <button
         ref={chip}
         type="button"
         className="ts-cite-chip"
         aria-label={strings.cards.source(number, visibleText(name))}
         aria-expanded={isOpen}
-        popoverTarget={id}
       >
         {number}
       </button>
       <span
         ref={card}
-        id={id}
         popover="auto"
         className="ts-cite-card"
         role="group"
         aria-label={strings.cards.source(number, "")}
-        onToggle={follow}
       >
         {part === null && <span className="ts-faint">{strings.cards.sourceMissing}</span>}
         {name !== "" && <bdi className="ts-cite-title">{visibleText(name)}</bdi>}
@@ -71,13 +75,22 @@ export function Citation({ number, annotation, turnId }: CitationProps) {
   );
 }
 
-/** Places the card below the chip, or above it if there is no space, and always inside the window. */
+/** A quote often starts with the title, which the card already shows. */
+function withoutTitle(quote: string, title: string): string {
+  return title !== "" && quote.startsWith(title)
+    ? quote.slice(title.length).replace(/^[\s:.…–—-]+/, "")
+    : quote;
+}
+
+/**
+ * Places the card above the chip, where the reader has already read, so that it covers neither the rest of the text nor
+ * the list of sources. Without space above, it is below. It is always inside the window.
+ */
 function positionCard(card: HTMLElement, chip: HTMLElement): void {
   const at = chip.getBoundingClientRect();
   const { width, height } = card.getBoundingClientRect();
-  const below = at.bottom + GAP_PX;
-  const top =
-    below + height + MARGIN_PX > innerHeight && at.top > height + GAP_PX ? at.top - height - GAP_PX : below;
+  const above = at.top - GAP_PX - height;
+  const top = above < MARGIN_PX ? at.bottom + GAP_PX : above;
   card.style.left = `${Math.max(MARGIN_PX, Math.min(at.left, innerWidth - width - MARGIN_PX))}px`;
   card.style.top = `${Math.max(MARGIN_PX, top)}px`;
 }
@@ -91,7 +104,7 @@ interface SourcesProps {
 export function Sources({ annotations, turn: turnId }: SourcesProps) {
   const { strings } = useThreadContext();
   return (
-    <ol className="ts-sources" aria-label={strings.cards.sources}>
+    <ol {...usePart("sources", "ts-sources")} aria-label={strings.cards.sources}>
       {[...numberReferences(annotations)].map(([reference, number]) => (
         <Source key={reference} reference={reference} number={number} turn={turnId} />
       ))}

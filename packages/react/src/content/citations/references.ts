@@ -1,6 +1,6 @@
 /**
  * `useReference` finds the part of a tool result that a citation refers to, in its turn or in the turns that it
- * retries.
+ * retries. `numberReferences` numbers the references of a text.
  * Invariant: it scans each state of a turn once. It returns the same object while the part is unchanged, so a delta
  * does not re-render citations. The chain of retries is bounded.
  */
@@ -60,3 +60,11 @@ export interface Citations {
 }
 
 export const CitationContext = createContext<Citations | null>(null);
+
+/** Returns the shown number of each reference: from 1, in the order of first citation. */
+export function numberReferences(annotations: readonly Annotation[]): ReadonlyMap<number, number> {
+  const numbers = new Map<number, number>();
+  for (const { reference } of annotations)
+    if (!numbers.has(reference)) numbers.set(reference, numbers.size + 1);
+  return numbers;
+}

@@ -94,6 +94,7 @@ export const cards = {
   download: "Download",
   downloadAll: "Download all",
   cannotShow: "This can't be shown.",
+  data: "Data",
 
   // Text.
   code: (language: string): string => (language === "" ? "Code" : `Code, ${language}`),
@@ -109,4 +110,5 @@ export const cards = {
     title === "" ? `Source ${number}` : `Source ${number}: ${title}`,
   sources: "Sources",
   sourceMissing: "This source is no longer available.",
+  wrap: "Wrap",
 };

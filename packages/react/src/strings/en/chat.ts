@@ -25,8 +25,6 @@ export const chat = {
   cancel: "Cancel",
   deleted: "The conversation was deleted.",
 
-  welcome: "How can I help?",
-  suggestions: "Suggestions",
   missing: "This conversation no longer exists. You can start a new one.",
   signedOut: "You are signed out. Sign in to see your conversations.",
 };

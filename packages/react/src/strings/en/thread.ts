@@ -13,6 +13,7 @@ export const thread = {
   loadEarlierFailed: "Earlier messages failed to load.",
   toNewest: "To the newest message",
   tryAgain: "Try again",
+  loadFailed: "A part of the page failed to load. Try again, or reload the page.",
   you: "You",
   /** The author of a message, in a shared session. */
   author: "Author",
@@ -24,7 +25,6 @@ export const thread = {
   steps: countText("en", { one: "# step", other: "# steps" }),
   results: countText("en", { one: "# result", other: "# results" }),
   failedSteps: countText("en", { other: "# failed" }),
-  running: "running",
   seconds: (n: string): string => `${n} s`,
   minutes: (minutes: string, seconds: string): string => `${minutes} min ${seconds} s`,
 
@@ -32,7 +32,13 @@ export const thread = {
   response: "Response",
   edited: "changed by you",
   showAll: "Show all",
-  toolStatus: { pending: "running", done: "done", error: "failed", stopped: "stopped" },
+  toolStatus: {
+    pending: "running",
+    done: "done",
+    error: "failed",
+    stopped: "stopped",
+    waiting: "waiting for you",
+  },
   subAgent: (name: string): string => `Work of ${name}`,
 
   stopped: "You stopped this. Send a new message to continue.",
@@ -94,6 +100,9 @@ export const thread = {
     stopped: "Stopped.",
     failed: (what: string): string => `Failed. ${what}`,
   },
+
+  welcome: "How can I help?",
+  suggestions: "Suggestions",
 };
 
 /** English texts of errors, by code: what happened, and what the user can do. */

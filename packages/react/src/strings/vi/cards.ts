@@ -86,6 +86,7 @@ export const cards: CardStrings = {
   download: "Tải xuống",
   downloadAll: "Tải xuống toàn bộ",
   cannotShow: "Không hiển thị được nội dung này.",
+  data: "Dữ liệu",
 
   code: (language) => (language === "" ? "Mã nguồn" : `Mã nguồn, ${language}`),
   copy: "Sao chép",
@@ -99,6 +100,7 @@ export const cards: CardStrings = {
   source: (number, title) => (title === "" ? `Nguồn ${number}` : `Nguồn ${number}: ${title}`),
   sources: "Nguồn",
   sourceMissing: "Nguồn này không còn nữa.",
+  wrap: "Xuống dòng",
 };
 
 export const fieldProblem: FieldProblemString = ({ problem }, { min, max }) =>

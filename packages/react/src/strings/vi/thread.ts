@@ -3,7 +3,7 @@
  * Invariant: their types require every key of the English strings and a text for every error code.
  */
 import { countText } from "@turnstream/protocol";
-import type { ChatStrings, ErrorStrings, ThreadStrings } from "../strings.ts";
+import type { ChatStrings, ComposerStrings, ErrorStrings, ThreadStrings } from "../strings.ts";
 
 export const thread: ThreadStrings = {
   conversation: "Cuộc trò chuyện",
@@ -12,6 +12,7 @@ export const thread: ThreadStrings = {
   loadEarlierFailed: "Chưa tải được tin nhắn cũ hơn.",
   toNewest: "Đi tới tin nhắn mới nhất",
   tryAgain: "Thử lại",
+  loadFailed: "Một phần của trang không tải được. Hãy thử lại hoặc tải lại trang.",
   you: "Bạn",
   author: "Tác giả",
 
@@ -22,7 +23,6 @@ export const thread: ThreadStrings = {
   steps: countText("vi", { other: "# bước" }),
   results: countText("vi", { other: "# kết quả" }),
   failedSteps: countText("vi", { other: "# bước lỗi" }),
-  running: "đang chạy",
   seconds: (n) => `${n} s`,
   minutes: (minutes, seconds) => `${minutes} phút ${seconds} s`,
 
@@ -30,7 +30,13 @@ export const thread: ThreadStrings = {
   response: "Phản hồi",
   edited: "bạn đã chỉnh sửa",
   showAll: "Xem toàn bộ",
-  toolStatus: { pending: "đang chạy", done: "hoàn thành", error: "lỗi", stopped: "đã dừng" },
+  toolStatus: {
+    pending: "đang chạy",
+    done: "hoàn thành",
+    error: "lỗi",
+    stopped: "đã dừng",
+    waiting: "đang chờ bạn",
+  },
   subAgent: (name) => `Công việc của ${name}`,
 
   stopped: "Bạn đã dừng. Gửi tin nhắn mới để tiếp tục.",
@@ -92,6 +98,9 @@ export const thread: ThreadStrings = {
     stopped: "Đã dừng.",
     failed: (what) => `Có lỗi. ${what}`,
   },
+
+  welcome: "Tôi có thể giúp gì cho bạn?",
+  suggestions: "Gợi ý",
 };
 
 export const chat: ChatStrings = {
@@ -115,10 +124,21 @@ export const chat: ChatStrings = {
   cancel: "Hủy",
   deleted: "Đã xoá cuộc trò chuyện.",
 
-  welcome: "Tôi có thể giúp gì cho bạn?",
-  suggestions: "Gợi ý",
   missing: "Cuộc trò chuyện này không còn tồn tại. Bạn có thể bắt đầu cuộc trò chuyện mới.",
   signedOut: "Bạn đã đăng xuất. Hãy đăng nhập để xem các cuộc trò chuyện của bạn.",
+};
+
+/** Vietnamese texts of refused files and of the choice of an agent. */
+export const composer: ComposerStrings = {
+  notAdded: (names, reason) => `Chưa thêm: ${names}. ${reason}`,
+  moreFiles: countText("vi", { other: "# tệp khác" }),
+  accepted: (kinds) => `Các loại được nhận: ${kinds}.`,
+  noFiles: "Không thể đính kèm tệp ở đây.",
+  maxSize: (size) => `Mỗi tệp tối đa ${size}.`,
+  maxFiles: countText("vi", { other: "Mỗi tin nhắn có tối đa # tệp." }),
+  kinds: { image: "hình ảnh", audio: "âm thanh", video: "video", text: "văn bản" },
+  dismiss: "Đóng",
+  agent: "Trợ lý",
 };
 
 /** Vietnamese texts of errors. */

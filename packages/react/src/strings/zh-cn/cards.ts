@@ -86,6 +86,7 @@ export const cards: CardStrings = {
   download: "下载",
   downloadAll: "下载全部内容",
   cannotShow: "无法显示此内容。",
+  data: "数据",
 
   code: (language) => (language === "" ? "代码" : `代码，${language}`),
   copy: "复制",
@@ -99,6 +100,7 @@ export const cards: CardStrings = {
   source: (number, title) => (title === "" ? `来源 ${number}` : `来源 ${number}：${title}`),
   sources: "来源",
   sourceMissing: "此来源已不可用。",
+  wrap: "换行",
 };
 
 export const fieldProblem: FieldProblemString = ({ problem }, { min, max }) =>

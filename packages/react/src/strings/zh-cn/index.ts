@@ -8,7 +8,7 @@
 import type { Strings } from "../strings.ts";
 import { approvals, cards, fieldProblem, payments } from "./cards.ts";
 import { sharing } from "./sharing.ts";
-import { chat, errors, thread } from "./thread.ts";
+import { chat, composer, errors, thread } from "./thread.ts";
 
 export const zhCn: Strings = {
   locale: "zh-CN",
@@ -19,5 +19,6 @@ export const zhCn: Strings = {
   payments,
   sharing,
   chat,
+  composer,
   errors,
 };

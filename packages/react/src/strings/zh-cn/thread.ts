@@ -3,7 +3,7 @@
  * Invariant: their types require every key of the English strings and a text for every error code.
  */
 import { countText } from "@turnstream/protocol";
-import type { ChatStrings, ErrorStrings, ThreadStrings } from "../strings.ts";
+import type { ChatStrings, ComposerStrings, ErrorStrings, ThreadStrings } from "../strings.ts";
 
 export const thread: ThreadStrings = {
   conversation: "对话",
@@ -12,6 +12,7 @@ export const thread: ThreadStrings = {
   loadEarlierFailed: "更早的消息加载失败。",
   toNewest: "跳到最新消息",
   tryAgain: "重试",
+  loadFailed: "页面的一部分加载失败。请重试，或重新加载页面。",
   you: "你",
   author: "作者",
 
@@ -22,7 +23,6 @@ export const thread: ThreadStrings = {
   steps: countText("zh-CN", { other: "# 步" }),
   results: countText("zh-CN", { other: "# 条结果" }),
   failedSteps: countText("zh-CN", { other: "# 步失败" }),
-  running: "进行中",
   seconds: (n) => `${n} 秒`,
   minutes: (minutes, seconds) => `${minutes} 分 ${seconds} 秒`,
 
@@ -30,7 +30,7 @@ export const thread: ThreadStrings = {
   response: "响应",
   edited: "已由你修改",
   showAll: "查看全部",
-  toolStatus: { pending: "进行中", done: "已完成", error: "失败", stopped: "已停止" },
+  toolStatus: { pending: "进行中", done: "已完成", error: "失败", stopped: "已停止", waiting: "等待你操作" },
   subAgent: (name) => `${name} 的工作`,
 
   stopped: "你已停止。发送新消息即可继续。",
@@ -92,6 +92,9 @@ export const thread: ThreadStrings = {
     stopped: "已停止。",
     failed: (what) => `出错了。${what}`,
   },
+
+  welcome: "有什么可以帮您？",
+  suggestions: "建议",
 };
 
 export const chat: ChatStrings = {
@@ -115,10 +118,21 @@ export const chat: ChatStrings = {
   cancel: "取消",
   deleted: "对话已删除。",
 
-  welcome: "有什么可以帮您？",
-  suggestions: "建议",
   missing: "此对话已不存在。您可以开始新对话。",
   signedOut: "您已退出登录。请登录以查看您的对话。",
+};
+
+/** Texts of refused files and of the choice of an agent, in Simplified Chinese. */
+export const composer: ComposerStrings = {
+  notAdded: (names, reason) => `未添加：${names}。${reason}`,
+  moreFiles: countText("zh-CN", { other: "另外 # 个文件" }),
+  accepted: (kinds) => `可用的类型：${kinds}。`,
+  noFiles: "这里不能添加文件。",
+  maxSize: (size) => `每个文件最大 ${size}。`,
+  maxFiles: countText("zh-CN", { other: "每条消息最多 # 个文件。" }),
+  kinds: { image: "图片", audio: "音频", video: "视频", text: "文本" },
+  dismiss: "关闭",
+  agent: "助手",
 };
 
 /** Simplified Chinese texts of errors. */

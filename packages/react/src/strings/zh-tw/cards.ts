@@ -86,6 +86,7 @@ export const cards: CardStrings = {
   download: "下載",
   downloadAll: "下載全部內容",
   cannotShow: "無法顯示此內容。",
+  data: "資料",
 
   code: (language) => (language === "" ? "程式碼" : `程式碼，${language}`),
   copy: "複製",
@@ -99,6 +100,7 @@ export const cards: CardStrings = {
   source: (number, title) => (title === "" ? `來源 ${number}` : `來源 ${number}：${title}`),
   sources: "來源",
   sourceMissing: "此來源已無法使用。",
+  wrap: "換行",
 };
 
 export const fieldProblem: FieldProblemString = ({ problem }, { min, max }) =>

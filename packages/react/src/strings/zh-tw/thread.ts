@@ -3,7 +3,7 @@
  * Invariant: their types require every key of the English strings and a text for every error code.
  */
 import { countText } from "@turnstream/protocol";
-import type { ChatStrings, ErrorStrings, ThreadStrings } from "../strings.ts";
+import type { ChatStrings, ComposerStrings, ErrorStrings, ThreadStrings } from "../strings.ts";
 
 export const thread: ThreadStrings = {
   conversation: "對話",
@@ -12,6 +12,7 @@ export const thread: ThreadStrings = {
   loadEarlierFailed: "無法載入較早的訊息。",
   toNewest: "前往最新訊息",
   tryAgain: "再試一次",
+  loadFailed: "頁面的一部分載入失敗。請再試一次，或重新載入頁面。",
   you: "您",
   author: "作者",
 
@@ -22,7 +23,6 @@ export const thread: ThreadStrings = {
   steps: countText("zh-TW", { other: "# 個步驟" }),
   results: countText("zh-TW", { other: "# 筆結果" }),
   failedSteps: countText("zh-TW", { other: "# 個步驟失敗" }),
-  running: "執行中",
   seconds: (n) => `${n} 秒`,
   minutes: (minutes, seconds) => `${minutes} 分 ${seconds} 秒`,
 
@@ -30,7 +30,7 @@ export const thread: ThreadStrings = {
   response: "回應",
   edited: "已由您修改",
   showAll: "顯示全部",
-  toolStatus: { pending: "執行中", done: "已完成", error: "失敗", stopped: "已停止" },
+  toolStatus: { pending: "執行中", done: "已完成", error: "失敗", stopped: "已停止", waiting: "等待您操作" },
   subAgent: (name) => `${name} 的工作`,
 
   stopped: "您已停止。傳送新訊息即可繼續。",
@@ -92,6 +92,9 @@ export const thread: ThreadStrings = {
     stopped: "已停止。",
     failed: (what) => `發生錯誤。${what}`,
   },
+
+  welcome: "有什麼可以協助您？",
+  suggestions: "建議",
 };
 
 export const chat: ChatStrings = {
@@ -115,10 +118,21 @@ export const chat: ChatStrings = {
   cancel: "取消",
   deleted: "對話已刪除。",
 
-  welcome: "有什麼可以協助您？",
-  suggestions: "建議",
   missing: "這個對話已不存在。您可以開始新的對話。",
   signedOut: "您已登出。請登入以檢視您的對話。",
+};
+
+/** Texts of refused files and of the choice of an agent, in Traditional Chinese. */
+export const composer: ComposerStrings = {
+  notAdded: (names, reason) => `未加入：${names}。${reason}`,
+  moreFiles: countText("zh-TW", { other: "另外 # 個檔案" }),
+  accepted: (kinds) => `可用的類型：${kinds}。`,
+  noFiles: "這裡不能加入檔案。",
+  maxSize: (size) => `每個檔案最大 ${size}。`,
+  maxFiles: countText("zh-TW", { other: "每則訊息最多 # 個檔案。" }),
+  kinds: { image: "圖片", audio: "音訊", video: "影片", text: "文字" },
+  dismiss: "關閉",
+  agent: "助理",
 };
 
 /** Traditional Chinese texts of errors. */

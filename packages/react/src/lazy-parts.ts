@@ -1,16 +1,15 @@
 /**
  * `createLazyParts` loads components when a thread first renders, so that they don't slow down the first load.
- * `lazyPart` renders one of them.
- * Invariant: a lazy part renders nothing until it is loaded. The hydration render uses only preloaded parts, so it
- * equals the server's if both sides preload or neither does. A failed load is retried while a component needs it.
+ * Invariant: the hydration render uses only preloaded parts, so it equals the server's if both sides preload or neither
+ * does. A failed load is retried while a component needs it.
  */
-import { type ComponentType, useEffect, useSyncExternalStore } from "react";
-
 export interface LazyParts<Parts> {
   /** Null until they are loaded. */
   readonly get: () => Parts | null;
   /** For the hydration render: null unless they were preloaded. */
   readonly getForHydration: () => Parts | null;
+  /** True from a failed load until one succeeds. */
+  readonly hasFailed: () => boolean;
   readonly subscribe: (listener: () => void) => () => void;
   /** A failed load is retried on the next call, and automatically with backoff while a component needs it. */
   readonly load: () => Promise<void>;
@@ -26,25 +25,31 @@ export function createLazyParts<Parts>(load: () => Promise<Parts>): LazyParts<Pa
   let isPreloaded = false;
   let loading: Promise<void> | null = null;
   const listeners = new Set<() => void>();
+  let hasFailed = false;
   let retryMs = MIN_RETRY_MS;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const retry = (): void => {
     if (listeners.size > 0) loading ??= run();
   };
   const run = async (): Promise<void> => {
+    clearTimeout(timer);
     try {
       parts = await load();
-      for (const listener of listeners) listener();
+      hasFailed = false;
     } catch {
+      hasFailed = true;
       loading = null;
       // Retry, because a turn can't continue while the user doesn't see its approval card.
-      setTimeout(retry, retryMs);
+      timer = setTimeout(retry, retryMs);
       retryMs = Math.min(MAX_RETRY_MS, retryMs * 2);
     }
+    for (const listener of listeners) listener();
   };
   const loaded = (): Promise<void> => (loading ??= run());
   return {
     get: () => parts,
     getForHydration: () => (isPreloaded ? parts : null),
+    hasFailed: () => hasFailed,
     subscribe(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
@@ -54,19 +59,5 @@ export function createLazyParts<Parts>(load: () => Promise<Parts>): LazyParts<Pa
       isPreloaded = true;
       await loaded();
     },
-  };
-}
-
-/** Returns a component that renders one of the lazy parts. */
-export function lazyPart<Parts, Props extends object>(
-  lazyParts: LazyParts<Parts>,
-  pick: (parts: Parts) => ComponentType<Props>,
-): ComponentType<Props> {
-  return function LazyPart(props: Props) {
-    const parts = useSyncExternalStore(lazyParts.subscribe, lazyParts.get, lazyParts.getForHydration);
-    useEffect(() => void lazyParts.load(), []);
-    if (parts === null) return null;
-    const Part = pick(parts);
-    return <Part {...props} />;
   };
 }

@@ -1,0 +1,53 @@
+/**
+ * `formatArgument` formats the value of an argument as the schema of its tool states: a number with its unit, a date, an
+ * option, yes or no. `nameArgument` and `nameOption` name an argument and one of its options. Pure.
+ * Invariant: no digit is rounded. A value of another type than the schema states is not formatted. Names of the app come
+ * before those of the schema, because the schema has only one language.
+ */
+import { type ArgumentField, type Json, toolLabel } from "@turnstream/protocol";
+import { formatDay, MAX_DIGITS } from "../format.ts";
+import type { Names } from "../components.ts";
+import { findName } from "../hooks/use-names.ts";
+import type { Strings } from "../strings/strings.ts";
+
+type Choice = NonNullable<ArgumentField["options"]>[number];
+
+/** Returns null for a value that is shown only as it is. */
+export function formatArgument(
+  value: Json,
+  field: ArgumentField | undefined,
+  names: Names,
+  strings: Strings,
+): string | null {
+  switch (field?.type) {
+    case "number":
+      return typeof value === "number" ? formatQuantity(value, field.unit, strings) : null;
+    case "boolean":
+      return typeof value === "boolean" ? (value ? strings.cards.yes : strings.cards.no) : null;
+    case "date":
+      return typeof value === "string" ? formatDay(strings, value) : null;
+    case "select": {
+      const option = field.options?.find((one) => one.value === value);
+      return option === undefined ? null : nameOption(field.name, option, names);
+    }
+    default:
+      return null;
+  }
+}
+
+/** A number without a unit can be a year or an id, so its thousands are grouped only from five digits on. */
+function formatQuantity(value: number, unit: string | undefined, { locale }: Strings): string {
+  const format = new Intl.NumberFormat(locale, {
+    maximumFractionDigits: MAX_DIGITS,
+    useGrouping: unit === undefined ? "min2" : "always",
+  });
+  return unit === undefined ? format.format(value) : `${format.format(value)} ${unit}`;
+}
+
+export function nameArgument(argument: string, label: string | undefined, names: Names): string {
+  return findName(names, argument) ?? label ?? (toolLabel({ label: "", name: argument }) || argument);
+}
+
+export function nameOption(argument: string, { value, label }: Choice, names: Names): string {
+  return findName(names, `${argument}.${value}`) ?? label;
+}

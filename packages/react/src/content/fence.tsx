@@ -1,0 +1,81 @@
+/**
+ * `Fence` shows a code block of an answer, and `Formula` a formula. A plugin draws them after they are complete.
+ * Invariant: both are readable as written at any time: while they grow, while the plugin loads, and if it fails.
+ */
+import { Component, type ReactNode, useEffect, useSyncExternalStore } from "react";
+import { useThreadContext } from "../context.ts";
+import { CodeBlock } from "../ui/code-block.tsx";
+import type { FoundFormula, MarkdownPlugin, PluginCodeProps, PluginParts } from "./markdown-plugin.ts";
+
+interface FenceProps extends PluginCodeProps {
+  /** False while the block may grow. */
+  readonly isComplete: boolean;
+}
+
+export function Fence({ isComplete, ...code }: FenceProps): ReactNode {
+  const { markdownPlugins } = useThreadContext();
+  const { language, text } = code;
+  const plugin = markdownPlugins.find(
+    ({ drawsCode, maxChars }) =>
+      isComplete && text.length <= maxChars && drawsCode?.(language.toLowerCase()) === true,
+  );
+  const parts = usePluginParts(plugin);
+  const plain = <CodeBlock {...code} />;
+  if (parts?.Code === undefined) return plain;
+  return (
+    <PlainOnError plain={plain}>
+      <parts.Code {...code} />
+    </PlainOnError>
+  );
+}
+
+interface PlainOnErrorProps {
+  readonly plain: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** Shows the plain text instead of a part that throws. React reports the error. */
+class PlainOnError extends Component<PlainOnErrorProps, { readonly hasFailed: boolean }> {
+  override state = { hasFailed: false };
+
+  static getDerivedStateFromError(): { readonly hasFailed: boolean } {
+    return { hasFailed: true };
+  }
+
+  override render(): ReactNode {
+    return this.state.hasFailed ? this.props.plain : this.props.children;
+  }
+}
+
+/** A token of the Markdown parser. */
+export interface FormulaToken extends FoundFormula {
+  readonly type: "formula";
+}
+
+export function Formula({ text, isDisplay, isClosed, raw }: FoundFormula): ReactNode {
+  const { markdownPlugins } = useThreadContext();
+  const plugin = markdownPlugins.find(({ formulas }) => formulas !== undefined);
+  const canDraw = isClosed && plugin !== undefined && text.length <= plugin.maxChars;
+  const parts = usePluginParts(canDraw ? plugin : undefined);
+  const plain = <span className="ts-plain">{raw}</span>;
+  if (parts?.Formula === undefined) return plain;
+  return (
+    <PlainOnError plain={plain}>
+      <parts.Formula text={text} isDisplay={isDisplay} raw={raw} />
+    </PlainOnError>
+  );
+}
+
+const noSubscription = () => () => {};
+const getNothing = () => null;
+
+/** Starts to load the parts of a plugin. They are null until then, also in the hydration render. */
+function usePluginParts(plugin: MarkdownPlugin | undefined): PluginParts | null {
+  const parts = plugin?.parts;
+  useEffect(() => void parts?.load(), [parts]);
+  return useSyncExternalStore(
+    parts?.subscribe ?? noSubscription,
+    parts?.get ?? getNothing,
+    parts?.getForHydration ?? getNothing,
+  );
+}

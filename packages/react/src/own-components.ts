@@ -1,0 +1,59 @@
+/**
+ * `ToolComponents` and `ArtifactComponents` are an app's components for single tools and types of artifacts, by name.
+ * `findOwn` finds one.
+ * Invariant: a name of the log is looked up only among the record's own keys, because a tool can be called
+ * `constructor`. The types of `ToolProps` come from the server, but the data of an old turn comes from an old release.
+ */
+import type { Artifact, Json, ToolStatus, ToolTypes } from "@turnstream/protocol";
+import type { ReactNode } from "react";
+
+/** The arguments while they stream: any part can be missing. */
+export type StreamedInput<T> = T extends readonly (infer Item)[]
+  ? readonly StreamedInput<Item>[]
+  : T extends object
+    ? { readonly [Name in keyof T]?: StreamedInput<T[Name]> }
+    : T;
+
+/** The props of a component for one tool: `ToolProps<ToolsOf<typeof agent>["place_order"]>`. */
+export interface ToolProps<Types extends ToolTypes = ToolTypes> {
+  readonly turnId: string;
+  readonly blockIndex: number;
+  /** What the call does, for users. */
+  readonly label: string;
+  /** pending: it runs or waits. done, error: it has ended. stopped: it never ended. */
+  readonly status: ToolStatus;
+  /** The arguments as far as they have streamed, or as the user edited them. */
+  readonly input: StreamedInput<Types["input"]> | null;
+  /** The data of the result; null before the end, and if the tool publishes none with its option `output`. */
+  readonly output: Types["output"] | null;
+  /** The text of the result or the error. */
+  readonly resultText: string | null;
+  /** The line that shows the call by default, with its arguments and its result. */
+  readonly children: ReactNode;
+}
+
+/** A function component. The type of class components can't be used for several tools at once. */
+type OwnComponent<Props> = (props: Props) => ReactNode;
+
+/** Components by the name of a tool. With `ToolsOf`, a wrong name or field is a type error. */
+export type ToolComponents<Tools = Readonly<Record<string, never>>> = {
+  readonly [Name in keyof Tools]?: OwnComponent<
+    ToolProps<Tools[Name] extends ToolTypes ? Tools[Name] : ToolTypes>
+  >;
+};
+
+/** The props of a component for one type of artifact. */
+export interface ArtifactTypeProps<Data = Json> {
+  readonly artifact: Artifact;
+  /** The data as the tool wrote it. Only that of the built-in types is checked. */
+  readonly data: Data;
+  /** "" without a title. */
+  readonly title: string;
+}
+
+/** Components by the type of an artifact. */
+export type ArtifactComponents = Readonly<Record<string, OwnComponent<ArtifactTypeProps<never>>>>;
+
+export function findOwn<T>(components: Readonly<Record<string, T | undefined>>, name: string): T | undefined {
+  return Object.hasOwn(components, name) ? components[name] : undefined;
+}

@@ -1,0 +1,42 @@
+/**
+ * `Welcome` is what a session without messages shows: a greeting, and suggestions.
+ * Invariant: a press on a suggestion fills the field of the composer and sends nothing. It never removes text of the
+ * user.
+ */
+import type { ReactNode } from "react";
+import { useThreadContext } from "../context.ts";
+import { usePart } from "../parts.tsx";
+
+export interface WelcomeProps {
+  /** @default a greeting */
+  readonly welcome?: ReactNode;
+  readonly suggestions?: readonly string[] | undefined;
+}
+
+export function Welcome({ welcome, suggestions = [] }: WelcomeProps): ReactNode {
+  const { strings, composer } = useThreadContext();
+  const { thread } = strings;
+  const suggestion = usePart("suggestion", "ts-suggestion");
+  const fill = (added: string): void => {
+    const { text } = composer.get();
+    const isOwnText = text.trim() !== "" && !suggestions.includes(text);
+    composer.set({ text: isOwnText ? `${text}\n${added}` : added });
+    composer.focus();
+  };
+  return (
+    <div {...usePart("welcome", "ts-welcome")}>
+      {welcome ?? <h3>{thread.welcome}</h3>}
+      {suggestions.length > 0 && (
+        <ul aria-label={thread.suggestions}>
+          {suggestions.map((one) => (
+            <li key={one}>
+              <button type="button" {...suggestion} onClick={() => fill(one)}>
+                {one}
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,23 @@
+/**
+ * `RetryNotice` shows that something failed, next to a button that tries it again.
+ * Invariant: it is visible text, because a part that is missing without a word can be an approval that a turn waits for.
+ */
+import type { ReactNode } from "react";
+import type { Strings } from "../strings/strings.ts";
+
+export interface RetryNoticeProps {
+  readonly strings: Strings;
+  readonly text: string;
+  readonly onRetry: () => void;
+}
+
+export function RetryNotice({ strings, text, onRetry }: RetryNoticeProps): ReactNode {
+  return (
+    <div className="ts-broken" role="status">
+      <span>{text}</span>
+      <button type="button" className="ts-link" onClick={onRetry}>
+        {strings.thread.tryAgain}
+      </button>
+    </div>
+  );
+}
