@@ -69,12 +69,21 @@ export function createHandlers(app: Turnstream): Handlers {
     const server = servers[KEY];
     // A message that is sent after a change must be answered by the changed agent.
     if (server?.app === app) await server.replaced;
-    return app.handle(request);
+    return app.handle(withoutPrefix(request));
   };
   return Object.fromEntries(METHODS.map((method) => [method, handle])) as Record<
     keyof Handlers,
     typeof handle
   >;
+}
+
+/** After a rewrite, the URL of a request is still the one that the browser requested, below a path of the app. */
+function withoutPrefix(request: Request): Request {
+  const url = new URL(request.url);
+  const index = url.pathname.indexOf("/api/v1/");
+  if (index <= 0) return request;
+  url.pathname = url.pathname.slice(index);
+  return new Request(url, request);
 }
 
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;

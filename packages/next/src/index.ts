@@ -4,3 +4,4 @@
  * `instrumentation.ts`. Every exported name is listed in `public-api/`.
  */
 export { createHandlers, createTurnstream, type Handlers, type NextTurnstream } from "./create-turnstream.ts";
+export { readSession } from "./read-session.ts";

@@ -6,7 +6,7 @@ import { listBlocks } from "@turnstream/protocol";
 import { type Agent, defineAgent, type Turnstream } from "@turnstream/server";
 import { script, scriptedModel } from "@turnstream/server/testing";
 import { expect, onTestFinished, test } from "vitest";
-import { createHandlers, createTurnstream } from "../src/index.ts";
+import { createHandlers, createTurnstream, readSession } from "../src/index.ts";
 import { withTurnstream } from "../src/config.ts";
 
 function helper(answer: string): Agent {
@@ -58,6 +58,13 @@ test("a module that is evaluated again has the same server and sessions, with it
   expect((await call(second, "/sign-in")).user_id).toBe("binh");
 });
 
+test("requests below a path of the app, as after a rewrite, are answered", async () => {
+  const { POST } = createHandlers(evaluate("Hello.", "an"));
+  const init = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" };
+  const response = await POST(new Request("http://app.test/assistant/api/v1/sign-in", init));
+  expect(await response.json()).toMatchObject({ user_id: "an" });
+});
+
 test("the configuration keeps its settings, and gets the package that must not be bundled", () => {
   expect(withTurnstream({ poweredByHeader: false })).toMatchObject({ poweredByHeader: false });
   const config = { poweredByHeader: false, serverExternalPackages: ["sharp"] };
@@ -74,3 +81,15 @@ test.each(["basePath", "trailingSlash"])(
     expect(() => withTurnstream(config)).toThrow(`Remove \`${name}\``);
   },
 );
+
+test("a session is read for the user of a request, and for no other", async () => {
+  const app = evaluate("Hello.", "an");
+  const { token = "" } = await call(app, "/sign-in");
+  const { session_id = "" } = await call(app, "/sessions", token);
+  await call(app, `/sessions/${session_id}/messages`, token, { text: "Hi" });
+  await expect.poll(() => answers(app, session_id)).toEqual(["Hello."]);
+  expect(await readSession(app, session_id, new Headers({ cookie: "x=1" }))).toContain("Hello.");
+  expect(await readSession(app, "none", new Headers())).toBeNull();
+  evaluate("Hello.", "binh");
+  expect(await readSession(app, session_id, new Headers())).toBeNull();
+});
