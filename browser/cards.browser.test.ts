@@ -213,7 +213,7 @@ test("U07: a form names missing fields, focuses the first, and is sent when it i
   await press(page, "Tab");
   await page.keyboard.type("17");
   await press(page, "Tab");
-  await page.getByText("At least 18.").waitFor();
+  await page.locator(".ts-field-problem", { hasText: "At least 18." }).waitFor();
   await press(page, "Shift+Tab", "ControlOrMeta+a");
   await page.keyboard.type("18");
   await press(page, "Tab", "v", "Tab", "Space");

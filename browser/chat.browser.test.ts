@@ -108,6 +108,7 @@ test("the back and forward buttons open the sessions again, and a row is a link"
   const first = await startSession(page, "one");
   await newButton(page).click();
   await page.getByRole("button", { name: "north" }).click();
+  await page.keyboard.press("Enter");
   await reads(page, "north");
   const second = openSession(page);
   expect(await storedSessions()).toEqual([second, first]);
@@ -155,6 +156,82 @@ test("sessions are renamed and deleted with the keyboard, and other tabs follow"
   await row.waitFor({ state: "detached" });
   expect([(await storedSessions()).includes(first), openSession(page)]).toEqual([false, null]);
   expect(await newButton(page).evaluate((button) => button === document.activeElement)).toBe(true);
+});
+
+test("what the user writes survives a reload, in a new session and in each other one, until it is sent", async () => {
+  const page = await open();
+  await startSession(page, "one");
+  await composer(page).fill("in the first");
+  await newButton(page).click();
+  expect(await composer(page).inputValue()).toBe("");
+  await composer(page).fill("in the new one");
+  await page.reload();
+  await expect.poll(() => composer(page).inputValue()).toBe("in the new one");
+  await rows(page).getByRole("link").click();
+  await expect.poll(() => composer(page).inputValue()).toBe("in the first");
+  await newButton(page).click();
+  await expect.poll(() => composer(page).inputValue()).toBe("in the new one");
+  await composer(page).press("Enter");
+  await reads(page, "in the new one");
+  await page.reload();
+  await reads(page, "in the new one");
+  expect(await composer(page).inputValue()).toBe("");
+  await newButton(page).click();
+  expect(await composer(page).inputValue()).toBe("");
+  await rows(page).nth(1).getByRole("link").click();
+  await expect.poll(() => composer(page).inputValue()).toBe("in the first");
+});
+
+test("the user chooses the agent if there are several, and the session proposes the last one", async () => {
+  const page = await open({ path: "/?agent=" });
+  const picker = page.getByRole("combobox");
+  await expect.poll(() => picker.getByRole("option").allTextContents()).toEqual(["Asking", "Long answer"]);
+  await picker.selectOption("long-answer");
+  await send(page, "north");
+  await reads(page, "north");
+  await page.reload();
+  await reads(page, "north");
+  await expect.poll(() => picker.inputValue()).toBe("long-answer");
+  await picker.selectOption("asking");
+  await send(page, "anything");
+  await page.locator(".ts-text").getByText("All of it is done.").waitFor();
+});
+
+test("files are dropped anywhere on the thread, and a paste of files attaches them", async () => {
+  const page = await open({ path: "/?accept=image/*" });
+  await composer(page).waitFor();
+  const give = (selector: string, type: "drop" | "paste", names: readonly string[]) =>
+    page.locator(selector).evaluate(
+      (element, [kind, files]) => {
+        const data = new DataTransfer();
+        // A red dot, so that it is a picture.
+        const gif = Uint8Array.from(atob("R0lGODlhAQABAPAAAP8AAAAAACwAAAAAAQABAAACAkQBADs="), (c) =>
+          c.charCodeAt(0),
+        );
+        for (const name of files)
+          data.items.add(new File([gif], name, { type: name.endsWith(".gif") ? "image/gif" : "" }));
+        const init = { bubbles: true, cancelable: true };
+        const event =
+          kind === "drop"
+            ? new DragEvent(kind, { ...init, dataTransfer: data })
+            : new ClipboardEvent(kind, { ...init, clipboardData: data });
+        return !element.dispatchEvent(event);
+      },
+      [type, names] as const,
+    );
+  expect(await give(".ts-welcome", "drop", ["dropped.gif", "song.mp3"])).toBe(true);
+  const files = page.getByRole("list", { name: en.thread.files }).getByRole("listitem");
+  await expect.poll(() => files.allTextContents()).toHaveLength(1);
+  await page.getByRole("alert").filter({ hasText: "song.mp3" }).waitFor();
+  expect(await give(".ts-composer-text", "paste", ["pasted.gif"])).toBe(true);
+  await expect.poll(async () => (await files.allTextContents()).join()).toMatch(/dropped\.gif.*pasted\.gif/);
+  expect(await page.getByRole("alert").filter({ hasText: "song.mp3" }).count()).toBe(0);
+  // Thumbnails show the files themselves.
+  await expect
+    .poll(() =>
+      files.locator("img").evaluateAll((all) => all.map((one) => (one as HTMLImageElement).naturalWidth)),
+    )
+    .toEqual([1, 1]);
 });
 
 test("a user who is signed out sees that, without retries, and continues after the sign-in", async () => {

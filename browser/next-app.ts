@@ -1,22 +1,20 @@
 /**
  * `NextApp` is a Next.js app for tests, built once from the template and the packed packages. It starts the server of
  * Next.js and a worker as processes of their own.
- * Invariant: nothing of this repository is linked into the app, so it has only what a user installs. No process and no
- * folder outlives the test.
+ * Invariant: the app has only what a user installs: see packed-packages.ts. No process and no folder outlives the test.
  */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { packPackages } from "@turnstream/testkit/packages/pack-packages.ts";
 import { forget, makeFolder, removeFolder, watch } from "@turnstream/testkit/processes/watch.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
+import { installPacked } from "./packed-packages.ts";
 
 const run = promisify(execFile);
 const TEMPLATE = join(import.meta.dirname, "../packages/create/templates/next");
 const OWN_FILES = join(import.meta.dirname, "next-app");
-const PACKAGES = ["protocol", "server", "next", "client", "react", "cli"];
 
 export interface AppProcess {
   readonly output: readonly string[];
@@ -36,25 +34,8 @@ export class NextApp {
     const folder = await makeFolder("next-app");
     await cp(TEMPLATE, folder, { recursive: true });
     await cp(OWN_FILES, folder, { recursive: true });
-    await mkdir(join(folder, "packed"));
-    const packed = await packPackages(PACKAGES, join(folder, "packed"));
-    const manifest = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as {
-      dependencies: Record<string, string>;
-    };
-    for (const [name, archive] of packed) manifest.dependencies[name] = `file:${archive}`;
-    // The lowest versions that the template allows, so that a release of a package doesn't change the test.
-    await writeFile(join(folder, "package.json"), JSON.stringify(manifest).replaceAll('"^', '"'));
     const app = new NextApp(folder);
-    // With NODE_ENV=production, npm would leave out TypeScript, which the build needs.
-    const install = [
-      "install",
-      "--include=dev",
-      "--prefer-offline",
-      "--no-audit",
-      "--no-fund",
-      "--ignore-scripts",
-    ];
-    await run("npm", install, { cwd: folder, env: app.#env({}) });
+    await installPacked(folder, app.#env({}), { "highlight.js": "11.12.0" });
     await run(process.execPath, [app.#next, "build"], { cwd: folder, env: app.#env({}) });
     return app;
   }

@@ -24,7 +24,7 @@ let app: NextApp;
 let browser: Browser;
 
 /** The first-hour bench opens the template in Chromium on every push. */
-const isRun = isChosen("next app", 3);
+const isRun = isChosen("packed apps", 3);
 
 beforeAll(async () => {
   if (isRun) [app, browser] = await Promise.all([NextApp.build(), openBrowser()]);
@@ -128,6 +128,33 @@ describe.runIf(isRun).each([
     expect(page.url()).toBe(before);
   });
 
+  test("a page of a server component, in the class dark, with the API under a path prefix", async () => {
+    const assistant = await context.newPage();
+    assistant.setDefaultTimeout(TIMEOUT_MS);
+    const paths: string[] = [];
+    assistant.on("request", (request) => paths.push(new URL(request.url()).pathname));
+    const html = await (await context.request.get(`${url}/assistant`)).text();
+    expect(html).toContain("Hello, an.");
+    await assistant.goto(`${url}/assistant`);
+    const text = assistant.getByRole("textbox", { name: en.thread.message });
+    await text.fill("code");
+    await text.press("Enter");
+    const keyword = assistant.locator(".ts-hl-keyword");
+    await keyword.waitFor();
+    expect(await assistant.locator(".ts-code code").innerText()).toBe("let a = 1;");
+    const read = (selector: string, name: string) =>
+      assistant
+        .locator(selector)
+        .first()
+        .evaluate((element, key) => getComputedStyle(element).getPropertyValue(key), name);
+    expect(await read(".ts-thread", "background-color")).toBe("rgb(23, 22, 20)");
+    expect(await read(".ts-hl-keyword", "color")).toBe("rgb(216, 161, 232)");
+    expect(paths.filter((path) => path.includes("/api/v1/"))).not.toEqual([]);
+    expect(paths.filter((path) => path.startsWith("/api/v1/"))).toEqual([]);
+    expect(readConsole(assistant).filter((line) => line.startsWith("thrown"))).toEqual([]);
+    await assistant.close();
+  });
+
   test("SIGTERM in the middle of an answer ends the server in order, and the page continues after its restart", async () => {
     await readFirstHalf("long 2");
     // The code with which Next.js reports the signal.
@@ -136,12 +163,41 @@ describe.runIf(isRun).each([
     expect(await readEnd("long 2")).toEqual(bothHalves("long 2"));
   });
 
+  test("a session that the server renders is in the HTML, and continues without a warning or a second request", async () => {
+    await readFirstHalf("long 3");
+    const id = new URL(page.url()).searchParams.get("session") ?? "";
+    const address = `${url}/live/${id}`;
+    const html = await (await context.request.get(address)).text();
+    expect(html).toContain("First half of long 3.");
+    expect(html).not.toContain("Second half of long 3.");
+    const live = await context.newPage();
+    const requests: string[] = [];
+    const warnings: string[] = [];
+    live.on("request", (request) => requests.push(request.url()));
+    live.on("console", (message) => {
+      if (["warning", "error"].includes(message.type())) warnings.push(message.text());
+    });
+    live.on("pageerror", (error) => warnings.push(String(error)));
+    await live.goto(address);
+    await live.locator(".ts-text").getByText("First half of long 3.").waitFor();
+    await expect.poll(() => requests.filter((each) => each.includes("/events?")).length).toBe(1);
+    await app.openGate();
+    await live.locator(".ts-text").getByText("Second half of long 3.").waitFor();
+    await live.locator(".ts-turn[data-running]").waitFor({ state: "detached" });
+    const last = live.locator(".ts-turn").last().locator(".ts-text");
+    expect(await last.allInnerTexts()).toEqual(bothHalves("long 3"));
+    expect(requests.filter((each) => each.includes("/snapshot"))).toEqual([]);
+    expect(warnings).toEqual([]);
+    await live.close();
+    await readEnd("long 3");
+  });
+
   test("streams are not compressed, no socket was tried, and a closed page leaves no stream", async () => {
     const [response] = await Promise.all([
       page.waitForResponse((each) => /\/events\?/.test(each.url())),
       page.reload(),
     ]);
-    await reads("Second half of long 2.");
+    await reads("Second half of long 3.");
     expect(response.headers()).toMatchObject({ "content-type": "text/event-stream; charset=utf-8" });
     expect(response.headers()).not.toHaveProperty("content-encoding");
     expect(sockets).toBe(0);

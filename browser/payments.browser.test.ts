@@ -61,7 +61,8 @@ async function open(log: PaymentLog, width = 900): Promise<Page> {
 }
 
 const commands = async (page: Page) => await page.evaluate(() => window.recorded?.commands ?? []);
-const heightOf = async (page: Page) => (await page.locator(CARD).boundingBox())?.height;
+/** In whole pixels: a card that appears is moved, and the browser rounds its box. */
+const heightOf = async (page: Page) => Math.round((await page.locator(CARD).boundingBox())?.height ?? 0);
 const focusIn = async (page: Page) =>
   await page.evaluate(() => {
     const focused = document.activeElement;

@@ -21,10 +21,10 @@ function readEvents(response: unknown): SessionEvent[] {
   return events;
 }
 
-/** The lines of a thread for the outline of a history. */
+/** The lines of a thread for the outline of a history. A group with one entry has no header of its own. */
 const ON_SCREEN: Readonly<Record<string, readonly string[]>> = {
-  "19-51": ["text: I check the pier.", "group: Reading the timetable", "done: Reading the timetable"],
-  "133-160": ["group: Thinking", "thought: Piers close at night."],
+  "19-51": ["text: I check the pier.", "done: Reading the timetable"],
+  "133-160": ["thought: Piers close at night."],
   "168-237": [
     "you: when is the next ferry",
     "text: Hello! I look it up.",

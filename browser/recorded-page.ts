@@ -19,10 +19,29 @@ export function withRecordedPages(): void {
   afterAll(async () => await closeBrowser(browser));
 }
 
-export async function openRecorded(size = { width: 900, height: 700 }): Promise<Page> {
+const DEFAULT_SIZE = { width: 900, height: 700 };
+
+export async function openRecorded(size = DEFAULT_SIZE): Promise<Page> {
+  return await open(size, "/");
+}
+
+/**
+ * Opens the page with `highlight()`, `math()` and `mermaid()`. The policy of the frame of Mermaid blocks what a hostile
+ * diagram wants to load, which the browser reports.
+ */
+export async function openRecordedWithPlugins(): Promise<Page> {
+  // The browser reports what the frame of Mermaid refuses.
+  return await open(DEFAULT_SIZE, "/?plugins", /Content Security Policy|@import rules are not allowed/);
+}
+
+async function open(
+  size: { readonly width: number; readonly height: number },
+  path: string,
+  expected?: RegExp,
+): Promise<Page> {
   if (browser === undefined) throw new Error("call withRecordedPages() first");
-  const page = await openWatchedPage(browser, { viewport: size });
-  await page.goto(pageUrl("recorded"));
+  const page = await openWatchedPage(browser, { viewport: size }, expected);
+  await page.goto(`${pageUrl("recorded")}${path}`);
   await page.waitForFunction(() => window.recorded !== undefined);
   return page;
 }

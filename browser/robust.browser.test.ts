@@ -18,19 +18,26 @@ function answered(): Story {
   return log.text(["It stands at 82,000."], { final: true }).end();
 }
 
-/** Opens its own page, because React reports the thrown error to the console, which fails other pages. */
-async function withSpoilt(part: string, look: (page: Page) => Promise<void>): Promise<void> {
+/** Opens its own page, because the page reports errors to the console, which fails other pages. */
+async function withOwnPage(look: (page: Page) => Promise<void>, prepare?: (page: Page) => Promise<void>) {
   const browser = await openBrowser();
   try {
     const page = await browser.newPage();
+    await prepare?.(page);
     await page.goto(pageUrl("recorded"));
     await page.waitForFunction(() => window.recorded !== undefined);
-    await page.evaluate((name) => window.recorded?.spoil(name), part);
-    await start(page, answered().events);
     await look(page);
   } finally {
     await closeBrowser(browser);
   }
+}
+
+async function withSpoilt(part: string, look: (page: Page) => Promise<void>): Promise<void> {
+  await withOwnPage(async (page) => {
+    await page.evaluate((name) => window.recorded?.spoil(name), part);
+    await start(page, answered().events);
+    await look(page);
+  });
 }
 
 test("a component that throws is replaced by a message, the others stay, and it can be rendered again", async () => {
@@ -75,6 +82,25 @@ const APPROVAL = numbered([
     deadline: 4_000_000_000_000,
   },
 ]);
+
+test("a card whose code can't be loaded shows a notice, and appears after a retry", async () => {
+  let isAway = true;
+  const refuse = async (page: Page): Promise<void> => {
+    await page.route("**/*cards-chunk*", async (route) => {
+      if (isAway) await route.fulfill({ status: 404 });
+      else await route.continue();
+    });
+  };
+  await withOwnPage(async (page) => {
+    await start(page, APPROVAL);
+    await page.getByText("A part of the page failed to load.").waitFor();
+    await expect.poll(() => page.locator("[data-card=approval]").count()).toBe(0);
+    isAway = false;
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.locator("[data-action=approve]").waitFor();
+    await expect.poll(() => page.getByText("A part of the page failed to load.").count()).toBe(0);
+  }, refuse);
+});
 
 test("U05: after a rejection that failed, the approve button is unchanged", async () => {
   const page = await openRecorded();

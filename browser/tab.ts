@@ -13,6 +13,8 @@ export interface TabOptions {
   readonly agent?: string;
   /** The display mode of messages from this tab. */
   readonly mode?: string;
+  /** The file of the page. @default the page with React */
+  readonly page?: string;
   /** Other parameters of the page. */
   readonly more?: Readonly<Record<string, string>>;
   /** The language of the page. @default English */
@@ -28,11 +30,14 @@ export class Tab {
     this.page = page;
   }
 
-  static async open(context: BrowserContext, { url, session, more, ...optional }: TabOptions): Promise<Tab> {
+  static async open(
+    context: BrowserContext,
+    { url, session, more, page: file = "", ...optional }: TabOptions,
+  ): Promise<Tab> {
     const page = await context.newPage();
     page.setDefaultTimeout(POLL.timeoutMs);
     const query = new URLSearchParams({ url, session, ...optional, ...more });
-    await page.goto(`${pageUrl("live")}/?${query}`);
+    await page.goto(`${pageUrl("live")}/${file}?${query}`);
     return new Tab(page);
   }
 

@@ -1,92 +1,16 @@
 /**
  * Tests what a user does in a thread and what it does by itself: expanding, following, loading older turns and writing.
  */
+import type { ClientError } from "@turnstream/client";
 import { Story } from "@turnstream/conformance/scenarios/story.ts";
 import { foldAll } from "@turnstream/protocol";
 import { turnSnapshot } from "@turnstream/protocol/writer";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { append, openRecorded, settled, start, withRecordedPages } from "./recorded-page.ts";
+import { openRecorded, settled, start, withRecordedPages } from "./recorded-page.ts";
+import { indexAfter, playEvents, startedStory, withTool } from "./recorded-story.ts";
 
 withRecordedPages();
-
-function startedStory(question = "How is VNM?"): Story {
-  return new Story({ check: false }).session("ses_thread", 3).begin(question);
-}
-
-/** Returns the index after the nth event of a type, counted from 1. */
-function after(log: Story, type: string, nth = 1): number {
-  const places = log.events.flatMap((event, n) => (event.type === type ? [n + 1] : []));
-  const place = places[nth - 1];
-  if (place === undefined) throw new Error(`the log has no ${type} number ${nth}`);
-  return place;
-}
-
-/** Folds in the events between two indexes of a log. */
-async function play(page: Page, log: Story, from: number, to = log.events.length): Promise<void> {
-  await append(page, log.events.slice(from, to));
-}
-
-function withTool(): Story {
-  const log = startedStory();
-  const call = log.call("get_price", ['{"symbol":', '"VNM"}'], { label: "Reading the price" });
-  log.endResult(log.startResult(call, "get_price", { label: "Reading the price" }), "82,000 VND");
-  return log.text(["It stands at 82,000."], { final: true }).end();
-}
-
-describe("a call", () => {
-  test("U03 is expanded while it runs and for users who saw it run, and shows request and response", async () => {
-    const page = await openRecorded();
-    const log = withTool();
-    const at = after(log, "tool_result.start");
-    await start(page, log.events.slice(0, at));
-    const head = page.getByRole("button", { name: /Reading the price/ });
-    await expect.poll(() => head.getAttribute("aria-expanded")).toBe("true");
-    await expect.poll(() => page.locator(".ts-tool .ts-dot").getAttribute("data-dot")).toBe("pending");
-    await play(page, log, at);
-    expect(await head.getAttribute("aria-expanded")).toBe("true");
-    await expect
-      .poll(() => page.locator(".ts-panel").allInnerTexts())
-      .toEqual([expect.stringContaining('{ "symbol": "VNM" }'), expect.stringContaining("82,000 VND")]);
-    await head.click();
-    await expect.poll(() => page.locator(".ts-panel").count()).toBe(0);
-  });
-
-  test("U03 is collapsed in history", async () => {
-    const page = await openRecorded();
-    await start(page, withTool().events);
-    const head = page.getByRole("button", { name: /Reading the price/ });
-    expect(await head.getAttribute("aria-expanded")).toBe("false");
-    await head.click();
-    await expect.poll(() => page.locator(".ts-panel").count()).toBe(2);
-  });
-
-  test("U02 U01 shows its status as a dot, and its result once", async () => {
-    const page = await openRecorded();
-    const log = startedStory();
-    const ends = [
-      ["success", "done"],
-      ["error", "error"],
-      ["cancelled", "error"],
-    ] as const;
-    for (const [status] of ends) {
-      const call = log.call("look_up", ["{}"], { label: `Ends with ${status}` });
-      const on = log.startResult(call, "look_up", { label: `Ends with ${status}` });
-      log.endResult(on, `result ${status}`, { status });
-    }
-    log.call("look_up", ["{}"], { label: "Never ends" });
-    log.end("user_stopped");
-    await start(page, log.events);
-    const dots = page.locator(".ts-tool .ts-dot");
-    const shown = await dots.evaluateAll((all) => all.map((dot) => (dot as HTMLElement).dataset["dot"]));
-    expect(shown).toEqual([...ends.map(([, dot]) => dot), "stopped"]);
-    const colours = await dots.evaluateAll((all) => all.map((dot) => getComputedStyle(dot).backgroundColor));
-    expect(new Set(colours).size).toBe(3);
-    const moving = await dots.evaluateAll((all) => all.map((dot) => getComputedStyle(dot).animationName));
-    expect(new Set(moving)).toEqual(new Set(["none"]));
-    expect((await page.locator(".ts-thread").innerText()).split("result success").length).toBe(2);
-  });
-});
 
 test("a thought is expanded while it streams and then collapses; a choice of the user stays", async () => {
   const page = await openRecorded();
@@ -95,26 +19,26 @@ test("a thought is expanded while it streams and then collapses; a choice of the
     .text(["So."], { part: true })
     .think(["Second ", "one."]);
   log.text(["Done."], { final: true }).end();
-  const first = after(log, "thinking.delta");
+  const first = indexAfter(log, "thinking.delta");
   await start(page, log.events.slice(0, first));
   const heads = page.locator(".ts-thinking-head");
   const open = async () => await heads.evaluateAll((all) => all.map((head) => head.ariaExpanded));
   await expect.poll(open).toEqual(["true"]);
-  await play(page, log, first, after(log, "thinking.delta", 3));
+  await playEvents(page, log, first, indexAfter(log, "thinking.delta", 3));
   await expect.poll(open).toEqual(["false", "true"]);
   await heads.nth(0).click();
   await heads.nth(1).click();
-  await play(page, log, after(log, "thinking.delta", 3));
+  await playEvents(page, log, indexAfter(log, "thinking.delta", 3));
   await expect.poll(open).toEqual(["true", "false"]);
 });
 
 test("U06 the brand is above the first block of a turn, once, and never without a block", async () => {
   const page = await openRecorded();
   const log = withTool();
-  const at = after(log, "run.start");
+  const at = indexAfter(log, "run.start");
   await start(page, log.events.slice(0, at));
   expect(await page.locator(".ts-brand").count()).toBe(0);
-  await play(page, log, at);
+  await playEvents(page, log, at);
   await expect.poll(() => page.locator(".ts-brand").allInnerTexts()).toEqual(["Market"]);
   const order = await page
     .locator(".ts-turn > *")
@@ -134,7 +58,7 @@ function tall(): { readonly log: Story; readonly at: number } {
     .begin("And now?")
     .text(["More lines. ".repeat(40), "Still more. ".repeat(200)], { final: true })
     .end();
-  return { log, at: after(log, "text.delta", 13) };
+  return { log, at: indexAfter(log, "text.delta", 13) };
 }
 
 const scroller = (page: Page) => page.locator(".ts-scroll");
@@ -157,7 +81,14 @@ async function wheelUp(page: Page, by: number): Promise<number> {
   await scroller(page).hover();
   await page.mouse.wheel(0, -by);
   await moved.evaluate(async ({ isOver }) => await isOver);
-  return await topOf(page);
+  // A busy browser fires the event before the last frames of the movement.
+  let [top, before] = [await topOf(page), Number.NaN];
+  while (top !== before) {
+    before = top;
+    await page.waitForTimeout(150);
+    top = await topOf(page);
+  }
+  return top;
 }
 
 describe("following", () => {
@@ -168,7 +99,7 @@ describe("following", () => {
     await settled(page);
     await expect.poll(() => leftBelow(page)).toBeLessThanOrEqual(1);
     const before = await topOf(page);
-    await play(page, log, at);
+    await playEvents(page, log, at);
     await expect.poll(() => leftBelow(page)).toBeLessThanOrEqual(1);
     await expect.poll(() => topOf(page)).toBeGreaterThan(before);
   });
@@ -181,7 +112,7 @@ describe("following", () => {
     const before = await wheelUp(page, 40);
     const button = page.getByRole("button", { name: "To the newest message" });
     await button.waitFor();
-    await play(page, log, at);
+    await playEvents(page, log, at);
     expect(await topOf(page)).toBe(before);
     await button.click();
     await expect.poll(() => leftBelow(page)).toBeLessThanOrEqual(1);
@@ -308,7 +239,7 @@ describe("the composer", () => {
     await expect.poll(() => page.evaluate(() => window.recorded?.commands)).toEqual([["stop", turn]]);
     const at = log.events.length;
     log.end("user_stopped");
-    await play(page, log, at);
+    await playEvents(page, log, at);
     await expect.poll(() => page.getByRole("button", { name: "Stop" }).count()).toBe(0);
   });
 
@@ -316,8 +247,9 @@ describe("the composer", () => {
     const page = await openRecorded();
     await start(page, []);
     await page.evaluate(() => {
-      const why = { code: "RATE_LIMITED" as const, canRetry: true, retryAfterSeconds: 20 };
-      const error = Object.assign(new Error("Too many messages."), why);
+      const why = { code: "RATE_LIMITED", canRetry: true, retryAfterSeconds: 20 };
+      // The class is not part of the page's globals.
+      const error = Object.assign(new Error("Too many messages."), why) as ClientError;
       window.recorded?.show({
         outbox: [{ id: "m1", text: "Hello", files: [], at: 0, status: "failed", error, isOwn: true }],
       });
@@ -331,5 +263,39 @@ describe("the composer", () => {
         ["resendMessage", "m1"],
         ["cancelMessage", "m1"],
       ]);
+  });
+});
+
+/** Returns the height of the thread and the end of the composer under more styles. */
+async function measureThread(
+  page: Page,
+  css: string,
+): Promise<readonly [height: number, composerEnd: number]> {
+  await page.addStyleTag({ content: css });
+  const thread = await page.locator(".ts-thread").boundingBox();
+  const composer = await page.locator(".ts-composer").boundingBox();
+  return [Math.round(thread?.height ?? 0), Math.round((composer?.y ?? 0) + (composer?.height ?? 0))];
+}
+
+describe("the height of a thread", () => {
+  const NO_HEIGHT = "html, body, #root { block-size: auto !important }";
+
+  test("is that of the window in a container without a height, empty or long", async () => {
+    for (const log of [startedStory(), withTool()]) {
+      const page = await openRecorded();
+      await start(page, log.events);
+      const [height, composerEnd] = await measureThread(page, NO_HEIGHT);
+      expect(height).toBe(700);
+      expect(composerEnd).toBeLessThanOrEqual(700);
+    }
+  });
+
+  test("is that of a container with a height, also beside other elements", async () => {
+    const page = await openRecorded();
+    await start(page, withTool().events);
+    expect((await measureThread(page, "#root { block-size: 300px !important }"))[0]).toBe(300);
+    const beside =
+      "#root { display: flex; flex-direction: column } #root::before { content: ''; flex: 0 0 100px }";
+    expect((await measureThread(page, beside))[0]).toBe(200);
   });
 });

@@ -38,7 +38,7 @@ const EVERY_MS = 100;
 
 /** Asks again and again, because only the answer shows which agent gave it. */
 export async function measureChange(folder: string, url: string): Promise<number> {
-  const client = createClient({ url, auth: () => signIn(url), shareTabs: false });
+  const client = createClient({ url, auth: () => signIn(url) });
   const sessions: Session[] = [];
   const stops: (() => void)[] = [];
   const changedAt = performance.now();

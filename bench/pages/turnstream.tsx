@@ -14,7 +14,6 @@ export const turnstream: CreateTarget = ({ before, turn }) => {
   const client = createClient({
     url: location.origin,
     auth: () => ({ token: "token" }),
-    shareTabs: false,
     env: gateway.env,
   });
   const session = client.session(state.session);

@@ -215,4 +215,39 @@ const plain = [
   `| ${"![a](https://evil.example/p) | ".repeat(50)}\n${"|-".repeat(50)}|`,
 ];
 
-export const CORPUS: readonly string[] = [...markdown, ...html, ...plain];
+const diagram = (text: string): string => `\`\`\`mermaid\n${text}\n\`\`\``;
+
+/** For the optional parts of the renderer. Without them, these texts are code and dollars. */
+const optional = [
+  `$\\href{javascript:ran()}{x}$ $\\url{${E}/x}$`,
+  `$\\includegraphics{${E}/p.png}$`,
+  `\\(\\style{background:url(${E}/p)}{x}\\)`,
+  `\\[\\class{ts-root}{x} \\id{root}{y} \\htmlData{a=b}{z}\\]`,
+  `$\\color{red;background:url(${E}/p)} x$`,
+  "$\\text{<img src=x onerror=ran()>}$ $x < y$",
+  "$$\\text{</math><script>ran()</script>}$$",
+  "$$\\def\\a{\\a\\a}\\a$$",
+  `$x$ ![a](${E}/p) $y$ [a](javascript:ran())`,
+  "```math\n\\href{javascript:ran()}{x}\n```",
+  "```ts\n</span></code><img src=x onerror=ran()>\n```",
+  "```xml\n<script>ran()</script><style>@import url(https://evil.example/c)</style>\n```",
+  "```php\n<?php echo '<img src=x onerror=ran()>'; ?>\n```",
+  diagram(`graph TD\nA-->B\nclick A href "javascript:ran()"\nclick B call ran()`),
+  diagram(`graph TD\nA["<img src=${E}/p onerror=ran()>"]-->B["<script>ran()</script>"]`),
+  diagram(
+    `%%{init: {"securityLevel":"loose","htmlLabels":true,"themeCSS":"@import url(${E}/c.css);"}}%%\ngraph TD\nA-->B`,
+  ),
+  diagram(
+    `---\nconfig:\n  securityLevel: loose\n  fontFamily: "x;}*{background:url(${E}/p)}"\n---\ngraph TD\nA-->B`,
+  ),
+  diagram(
+    `graph TD\nA-->B\nstyle A fill:url(${E}/p),background:url(${E}/q)\nclassDef c cursor:url(${E}/r)\nclass B c`,
+  ),
+  diagram(`graph TD\nA@{ img: "${E}/p.png", label: "x" }`),
+  diagram(`sequenceDiagram\nparticipant A\nlink A: x @ javascript:ran()\nA->>A: <img src=${E}/p>`),
+  diagram(`classDiagram\nclass A\nclick A href "${E}" "x" _self`),
+  diagram("</script></iframe><script>parent.ran()</script>"),
+  diagram("graph TD\n" + "A-->B\n".repeat(2_000)),
+];
+
+export const CORPUS: readonly string[] = [...markdown, ...html, ...plain, ...optional];

@@ -32,6 +32,7 @@ const model = scriptedModel(
     if (step === 0 && call !== undefined) return [call];
     if (text.startsWith("long"))
       return [script.text(`First half of ${text}.`), script.delay(1), script.text(`Second half of ${text}.`)];
+    if (text === "code") return [script.text("```ts\nlet a = 1;\n```\n")];
     return [script.text(`Finished: ${text}.`)];
   },
   { sleep: untilGateIsOpen },

@@ -3,8 +3,8 @@
  * `?agent=` the agent that answers, `?mode=` the display mode, and `?locale=` the language. `?share=` shows the session
  * of a link instead. The test provides the token.
  */
-import { createClient, type Session, type SessionInfo } from "@turnstream/client";
-import { formatCursor } from "@turnstream/protocol";
+import { createClient, type SessionInfo } from "@turnstream/client";
+import { shareTabs } from "@turnstream/client/tabs";
 import { type ComposerProps, en, SessionProvider, type Strings, Thread } from "@turnstream/react";
 import { ShareDialog, SharedThread } from "@turnstream/react/sharing";
 import { vi } from "@turnstream/react/strings/vi";
@@ -12,7 +12,7 @@ import { zhCn } from "@turnstream/react/strings/zh-cn";
 import { zhTw } from "@turnstream/react/strings/zh-tw";
 import { useState } from "react";
 import { createRoot } from "react-dom/client";
-import type { LiveView } from "./live.ts";
+import { exposeSession } from "./expose-session.ts";
 import "@turnstream/react/styles.css";
 
 const query = new URLSearchParams(location.search);
@@ -21,6 +21,7 @@ const STRINGS: Readonly<Record<string, Strings>> = { en, vi, "zh-CN": zhCn, "zh-
 const client = createClient({
   url: query.get("url") ?? location.origin,
   auth: () => ({ token: window.turnstreamToken ?? "" }),
+  tabs: shareTabs,
 });
 
 /** The address of this page with some parameters changed. */
@@ -49,20 +50,6 @@ function Sharing() {
   );
 }
 
-function viewOf(session: Session): LiveView {
-  const { state, connection, outbox } = session.getSnapshot();
-  const { phase, channel, failures, error } = connection;
-  return {
-    cursor: formatCursor(state),
-    phase,
-    wire: channel,
-    failures,
-    outbox: outbox.map(({ id, text, status }) => ({ id, text, status })),
-    turns: state.turns.toArray().map(({ status }) => status),
-    error: error === null ? null : `${error.code} ${error.message}`,
-  };
-}
-
 const session = client.session(query.get("session") ?? "");
 const agent = query.get("agent");
 const mode = query.get("mode");
@@ -70,7 +57,7 @@ const composer: ComposerProps = {
   ...(agent === null ? {} : { agentId: agent }),
   ...(mode === "agent" || mode === "chat" ? { mode } : {}),
 };
-window.turnstream = { session, view: () => viewOf(session) };
+exposeSession(session);
 const place = document.getElementById("root");
 const share = query.get("share") ?? "";
 if (place !== null)

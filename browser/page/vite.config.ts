@@ -2,14 +2,20 @@
 import { join } from "node:path";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
+import { reactAlias } from "../../testkit/util/react-alias.ts";
 
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [react()],
   build: {
     rollupOptions: {
-      input: ["index.html", "chat.html", "documents.html"].map((name) => join(import.meta.dirname, name)),
+      input: ["index.html", "chat.html", "documents.html", "vanilla.html"].map((name) =>
+        join(import.meta.dirname, name),
+      ),
     },
   },
-  resolve: { conditions: ["@turnstream/source", "module", "browser", "development|production"] },
+  resolve: {
+    alias: reactAlias(),
+    conditions: ["@turnstream/source", "module", "browser", "development|production"],
+  },
 });

@@ -3,9 +3,14 @@ import { type SessionEvent, restoreTurn, Sequence, type TurnSnapshot } from "@tu
 import { ClientError } from "@turnstream/client";
 import { type StaticSession, createStaticSession } from "@turnstream/client/static";
 import { preload } from "@turnstream/react";
+import { highlight } from "@turnstream/react/highlight";
+import { math } from "@turnstream/react/math";
+import { mermaid } from "@turnstream/react/mermaid";
+import mermaidUrl from "mermaid/dist/mermaid.min.js?url";
 import { flushSync } from "react-dom";
 import { createRoot, hydrateRoot, type Root } from "react-dom/client";
 import "@turnstream/react/styles.css";
+import "@turnstream/react/highlight.css";
 import { App } from "./app.tsx";
 import { countedComponents } from "./counted.ts";
 import type { Recorded } from "./handle.ts";
@@ -23,12 +28,13 @@ const components = countedComponents((what) => {
   if (spoilt !== "" && `${what} `.startsWith(`${spoilt} `))
     throw new Error(`${spoilt} throws on request of the test`);
 });
+const plugins = location.search === "?plugins" ? [highlight(), math(), mermaid({ url: mermaidUrl })] : [];
 const commands: Recorded["commands"] = [];
 const mended: string[] = [];
 
 /** Renders synchronously with effects, so that listeners are ready for the next event. */
 const draw = (on: Root, what: StaticSession): void =>
-  flushSync(() => on.render(<App session={what} components={components} />));
+  flushSync(() => on.render(<App session={what} components={components} plugins={plugins} />));
 
 const onRecoverableError = (error: unknown): void => void mended.push(String(error));
 

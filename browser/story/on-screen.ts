@@ -1,6 +1,6 @@
 /**
  * `ON_SCREEN` lists what a user reads at the end of each story with everything expanded. It is written by hand from the
- * stories.
+ * stories. A group with one entry has no header of its own.
  */
 // The page shows its own text for a notice of the worker, not the text of the document.
 const STOPPED = "stopped: You stopped this. Send a new message to continue.";
@@ -32,7 +32,6 @@ const ORDER = [
 const ASKED = "approval: Allow “Đặt lệnh mua”? / Symbol / VNM / Quantity";
 const PLACED = [
   "question: Question / Báo cho bạn khi giá lên mức nào? / 90,000 / Báo qua đâu? / Email, Điện thoại, sau 9 giờ / Answered",
-  "group: Đặt cảnh báo giá",
   "done: Đặt cảnh báo giá",
   "text: Lệnh mua đã vào sàn, và mình sẽ báo khi giá lên 90,000.",
 ];
@@ -54,7 +53,6 @@ export const ON_SCREEN: Readonly<Record<string, readonly string[]>> = {
     "done: Tra cứu mã chứng khoán VNM",
     "done: Tra cứu mã chứng khoán HPG",
     "text: Để mình vẽ biểu đồ.",
-    "group: Create chart",
     "done: Create chart",
     "artifact: charttable",
     "text: VNM 64,300 đồng, HPG 31,700 đồng.",
@@ -69,7 +67,6 @@ export const ON_SCREEN: Readonly<Record<string, readonly string[]>> = {
   ],
   "market-overview": [
     "you: tổng quan thị trường",
-    "group: Suy nghĩ",
     "thought: Người dùng hỏi về thị trường.",
     "text: Chào bạn! Mình xem số liệu mới nhất.",
     "group: Xem xét giá VNINDEX",
@@ -84,7 +81,6 @@ export const ON_SCREEN: Readonly<Record<string, readonly string[]>> = {
   ],
   "market-thought": [
     "you: VNINDEX hôm nay thế nào?",
-    "group: Suy nghĩ",
     "thought: Cần giá và tin tức.",
     "text: Mình xem lại số liệu...",
     "group: Web search",
@@ -131,13 +127,11 @@ export const ON_SCREEN: Readonly<Record<string, readonly string[]>> = {
     "you: Tóm tắt báo cáo này.",
     "file: ket-qua.pdf",
     "files: done Read a file Processed 1 file",
-    "group: Suy nghĩ",
     "thought: Báo cáo có hai trang.",
     "text: Doanh thu quý 3 là 15.300 tỷ đồng, tăng 4%.",
   ],
   "chat-mode": [
     "you: Giá cổ phiếu VNM hôm nay?",
-    "group: Tra cứu mã chứng khoán",
     "done: Tra cứu mã chứng khoán",
     "text: Giá VNM bây giờ là 64,300 đồng, thấp hơn hôm qua 1.2%.",
   ],

@@ -17,11 +17,11 @@ export async function readOutline(page: Page): Promise<string[]> {
           `${part.dataset["card"] ?? "?"}: ${part.querySelector<HTMLElement>(".ts-card-title")?.innerText ?? ""}`,
           ...[...part.querySelectorAll<HTMLElement>("dt, dd, .ts-outcome")].map((each) => each.innerText),
         ].join(" / "),
-      // An artifact in a tool's result belongs to the tool.
-      "ts-artifact": (part) =>
-        part.closest(".ts-panel") === null
-          ? `artifact: ${part.querySelector("figcaption span")?.textContent ?? ""}`
-          : "",
+      // Pictures that a tool streams have no switch. The page without a framework doesn't show them.
+      "ts-artifact": (part) => {
+        const kind = part.querySelector("figcaption span");
+        return kind === null ? "" : `artifact: ${kind.textContent}`;
+      },
       "ts-files-head": (part) => `files: ${part.innerText}`,
       "ts-stopped": (part) => `stopped: ${part.innerText}`,
       "ts-error": (part) => `error: ${part.querySelector("span")?.innerText ?? ""}`,

@@ -36,6 +36,8 @@ export type Layout = "apart" | "stable first" | "reloaded first";
 
 export interface Plan {
   readonly layout: Layout;
+  /** The file of the page. @default the page with React */
+  readonly page?: string;
   /** The beats at which the tab is reloaded. */
   readonly moments: readonly number[];
 }
@@ -80,8 +82,14 @@ export class PageDriver implements StoryDriver<string> {
 
   async watch(ref: SessionRef, { agent, mode }: Story): Promise<void> {
     const { browser, environment, stage } = this.#context;
-    const options = { url: environment.url, session: ref.session, agent: agent.name, ...(mode && { mode }) };
-    const { layout } = this.#plan;
+    const { layout, page = "" } = this.#plan;
+    const options = {
+      url: environment.url,
+      session: ref.session,
+      agent: agent.name,
+      page,
+      ...(mode && { mode }),
+    };
     const context = await environment.openContext(browser, stage.actor);
     const other = layout === "apart" ? await environment.openContext(browser, stage.actor) : context;
     const first = await Tab.open(context, options);

@@ -1,11 +1,41 @@
 /** `approval` writes logs of approvals inside their group, one for each outcome. */
 import type { Story } from "@turnstream/conformance/scenarios/story.ts";
-import type { ApprovalAction, EventOf } from "@turnstream/protocol";
+import type { ApprovalAction, ArgumentField, EventOf } from "@turnstream/protocol";
 import { concluded, step, story } from "./writing.ts";
 
 const LABEL = "Placing the order";
-const INPUT = { symbol: "VNM", side: "buy", quantity: 100, limit_price: 83_000, currency: "VND" };
-const ORDER: ApprovalAction = { name: "place_order", label: "Place an order to buy VNM", input: INPUT };
+const INPUT = {
+  symbol: "VNM",
+  side: "buy",
+  quantity: 100,
+  limit_price: 83_000,
+  good_until: "2026-04-30",
+  all_or_none: true,
+};
+/** What the schema of the tool states about the arguments. */
+const FIELDS: readonly ArgumentField[] = [
+  { name: "symbol", label: "Stock", type: "text" },
+  {
+    name: "side",
+    label: "Side",
+    type: "select",
+    options: [
+      { value: "buy", label: "Buy" },
+      { value: "sell", label: "Sell" },
+    ],
+  },
+  { name: "quantity", label: "Quantity", type: "number" },
+  { name: "limit_price", label: "Limit price", type: "number", unit: "VND" },
+  { name: "good_until", label: "Valid until", type: "date" },
+  { name: "all_or_none", label: "All or none", type: "boolean" },
+];
+const ORDER: ApprovalAction = {
+  name: "place_order",
+  label: "Place an order to buy VNM",
+  server: "Broker",
+  input: INPUT,
+  fields: FIELDS,
+};
 const MAIL: ApprovalAction = {
   name: "send_email",
   label: "Write to your adviser",

@@ -107,4 +107,6 @@ export const cutTable: Artifact = {
 };
 
 /** A type that this client doesn't know. */
+export const custom: Artifact = { type: "x-forecast", title: "Forecast", data: { days: [12, 14, 11] } };
+
 export const unknown: Artifact = { type: "hologram", title: "A hologram", data: { seed: 42 } };

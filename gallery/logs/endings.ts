@@ -37,6 +37,29 @@ export function failed(failure: Failure): Story {
   return log;
 }
 
+/** A failed turn, and the turn that retries it. A retry has no message of its own. */
+export function retried(failure: Failure): Story {
+  const log = failed(failure);
+  const [turn, run] = ["turn_retry", "turn_retry/main"];
+  const details = {
+    number: 2,
+    message_number: 1,
+    agent: "market",
+    model: "scripted-1",
+    mode: "agent",
+    from_share: false,
+  } as const;
+  log.add({ type: "turn.start", turn, retries: log.turn, ...details });
+  log.add({ type: "run.start", turn, run, agent: "market" });
+  const on = { turn, run, block: "blk_retry", index: 0 };
+  log.add({ type: "text.start", ...on, part: false });
+  log.add({ type: "text.delta", ...on, text: "Terraces of rice, and mist that climbs the hill at dawn." });
+  log.add({ type: "text.end", ...on, final: true });
+  log.add({ type: "run.end", turn, run, status: "completed" });
+  log.add({ type: "turn.end", turn, reason: "end_turn", duration_ms: 900 });
+  return log;
+}
+
 const FILES: readonly FileRef[] = [
   { url: "turnstream:blob/q3", name: "Q3 results.pdf", media_type: "application/pdf", size: 482_133 },
   {

@@ -1,5 +1,6 @@
 /** Writes logs of groups of steps (`groupOf`) and of sub-agents (`subAgent`). */
 import type { Story } from "@turnstream/conformance/scenarios/story.ts";
+import { table } from "./artifacts.ts";
 import { concluded, pieces, step, story } from "./writing.ts";
 
 const STEPS = [
@@ -51,6 +52,38 @@ export function groupsAndTexts(): Story {
   step(log, "compute", "Working out the exposure", "31% consumer goods");
   log.closeGroup("Compared the portfolio with the market");
   return concluded(log, ANSWER);
+}
+
+/** A group whose second step shows a table. */
+export function groupWithArtifact(): Story {
+  const log = story("How did the session go?");
+  log.openGroup();
+  step(log, "get_index", "Reading the VN-Index", "1,284.6 (−0.8%)");
+  const call = log.call("show_movers", ["{}"], { label: "Looking for the largest moves" });
+  const on = log.startResult(call, "show_movers", { label: "Looking for the largest moves" });
+  log
+    .wait(1)
+    .add({ type: "tool_result.end", ...on, status: "success", preview: "4 stocks", artifact: table });
+  step(log, "search_articles", "Searching for reports", "4 articles");
+  log.closeGroup(SUMMARY);
+  return concluded(log, ANSWER);
+}
+
+/** A group that the user stopped. */
+export function groupStopped(): Story {
+  const log = story("How did the session go?");
+  log.openGroup();
+  step(log, "get_index", "Reading the VN-Index", "1,284.6 (−0.8%)");
+  const call = log.call("scan_market", ["{}"], { label: "Scanning the market" });
+  const on = log.startResult(call, "scan_market", { label: "Scanning the market" });
+  const data = "Scanned 400 of 1,600";
+  log.add({ type: "tool_result.delta", ...on, part: 0, media: "text", data, done: false });
+  log.wait(2).endResult(on, "", { status: "cancelled" });
+  log.closeGroup("Scanning the market");
+  const notice = { text: "You stopped this.", by: "usr_an", template: { code: "STOPPED" } } as const;
+  log.add({ type: "notice.stopped", ...log.place(), ...notice });
+  log.end("user_stopped");
+  return log;
 }
 
 interface Asked {

@@ -8,7 +8,14 @@ const USED_AT = Date.UTC(2026, 2, 14, 9);
 const MINUTE_MS = 60_000;
 
 export function fakeClient(state: GalleryState, session: StaticSession): Client {
-  const { titles = [], hasMore = false, isLoading = false, error, refusal } = state.sessions ?? {};
+  const {
+    titles = [],
+    hasMore = false,
+    isLoading = false,
+    agents = [],
+    error,
+    refusal,
+  } = state.sessions ?? {};
   const answer = async <T>(value: T): Promise<T> => {
     if (refusal !== undefined) throw refusal;
     return value;
@@ -24,7 +31,7 @@ export function fakeClient(state: GalleryState, session: StaticSession): Client 
     createSession: ({ title = null } = {}) => answer(infoOf(title, 0)),
     renameSession: (_, title) => answer(infoOf(title, 0)),
     deleteSession: () => answer(undefined),
-    listAgents: async () => [],
+    listAgents: async () => agents,
     close() {},
   };
 }

@@ -70,9 +70,10 @@ const linkTo = (token: string): string => `https://chat.example.com/shared/${tok
 
 function StateContent({ state }: { readonly state: GalleryState }) {
   const { components } = useThreadContext();
-  if (state.shows === "composer") return <components.Composer isDisabled={state.isDisabled ?? false} />;
+  if (state.shows === "composer") return <components.Composer {...state.composer} />;
   // Turns are shown without the composer, which has its own states.
-  return state.shows === "thread" ? <Thread /> : <Thread composer={null} />;
+  if (state.shows !== "thread") return <Thread composer={null} />;
+  return <Thread {...(state.hasSuggestions === true && { suggestions: SUGGESTIONS })} />;
 }
 
 /** The languages of the gallery. */

@@ -14,10 +14,7 @@ const approval = (...args: Parameters<typeof approvals.approval>) => log(() => a
 const question = (...args: Parameters<typeof questions.question>) => log(() => questions.question(...args));
 const form = (...args: Parameters<typeof forms.form>) => log(() => forms.form(...args));
 const payment = (...args: Parameters<typeof payments.payment>) => log(() => payments.payment(...args));
-const artifact = (...args: Parameters<typeof artifacts.artifact>) => ({
-  ...log(() => artifacts.artifact(...args)),
-  act: openAll,
-});
+const artifact = (...args: Parameters<typeof artifacts.artifact>) => log(() => artifacts.artifact(...args));
 const by = "usr_an";
 
 const processing = { status: "processing" } as const;
@@ -25,11 +22,7 @@ const closed = new ClientError("INTERACTION_CLOSED", "This payment can't be chan
 
 const decided = new ClientError("INTERACTION_CLOSED", "The approval is not pending any more.");
 
-/** Opens a chart and shows its figures. */
-async function showTable(root: HTMLElement): Promise<void> {
-  await openAll(root);
-  press(".ts-toggles button:last-child")(root);
-}
+const showTable = press(".ts-toggles button:last-child");
 
 export const cardStates: readonly GalleryState[] = [
   ...of("approval", {
@@ -108,6 +101,8 @@ export const cardStates: readonly GalleryState[] = [
     image: artifact(artifacts.image),
     "image-foreign": artifact(artifacts.foreignImage),
     code: artifact(artifacts.code),
+    custom: artifact(artifacts.custom),
+    "custom-opened": { ...artifact(artifacts.custom), act: press(".ts-data-head") },
     unknown: artifact(artifacts.unknown),
   }),
   ...of("citation", {

@@ -41,7 +41,10 @@ export const chatStates: readonly GalleryState[] = [
     first: { ...chat({}), act: isShown },
     "signed-out": { ...chat({ error: signedOut }), act: isShown },
     failed: { ...chat({ error: offline }), act: isShown },
-    unsent: { ...chat({ titles: TITLES, refusal: offline }), act: pressWhenShown(".ts-chat-suggestion") },
+    unsent: {
+      ...chat({ titles: TITLES, refusal: offline }),
+      act: pressWhenShown(".ts-suggestion", ".ts-send:enabled"),
+    },
     narrow: { ...chat({ titles: TITLES, isNarrow: true }), act: pressWhenShown(".ts-session-open") },
     drawer: { ...chat({ titles: TITLES, isNarrow: true }), act: pressWhenShown(".ts-chat-head button") },
   }),

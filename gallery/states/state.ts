@@ -1,6 +1,7 @@
 /** `GalleryState` is a log, a position in it, and what the log doesn't contain, such as the connection. */
-import type { ClientError, ConnectionView, SessionView } from "@turnstream/client";
+import type { AgentInfo, ClientError, ConnectionView, SessionView } from "@turnstream/client";
 import type { SessionEvent } from "@turnstream/protocol";
+import type { ComposerProps } from "@turnstream/react";
 
 export interface GalleryState {
   /** `<component>/<state>`, as in the URL. */
@@ -37,7 +38,10 @@ export interface GalleryState {
   readonly sharing?: SharingState;
   /** What the server answers to the calls for the list of sessions. */
   readonly sessions?: SessionsState;
-  readonly isDisabled?: boolean;
+  /** Props of the composer. */
+  readonly composer?: ComposerProps;
+  /** Whether an empty thread has suggestions. */
+  readonly hasSuggestions?: boolean;
 }
 
 interface SharingState {
@@ -60,6 +64,8 @@ export interface SessionsState {
   readonly error?: ClientError;
   /** The error with which creating, renaming and deleting fail. */
   readonly refusal?: ClientError;
+  /** The agents that the user can choose from. */
+  readonly agents?: readonly AgentInfo[];
   /** Whether the chat is as narrow as a phone. */
   readonly isNarrow?: boolean;
 }

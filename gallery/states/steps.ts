@@ -58,6 +58,11 @@ export const stepStates: readonly GalleryState[] = [
     "failure-opened": { ...log(groups.groupWithFailure), act: openGroups },
     "in-history": log(groups.groupInHistory),
     several: { ...log(groups.groupsAndTexts), at: "tool_result.start 5" },
+    "artifact-running": { ...log(groups.groupWithArtifact), at: "tool_result.start 3" },
+    artifact: log(groups.groupWithArtifact),
+    progress: { ...log(groups.groupStopped), at: "tool_result.delta" },
+    stopped: log(groups.groupStopped),
+    "stopped-opened": { ...log(groups.groupStopped), act: openGroups },
   }),
   ...of("sub-agent", {
     running: { ...log(() => groups.subAgent()), at: "tool_result.start 3" },

@@ -11,6 +11,8 @@ const answer = log(shortAnswer);
 const thread = { ...answer, shows: "thread" } as const;
 const composer = { ...answer, shows: "composer" } as const;
 
+const AGENTS = ["market", "analyst", "lawyer"].map((id) => ({ id, label: "", description: "", inputs: [] }));
+
 const lost = new ClientError("OFFLINE", "There is no connection.", { canRetry: true });
 const cutOff = new ClientError("UNSURE", "The connection was lost. Send the file again.", { canRetry: true });
 const refused = new ClientError("RATE_LIMITED", "Too many messages. Try again in a minute.");
@@ -44,18 +46,41 @@ async function untilBanner(root: HTMLElement): Promise<void> {
     await new Promise((resolve) => requestAnimationFrame(resolve));
 }
 
-/** Attaches two files, as a user would. */
+/** A drawing, which is small as a file and looks like something as a thumbnail. */
+const DRAWING = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 40"><rect width="40" height="40" fill="#0f766e"/>
+<path d="M6 30 16 18l7 7 11-15" fill="none" stroke="#fff" stroke-width="3"/></svg>`;
+
+/** Attaches files, as a user would. */
 function attach(root: HTMLElement): void {
+  pick(
+    root,
+    new File([new Uint8Array(482_133)], "Q3 results.pdf", { type: "application/pdf" }),
+    new File([new Uint8Array(2_048)], "a note with a rather long name.txt", { type: "text/plain" }),
+    new File([DRAWING], "VNM.svg", { type: "image/svg+xml" }),
+  );
+}
+
+/** Attaches files that the composer refuses: by their size, and by their number. */
+function attachTooMuch(root: HTMLElement): void {
+  const pages = Array.from({ length: 8 }, (_, n) => new File(["-"], `page-${n + 1}.csv`));
+  pick(root, new File([new Uint8Array(26_000_000)], "Q3.mp4", { type: "video/mp4" }), ...pages);
+}
+
+function pick(root: HTMLElement, ...files: readonly File[]): void {
   const input = root.querySelector<HTMLInputElement>("input[type=file]");
   if (input === null) return;
   const picked = new DataTransfer();
-  picked.items.add(new File([new Uint8Array(482_133)], "Q3 results.pdf", { type: "application/pdf" }));
-  picked.items.add(
-    new File([new Uint8Array(2_048)], "a note with a rather long name.txt", { type: "text/plain" }),
-  );
+  for (const file of files) picked.items.add(file);
   input.files = picked.files;
   input.dispatchEvent(new Event("change", { bubbles: true }));
 }
+
+const overloaded = {
+  text: "The model is overloaded. Finished steps are saved.",
+  code: "LLM_ERROR",
+  can_retry: true,
+  error_type: "transient",
+} as const;
 
 export const threadStates: readonly GalleryState[] = [
   ...of("message", {
@@ -69,14 +94,8 @@ export const threadStates: readonly GalleryState[] = [
   }),
   ...of("notice", {
     stopped: log(endings.stopped),
-    "error-retry": log(() =>
-      endings.failed({
-        text: "The model is overloaded. Finished steps are saved.",
-        code: "LLM_ERROR",
-        can_retry: true,
-        error_type: "transient",
-      }),
-    ),
+    "error-retry": log(() => endings.failed(overloaded)),
+    "error-retried": log(() => endings.retried(overloaded)),
     error: log(() =>
       endings.failed({
         text: "This answer is longer than the model allows.",
@@ -113,10 +132,19 @@ export const threadStates: readonly GalleryState[] = [
     running: { ...composer, at: "text.delta 4" },
     attachments: { ...composer, act: attach },
     "upload-failed": { ...composer, refusal: cutOff, act: attach },
-    disabled: { ...composer, isDisabled: true },
+    refused: {
+      ...composer,
+      composer: { accept: "image/*,.pdf" },
+      act: (root) =>
+        pick(root, new File(["-"], "Q3.zip"), new File([DRAWING], "VNM.svg", { type: "image/svg+xml" })),
+    },
+    "too-much": { ...composer, composer: { maxFiles: 3 }, act: attachTooMuch },
+    agents: { ...composer, composer: { agents: AGENTS } },
+    disabled: { ...composer, composer: { isDisabled: true } },
   }),
   ...of("thread", {
     empty: { ...thread, at: "session.start" },
+    suggestions: { ...thread, at: "session.start", hasSuggestions: true },
     older: { ...thread, view: { history: { hasMore: true, isLoading: false, error: null } } },
     "older-loading": { ...thread, view: { history: { hasMore: true, isLoading: true, error: null } } },
     "older-failed": { ...thread, view: { history: { hasMore: true, isLoading: false, error: lost } } },

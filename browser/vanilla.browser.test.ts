@@ -1,0 +1,80 @@
+/**
+ * Plays stories on a page without a framework, which uses `@turnstream/client/view`: the same actions, reloads and
+ * comparisons as in stories.browser.test.ts.
+ */
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import { STORIES } from "@turnstream/conformance/stories/index.ts";
+import { isChosen } from "@turnstream/conformance/support/run-one-of.ts";
+import { readSeed } from "@turnstream/testkit/util/seeded-random.ts";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { play } from "../packages/server/test/stories/run-story.ts";
+import { StoryEnvironment } from "../packages/server/test/stories/story-environment.ts";
+import { readConsole } from "./artefacts.ts";
+import { closeBrowser, openBrowser } from "./chromium.ts";
+import { openAll } from "./screen.ts";
+import { ON_SCREEN } from "./story/on-screen.ts";
+import { readOutline } from "./story/outline.ts";
+import { PacedGates } from "./story/paced-gates.ts";
+import { PageDriver } from "./story/page-driver.ts";
+import { TestEnvironment } from "./test-environment.ts";
+
+let browser: Browser;
+let environment: TestEnvironment;
+let theatre: StoryEnvironment;
+const gates = new Map(STORIES.map((story) => [story, new PacedGates()]));
+
+beforeAll(async () => {
+  environment = await TestEnvironment.open();
+  theatre = await StoryEnvironment.open((story) => gates.get(story) ?? new PacedGates(), environment.backend);
+  browser = await openBrowser();
+}, 300_000);
+
+afterAll(async () => {
+  await closeBrowser(browser);
+  await environment?.close();
+  await theatre?.close();
+}, 60_000);
+
+/** The page with React has buttons for the chart and for its table. */
+const expectedOf = (name: string) =>
+  (ON_SCREEN[name] ?? []).map((line) => (line === "artifact: charttable" ? "artifact: chart" : line));
+
+/** A push plays every fourth story. The seed chooses which. */
+const PLAYED = STORIES.filter(({ name }) => isChosen(`${name} without a framework`, 4));
+
+test.each(PLAYED)(
+  "$name is shown completely, and a reload changes nothing",
+  async (story) => {
+    const own = gates.get(story) ?? new PacedGates();
+    const plan = { page: "vanilla.html", layout: readSeed() % 2 === 0 ? "apart" : "stable first" } as const;
+    const driver = new PageDriver({ browser, environment, stage: theatre.harness }, own, {
+      ...plan,
+      moments: [2],
+    });
+    const { ref } = await play(theatre.harness, story, own, driver);
+    expect(await driver.compare(ref)).not.toContain("data-running");
+    expect(driver.failures).toEqual([]);
+    const { page } = driver.stableTab;
+    const expected = expectedOf(story.name);
+    let seen: string[] = [];
+    for (let n = 0; n < 50 && !isDeepStrictEqual(seen, expected); n += 1) {
+      await sleep(100);
+      await openAll(page);
+      // The page shows Markdown as written.
+      seen = (await readOutline(page)).map((line) => line.replaceAll("**", ""));
+    }
+    expect(seen).toEqual(expected);
+    for (const tab of [driver.stableTab, driver.reloadedTab])
+      expect(readConsole(tab.page).filter((line) => /^(thrown|error)/.test(line))).toEqual([]);
+    for (const context of browser.contexts()) await context.close();
+  },
+  150_000,
+);
+
+test("the page has at most 150 lines, besides its cards and texts", () => {
+  const source = readFileSync(new URL("page/vanilla.ts", import.meta.url), "utf8");
+  expect(source.split("\n").length - 1).toBeLessThanOrEqual(150);
+});
