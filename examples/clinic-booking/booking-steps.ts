@@ -38,10 +38,12 @@ export class BookingTab {
   async book(name: string): Promise<void> {
     const { page } = this;
     await page.getByRole("button", { name: "我想預約洗牙" }).click();
+    await page.keyboard.press("Enter");
     await page.getByLabel("姓名").fill(name);
     await page.getByLabel("手機").fill("0912 345 678");
     await page.getByLabel("看診項目").selectOption("洗牙");
-    await page.getByLabel("希望日期").fill("2027-03-02");
+    const wanted = { year: "2027", month: "3", day: "2" };
+    for (const [unit, text] of Object.entries(wanted)) await page.locator(`[data-unit=${unit}]`).fill(text);
     await page.getByRole("button", { name: "送出" }).click();
     await this.sees("pending");
   }

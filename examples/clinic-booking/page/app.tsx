@@ -3,6 +3,7 @@
  * opens the same one.
  */
 import { createClient, type Session } from "@turnstream/client";
+import { shareTabs } from "@turnstream/client/tabs";
 import { SessionProvider, Thread } from "@turnstream/react";
 import { zhTw } from "@turnstream/react/strings/zh-tw";
 import { type ReactNode, useEffect, useState, useSyncExternalStore } from "react";
@@ -14,6 +15,7 @@ const client = createClient({
     if (!answer.ok) throw new Error(`The sign-in failed with status ${answer.status}.`);
     return (await answer.json()) as { token: string };
   },
+  tabs: shareTabs,
 });
 
 const AGENT_NAMES = { clinic: "預約助理" };
@@ -62,28 +64,20 @@ export function App(): ReactNode {
 }
 
 function Conversation({ session }: { readonly session: Session }): ReactNode {
-  const empty = (
-    <div className="cb-empty">
-      <h2>線上預約</h2>
+  const welcome = (
+    <>
+      <h3>線上預約</h3>
       <p>告訴我想看的項目，我會幫您安排時段並代收訂金。</p>
-      <div className="cb-suggestions">
-        {SUGGESTIONS.map((text) => (
-          <button
-            key={text}
-            type="button"
-            className="ts-button"
-            onClick={() => void session.send({ text, locale: zhTw.locale }).done.catch(() => {})}
-          >
-            {text}
-          </button>
-        ))}
-      </div>
       <p className="cb-note">這是範例：診所是虛構的，付款使用沙箱，不會扣款。</p>
-    </div>
+    </>
   );
   return (
     <SessionProvider session={session} strings={zhTw} agentNames={AGENT_NAMES}>
-      <Thread empty={empty} composer={{ placeholder: "輸入訊息，例如：我想預約洗牙" }} />
+      <Thread
+        welcome={welcome}
+        suggestions={SUGGESTIONS}
+        composer={{ placeholder: "輸入訊息，例如：我想預約洗牙" }}
+      />
     </SessionProvider>
   );
 }

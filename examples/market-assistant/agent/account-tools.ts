@@ -21,7 +21,7 @@ function holdings() {
 }
 
 export function accountTools(lines: Lines, pace: Pace): Readonly<Record<string, Tool>> {
-  const { labels, found: texts, form } = lines;
+  const { labels, titles, found: texts, form } = lines;
   const { money, whole, signed } = createNumbers(lines.locale);
   return {
     get_portfolio: tool({
@@ -42,16 +42,14 @@ export function accountTools(lines: Lines, pace: Pace): Readonly<Record<string, 
       description: "Shows the user the short-term account as a table.",
       label: labels.portfolioTable,
       idempotent: true,
-      display: { standalone: true },
       async run(_, { signal }) {
         await pace.work(500, signal);
         const rows = holdings().map(({ symbol, count, price, gain }) => [symbol, count, price, gain]);
         const data = { columns: [...texts.holdingColumns], rows };
-        const title = labels.portfolioTable;
         return {
           content: rows,
           preview: texts.stocks(rows.length),
-          artifact: { type: "table", title, data },
+          artifact: { type: "table", title: titles.portfolio, data },
         };
       },
     }),
@@ -61,7 +59,7 @@ export function accountTools(lines: Lines, pace: Pace): Readonly<Record<string, 
       input: z.object({
         symbol: z.string(),
         count: z.int().positive().max(100_000),
-        max_price: z.int().positive().describe("in VND"),
+        max_price: z.int().positive().meta({ description: "in VND", unit: "VND" }),
       }),
       approval: { editable: true, timeoutMs: 300_000 },
       async run({ symbol, count, max_price: max }, { signal, idempotencyKey }) {

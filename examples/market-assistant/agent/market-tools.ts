@@ -17,7 +17,7 @@ export function found(lines: Lines, name: string): Stock {
 }
 
 export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, Tool>> {
-  const { labels, found: texts } = lines;
+  const { labels, titles, found: texts } = lines;
   const { money, plain, signed, whole } = createNumbers(lines.locale);
   return {
     get_index: tool({
@@ -63,7 +63,6 @@ export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, T
       description: "Shows the user a table of the stocks that moved most today.",
       label: labels.movers,
       idempotent: true,
-      display: { standalone: true },
       async run(_, { signal }) {
         await pace.work(600, signal);
         const moved = STOCKS.toSorted((a, b) => Math.abs(computeChange(b)) - Math.abs(computeChange(a)));
@@ -76,7 +75,7 @@ export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, T
         return {
           content: rows,
           preview: texts.stocks(rows.length),
-          artifact: { type: "table", title: labels.movers, data },
+          artifact: { type: "table", title: titles.movers, data },
         };
       },
     }),
@@ -85,12 +84,11 @@ export function marketTools(lines: Lines, pace: Pace): Readonly<Record<string, T
       label: (input) => labels.chart(input.symbol),
       input: z.object({ symbol }),
       idempotent: true,
-      display: { standalone: true },
       async run(input, { signal }) {
         await pace.work(900, signal);
         const stock = found(lines, input.symbol);
         const data = { kind: "line", labels: [...SESSIONS], values: [...stock.closes], unit: "VND" };
-        const artifact = { type: "chart", title: labels.chart(stock.symbol), data };
+        const artifact = { type: "chart", title: titles.chart(stock.symbol), data };
         return { content: stock.closes, preview: money(computePrice(stock)), artifact };
       },
     }),

@@ -43,7 +43,7 @@ export const LANGUAGES: Readonly<Record<Locale, Language>> = {
     placeholder: "Nhắn cho Trợ lý thị trường…",
     share: "Chia sẻ",
     language: "Ngôn ngữ",
-    argumentNames: { symbol: "Mã", count: "Số lượng", max_price: "Giá cao nhất (VND)" },
+    argumentNames: { symbol: "Mã", count: "Số lượng", max_price: "Giá cao nhất" },
   }),
   en: languageOf("en", "English", en, {
     name: "Market assistant",
@@ -52,7 +52,7 @@ export const LANGUAGES: Readonly<Record<Locale, Language>> = {
     placeholder: "Message Market assistant…",
     share: "Share",
     language: "Language",
-    argumentNames: { symbol: "Stock", count: "Count", max_price: "Highest price (VND)" },
+    argumentNames: { symbol: "Stock", count: "Count", max_price: "Highest price" },
   }),
   "zh-CN": languageOf("zh-CN", "简体中文", zhCn, {
     name: "市场助手",
@@ -61,7 +61,7 @@ export const LANGUAGES: Readonly<Record<Locale, Language>> = {
     placeholder: "给市场助手发消息…",
     share: "分享",
     language: "语言",
-    argumentNames: { symbol: "股票", count: "数量", max_price: "最高价（VND）" },
+    argumentNames: { symbol: "股票", count: "数量", max_price: "最高价" },
   }),
   "zh-TW": languageOf("zh-TW", "繁體中文", zhTw, {
     name: "市場助理",
@@ -70,7 +70,7 @@ export const LANGUAGES: Readonly<Record<Locale, Language>> = {
     placeholder: "傳訊息給市場助理…",
     share: "分享",
     language: "語言",
-    argumentNames: { symbol: "股票", count: "數量", max_price: "最高價（VND）" },
+    argumentNames: { symbol: "股票", count: "數量", max_price: "最高價" },
   }),
 };
 

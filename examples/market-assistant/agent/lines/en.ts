@@ -8,11 +8,11 @@ export const en: Lines = {
     index: "Looking at VN-Index and the large stocks",
     price: (symbol) => `Looking up ${symbol}`,
     articles: "Searching for articles of 25 March",
-    movers: "Largest moves",
+    movers: "Looking for the largest moves",
     portfolio: (account) =>
       account === "long_term" ? "Looking at the long-term account" : "Looking at the short-term account",
-    portfolioTable: "Short-term account",
-    chart: (symbol) => `${symbol}, last 7 sessions`,
+    portfolioTable: "Listing the short-term account",
+    chart: (symbol) => `Drawing ${symbol}`,
     order: (symbol) => `Ordering ${symbol}`,
     scan: "Scanning the whole market",
     account: "Opening an account",
@@ -61,6 +61,11 @@ export const en: Lines = {
         text: "The sector's volume grows 2% a year; the large companies pay dividends above 5%.",
       },
     ],
+  },
+  titles: {
+    movers: "Largest moves",
+    portfolio: "Short-term account",
+    chart: (symbol) => `${symbol}, last 7 sessions`,
   },
   form: {
     title: "Open a trading account",

@@ -34,6 +34,12 @@ export interface Lines {
     readonly latest: readonly Article[];
     readonly reports: readonly Article[];
   };
+  /** Titles of tables and charts. */
+  readonly titles: {
+    readonly movers: string;
+    readonly portfolio: string;
+    readonly chart: (symbol: string) => string;
+  };
   readonly form: {
     readonly title: string;
     readonly description: string;
