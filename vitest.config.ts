@@ -12,6 +12,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { configDefaults, defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { reactAlias } from "./testkit/util/react-alias.ts";
 import { useMemoryFolder } from "./testkit/util/memory-folder.ts";
 
 // Inherited by the processes that run the tests, and by projects that read this file again.
@@ -38,6 +39,8 @@ const ISOLATED = {
   "packages/server/test/safe-fetch/fetch-limits.test.ts": "measures the memory of its process",
   "packages/server/test/runtime/interactions/interaction-losses.test.ts":
     "moves a fake clock by minutes, which also runs the timers of other files in its process",
+  "packages/client/test/session/released.test.ts":
+    "counts the timers of its process, which clients of other files also start",
   "testkit/network/free-port.services.test.ts": "replaces `node:crypto` in the module under test",
 };
 const isolated = Object.keys(ISOLATED);
@@ -83,7 +86,7 @@ class LongestFirst extends BaseSequencer {
 }
 
 export default defineConfig({
-  resolve: { conditions },
+  resolve: { conditions, alias: reactAlias() },
   ssr: { resolve: { conditions, externalConditions: ["@turnstream/source", "node"] } },
   test: {
     pool: "forks",

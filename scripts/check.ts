@@ -34,7 +34,7 @@ const steps: Step[] = [
     {
       name: `package types ${folder}`,
       command:
-        "attw --pack . --profile esm-only --exclude-entrypoints ./styles.css ./shadcn.css ./internal --no-summary --no-color --format ascii",
+        "attw --pack . --profile esm-only --exclude-entrypoints ./styles.css ./shadcn.css ./highlight.css ./internal --no-summary --no-color --format ascii",
       folder,
       budgetSeconds: 60,
     },

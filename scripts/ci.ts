@@ -36,6 +36,7 @@ const BUDGETS = {
   test: inBudget(900),
   "test:services": inBudget(750),
   "test:browser": inBudget(750),
+  "test:older-react": inBudget(60),
 };
 /** Time budget of the whole run in seconds, without the installation. */
 const WHOLE_BUDGET = inBudget(1200);
@@ -80,16 +81,16 @@ interface TestStage extends TestCount {
 
 /** @param isBuffered if true, the output is printed after the stage has ended */
 async function runTests(
-  stage: "test" | "test:services" | "test:browser",
-  projects: readonly string[],
+  stage: "test" | "test:services" | "test:browser" | "test:older-react",
+  chosen: string,
   isBuffered: boolean,
 ): Promise<TestStage> {
   console.log(`[ci] ${stage}`);
   const scratch = mkdtempSync(join(tmpdir(), "turnstream-ci-"));
   const results = join(scratch, "tests.json");
-  const chosen = projects.map((project) => `--project ${project}`).join(" ");
   const reporters = `--reporter=default --reporter=json --outputFile.json=${results}`;
-  const within = `timeout --kill-after=10 ${BUDGETS[stage] + GRACE_SECONDS}`;
+  const react = stage === "test:older-react" ? "env TURNSTREAM_REACT=18 " : "";
+  const within = `${react}timeout --kill-after=10 ${BUDGETS[stage] + GRACE_SECONDS}`;
   const run = await runCommand(`${within} vitest run ${chosen} ${reporters}`, {
     // Hides the only line between vitest's summary and ours.
     hide: /^JSON report written to /,
@@ -119,20 +120,23 @@ const benchesOk = [
   await benchIsOk("first-hour", BUDGETS["bench first-hour"], 1),
 ].every(Boolean);
 
-async function runOnProcessor(): Promise<{ pure: TestStage; checkOk: boolean }> {
-  const pure = await runTests("test", ["pure", "isolated"], false);
+async function runOnProcessor(): Promise<{ pure: TestStage[]; checkOk: boolean }> {
+  const pure = [
+    await runTests("test", "--project pure --project isolated", false),
+    await runTests("test:older-react", "--project pure packages/react/test", false),
+  ];
   return { pure, checkOk: await check() };
 }
 
 async function runOnServers(): Promise<TestStage[]> {
   return [
-    await runTests("test:services", ["services"], true),
-    await runTests("test:browser", ["browser"], true),
+    await runTests("test:services", "--project services", true),
+    await runTests("test:browser", "--project browser", true),
   ];
 }
 
 const [{ pure, checkOk }, withServers] = await Promise.all([runOnProcessor(), runOnServers()]);
-const stages = [pure, ...withServers];
+const stages = [...pure, ...withServers];
 const testsOk = stages.every(({ ok }) => ok);
 
 const wholeOk = report("all", true, (performance.now() - started) / 1000, WHOLE_BUDGET);
