@@ -1,6 +1,7 @@
 /**
  * Runs the whole CI. The benches with limits come first, on an otherwise idle machine: the fold, the dialects, and the
- * first hour of a user, which also builds the packages. Then two groups of stages run in parallel: the tests without servers and the checks, and the tests with servers and browsers.
+ * first hour of a user, which also builds the packages. Then two groups of stages run in parallel: the tests without
+ * servers and the checks, and the tests with servers and browsers.
  *
  * Invariant: every stage runs even if another failed. The end of the output names everything that failed, its last line
  * has the number of passed and failed tests, and the exit code is 0 only if everything passed. Installs nothing.

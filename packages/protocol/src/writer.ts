@@ -21,7 +21,7 @@ export {
   isHandoffPoint,
   trackHandoffPoint,
 } from "./handoff-point.ts";
-export { MAX_LABEL, MAX_PREVIEW } from "./limits.ts";
+export { ARGUMENT_LIMITS, MAX_LABEL, MAX_PREVIEW } from "./limits.ts";
 export { turnSnapshot } from "./snapshot.ts";
 export { formatSse, formatSseComment, SseFieldError, type SseFrame, toWireJson } from "./sse.ts";
 export { truncateText } from "./truncate-text.ts";

@@ -1,7 +1,8 @@
 /**
  * `readDraft` and `writeDraft` store the unsent text of a session's composer across reloads.
- * Invariant: each server, user and session has its own entry. A draft longer than `MAX_DRAFT_LENGTH` is not stored, because
- * half of a text would look like all of it. At most `MAX_DRAFTS` drafts are stored; a new one removes the oldest. A chunk: a session loads it with its first draft.
+ * Invariant: each server, user and session has its own entry. A draft longer than `MAX_DRAFT_LENGTH` is not stored,
+ * because half of a text would look like all of it. At most `MAX_DRAFTS` drafts are stored; a new one removes the oldest.
+ * A chunk: a session loads it with its first draft.
  */
 import type { ClientEnv } from "../env.ts";
 import type { listEntries } from "../outbox/storage.ts";

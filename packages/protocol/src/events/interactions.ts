@@ -4,6 +4,7 @@
  * The statuses match `TRANSITIONS` of `fold/interaction.ts`, and `FIELD_TYPES` the cases of `form/check-field.ts`.
  */
 import { z } from "zod";
+import { ARGUMENT_LIMITS } from "../limits.ts";
 import { boundedList, count, envelope, id, json, label, milliseconds, onBlock } from "./fields.ts";
 
 const key = id.describe("`<session>_<n>`, identifies the request in the answer");
@@ -22,8 +23,8 @@ export const argumentField = z.strictObject({
   name: id,
   label: label.exactOptional(),
   type: z.enum(ARGUMENT_TYPES).exactOptional(),
-  unit: z.string().max(20).exactOptional(),
-  options: z.array(choice).max(50).exactOptional(),
+  unit: z.string().max(ARGUMENT_LIMITS.unitChars).exactOptional(),
+  options: z.array(choice).max(ARGUMENT_LIMITS.options).exactOptional(),
 });
 
 const action = z.strictObject({
@@ -36,7 +37,7 @@ const action = z.strictObject({
   input: json,
   fields: z
     .array(argumentField)
-    .max(30)
+    .max(ARGUMENT_LIMITS.fields)
     .exactOptional()
     .describe("how to show the arguments in `input`, from the schema of the tool"),
 });

@@ -7,14 +7,11 @@
  * user may choose among them. Texts of an MCP server are left out, because a card would show them as facts.
  */
 import type { ArgumentField, Json } from "@turnstream/protocol";
-import { MAX_LABEL, truncateText } from "@turnstream/protocol/writer";
+import { ARGUMENT_LIMITS, MAX_LABEL, truncateText } from "@turnstream/protocol/writer";
 import { isJsonObject, type JsonObject } from "../../util/json.ts";
 
 const MAX_BYTES = 8_000;
-const MAX_FIELDS = 30;
-const MAX_OPTIONS = 50;
 const MAX_NAME = 256;
-const MAX_UNIT = 20;
 
 interface DescribeOptions {
   readonly isEditable: boolean;
@@ -32,7 +29,7 @@ export function describeArguments(
 ): ArgumentField[] | null {
   const properties = asObject(asObject(schema)["properties"]);
   const fields = Object.entries(asObject(input))
-    .slice(0, MAX_FIELDS)
+    .slice(0, ARGUMENT_LIMITS.fields)
     .flatMap(([name, value]) => {
       if (name === "" || name.length > MAX_NAME || !Object.hasOwn(properties, name)) return [];
       const field = describeField(asObject(properties[name]), value, options);
@@ -55,7 +52,7 @@ function describeField(
   const choices = readChoices(schema, isTrusted);
   const shown = isEditable ? choices : choices.filter((choice) => choice.value === value);
   const type = choices.length > 0 ? "select" : typeOf(schema);
-  const unit = isTrusted && type === "number" ? text(schema["unit"], MAX_UNIT) : "";
+  const unit = isTrusted && type === "number" ? text(schema["unit"], ARGUMENT_LIMITS.unitChars) : "";
   return {
     ...(label === "" ? {} : { label }),
     ...(type === null ? {} : { type }),
@@ -79,7 +76,7 @@ function readChoices(schema: JsonObject, isTrusted: boolean): Choices {
       ? [{ value, label: (isTrusted && text(title, MAX_LABEL)) || truncateText(value, MAX_LABEL) }]
       : [],
   );
-  return choices.length === given.length && choices.length <= MAX_OPTIONS ? choices : [];
+  return choices.length === given.length && choices.length <= ARGUMENT_LIMITS.options ? choices : [];
 }
 
 function asConstant(value: Json): JsonObject {
