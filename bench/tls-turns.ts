@@ -12,7 +12,7 @@ import type { ProviderAddress, ProviderMessage } from "./processes/tls-provider.
 import { openSessions, openTurnsEnvironment, runTurns } from "./turns-environment.ts";
 import { WorkerProcess } from "./worker-process.ts";
 
-const TURNS = 100;
+const TURNS = 200;
 const DELTAS = 400;
 /** 20 deltas a second, as in the turns bench. */
 const PACE_MS = 50;

@@ -14,7 +14,7 @@ const RAMP_MS = 5_000;
 const WINDOW_MS = 15_000;
 
 export async function measureLoad(environment: TurnsEnvironment, turns = TURNS): Promise<Measurement[]> {
-  const worker = await WorkerProcess.start(environment);
+  const worker = await WorkerProcess.start(environment, { maxConcurrentTurns: turns });
   const refs = await openSessions(environment, turns);
   const latencies: number[] = [];
   const durations: number[] = [];

@@ -23,7 +23,7 @@ const IDLE_MS = 10_000;
 const ROUNDS = 5;
 
 export async function measureWaiting(environment: TurnsEnvironment): Promise<Measurement[]> {
-  const worker = await WorkerProcess.start(environment);
+  const worker = await WorkerProcess.start(environment, { maxConcurrentTurns: TURNS });
   const refs = await openSessions(environment, TURNS);
   const [allWait, allEnded] = [createGate(), createGate()];
   let [waiting, ended] = [0, 0];
