@@ -2,7 +2,6 @@
  * Runs one bench: `npm run bench -- NAME`. It prints one JSON object per measurement and a summary line. With `--check`
  * the exit code is 0 only if every measurement is within its bound.
  */
-import { benchApprovals } from "./approvals.ts";
 import { benchArchive } from "./archive/archive.ts";
 import { benchDialects } from "./dialects.ts";
 import { benchEngine } from "./engine/engine.ts";
@@ -31,7 +30,6 @@ const BENCHES: Readonly<Record<string, () => Measurement[] | Promise<Measurement
   "turn-cost": benchTurnCost,
   engine: benchEngine,
   queue: benchQueue,
-  approvals: benchApprovals,
   archive: benchArchive,
   fairness: benchFairness,
   "redis-growth": () => benchRedisGrowth(),

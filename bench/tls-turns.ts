@@ -10,7 +10,7 @@ import { figure, type Measurement } from "./measure.ts";
 import type { ReaderMessage, ReaderRequest } from "./processes/provider-reader.ts";
 import type { ProviderAddress, ProviderMessage } from "./processes/tls-provider.ts";
 import { openSessions, openTurnsEnvironment, runTurns } from "./turns-environment.ts";
-import { WorkerProcess } from "./worker-process.ts";
+import { slotsFor, WorkerProcess } from "./worker-process.ts";
 
 const TURNS = 200;
 const DELTAS = 400;
@@ -28,7 +28,7 @@ export async function benchTlsTurns(): Promise<Measurement[]> {
   const environment = await openTurnsEnvironment();
   const worker = await WorkerProcess.start(environment, {
     provider: address,
-    maxConcurrentTurns: TURNS,
+    maxConcurrentTurns: slotsFor(TURNS),
   });
   const reader = startProgram<ReaderMessage, ReaderRequest>("provider-reader.ts", address);
   await reader.ready();

@@ -7,14 +7,14 @@ import { figure, type Measurement, percentile } from "./measure.ts";
 import { PACE_MS, PACED_MS, wallClock } from "./turns-agents.ts";
 import { subtractCounters, readCounters } from "./turns-counters.ts";
 import { createGate, openSessions, send, type TurnsEnvironment, watchSessions } from "./turns-environment.ts";
-import { WorkerProcess } from "./worker-process.ts";
+import { slotsFor, WorkerProcess } from "./worker-process.ts";
 
 const TURNS = 500;
 const RAMP_MS = 5_000;
 const WINDOW_MS = 15_000;
 
 export async function measureLoad(environment: TurnsEnvironment, turns = TURNS): Promise<Measurement[]> {
-  const worker = await WorkerProcess.start(environment, { maxConcurrentTurns: turns });
+  const worker = await WorkerProcess.start(environment, { maxConcurrentTurns: slotsFor(turns) });
   const refs = await openSessions(environment, turns);
   const latencies: number[] = [];
   const durations: number[] = [];

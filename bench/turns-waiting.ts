@@ -16,14 +16,14 @@ import {
   type TurnsEnvironment,
   watchSessions,
 } from "./turns-environment.ts";
-import { WorkerProcess } from "./worker-process.ts";
+import { slotsFor, WorkerProcess } from "./worker-process.ts";
 
 const TURNS = 500;
 const IDLE_MS = 10_000;
 const ROUNDS = 5;
 
 export async function measureWaiting(environment: TurnsEnvironment): Promise<Measurement[]> {
-  const worker = await WorkerProcess.start(environment, { maxConcurrentTurns: TURNS });
+  const worker = await WorkerProcess.start(environment, { maxConcurrentTurns: slotsFor(TURNS) });
   const refs = await openSessions(environment, TURNS);
   const [allWait, allEnded] = [createGate(), createGate()];
   let [waiting, ended] = [0, 0];

@@ -62,6 +62,11 @@ export class WorkerProcess {
   }
 }
 
+/** Returns the slots of a worker in which this many turns of one tenant run: a tenant may use nine of ten. */
+export function slotsFor(turns: number): number {
+  return Math.ceil((turns * 10) / 9);
+}
+
 function withoutSession(failure: string): string {
   return failure.replaceAll(/[\da-f]{8}-[\da-f-]{27}/g, "…");
 }

@@ -30,7 +30,7 @@ const execute = promisify(execFile);
 export const postgresFailover: Scenario = {
   promise: 34,
   about: "fails PostgreSQL over to an older copy of its data: no session is stuck, and each loss is reported",
-  times: 50,
+  times: 100,
   short: 1,
   run,
 };

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { SessionRef } from "@turnstream/server";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
-import { askAll, decideSome } from "../approvals.ts";
+import { askAll, decideSome } from "./decide-approvals.ts";
 import { COUNTING, countStatements, readCost, startCounting, subtractCost } from "../engine/database-cost.ts";
 import { figure, type Measurement, percentile } from "../measure.ts";
 import { openSessions, openTurnsEnvironment, type TurnsEnvironment } from "../turns-environment.ts";
