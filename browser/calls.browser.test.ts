@@ -72,6 +72,31 @@ describe("a call", () => {
     await expect.poll(() => page.locator(".ts-panel").count()).toBe(2);
   });
 
+  test("of a sub-agent never shows its task without a click, also not between its end and the collapse", async () => {
+    const page = await openRecorded();
+    const log = startedStory().openGroup();
+    const label = "Asking the analyst";
+    const call = log.call("analyst", ['{"task":"Judge VNM."}'], { label });
+    const on = log.startResult(call, "analyst", { label });
+    const run = log.startRun(call, "analyst");
+    log.text(["It is cheap."], { part: true, run }).endRun(run);
+    const working = log.events.length;
+    log.endResult(on, "It is cheap.");
+    await start(page, log.events.slice(0, working));
+    const head = page.getByRole("button", { name: /Asking the analyst/ }).last();
+    await expect.poll(() => head.getAttribute("aria-expanded")).toBe("true");
+    await page.evaluate(() => {
+      new MutationObserver(() => {
+        if (document.body.innerText.includes("Judge VNM.")) document.title = "task seen";
+      }).observe(document.body, { subtree: true, childList: true });
+    });
+    await playEvents(page, log, working);
+    await expect.poll(() => head.getAttribute("aria-expanded")).toBe("false");
+    expect(await page.title()).not.toBe("task seen");
+    await head.click();
+    await expect.poll(() => page.title()).toBe("task seen");
+  });
+
   test("U03 is collapsed in history", async () => {
     const page = await openRecorded();
     await start(page, withTool().events);

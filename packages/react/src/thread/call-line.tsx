@@ -1,8 +1,8 @@
 /**
  * `CallLine` shows a tool call as one line: its status, its label, and a count or a preview of its result. The line
  * expands to the arguments, the steps of a sub-agent and the result (requirement U03).
- * Invariant: an open line doesn't repeat its result. While a sub-agent works, only its steps are shown, without its
- * task.
+ * Invariant: an open line doesn't repeat its result. While the line of a sub-agent is open by itself, only its steps are
+ * shown, without its task: also in the moment between its end and the collapse.
  */
 import { type ToolItem, toolLabel } from "@turnstream/protocol";
 import type { ReactNode } from "react";
@@ -16,19 +16,28 @@ export interface CallLineProps {
   readonly turnId: string;
   readonly item: ToolItem;
   readonly isExpanded: boolean;
+  /** Whether it would be open without a click. */
+  readonly isOpenByItself: boolean;
   readonly onToggle: () => void;
   /** Whether its sub-agent waits for the user. */
   readonly isRunWaiting: boolean;
 }
 
-export function CallLine({ turnId, item, isExpanded, onToggle, isRunWaiting }: CallLineProps): ReactNode {
+export function CallLine({
+  turnId,
+  item,
+  isExpanded,
+  isOpenByItself,
+  onToggle,
+  isRunWaiting,
+}: CallLineProps): ReactNode {
   const { components, toolDetails, strings } = useThreadContext();
   const { SubAgent } = components;
   const runId = item.run?.id ?? null;
   const status = callStatus(item, isRunWaiting);
   const note = callNote(item, status, strings);
-  const hasPanels =
-    toolDetails === "open" || (toolDetails !== "hidden" && (runId === null || item.status !== "pending"));
+  const showsOnlySteps = runId !== null && (item.status === "pending" || isOpenByItself);
+  const hasPanels = toolDetails === "open" || (toolDetails !== "hidden" && !showsOnlySteps);
   const head = (
     <>
       {/* The dot of a stopped call is red, as that of a failed one. */}

@@ -29,7 +29,8 @@ export function ToolCall({ turnId, blockIndex }: BlockProps): ReactNode {
   const item = useToolCall(turnId, blockIndex);
   const Own = findOwn(tools, item?.call.name ?? "");
   const opens = item !== null && Own === undefined && opensByItself(item, place, toolDetails);
-  const [isExpanded, onToggle] = useExpanded(turnId, blockIndex, useWhile(opens));
+  const isOpenByItself = useWhile(opens);
+  const [isExpanded, onToggle] = useExpanded(turnId, blockIndex, isOpenByItself);
   const runId = item?.run?.id ?? null;
   const isRunWaiting = useStoreSelector(
     `turn:${turnId}`,
@@ -45,7 +46,7 @@ export function ToolCall({ turnId, blockIndex }: BlockProps): ReactNode {
     loaded === null ? (
       <div className="ts-line">{label}</div>
     ) : (
-      <loaded.CallLine {...{ turnId, item, isExpanded, onToggle, isRunWaiting }} />
+      <loaded.CallLine {...{ turnId, item, isExpanded, isOpenByItself, onToggle, isRunWaiting }} />
     );
   const own = { turnId, blockIndex, label, status, input, output, resultText };
   return (
