@@ -16,8 +16,8 @@ export function isJsonObject(value: Json): value is JsonObject {
  * Returns the object, or an empty one for any other value. Providers accept only objects as the arguments of a tool
  * call.
  */
-export function asJsonObject(value: Json): JsonObject {
-  return isJsonObject(value) ? value : {};
+export function asJsonObject(value: Json | undefined): JsonObject {
+  return value !== undefined && isJsonObject(value) ? value : {};
 }
 
 /** Returns the field if it is a non-empty string, otherwise null. */

@@ -8,7 +8,7 @@
  */
 import type { ArgumentField, Json } from "@turnstream/protocol";
 import { ARGUMENT_LIMITS, MAX_LABEL, truncateText } from "@turnstream/protocol/writer";
-import { isJsonObject, type JsonObject } from "../../util/json.ts";
+import { asJsonObject, isJsonLongerThan, type JsonObject } from "../../util/json.ts";
 
 const MAX_BYTES = 8_000;
 const MAX_NAME = 256;
@@ -27,19 +27,19 @@ export function describeArguments(
   input: Json,
   options: DescribeOptions,
 ): ArgumentField[] | null {
-  const properties = asObject(asObject(schema)["properties"]);
-  const fields = Object.entries(asObject(input))
+  const properties = asJsonObject(asJsonObject(schema)["properties"]);
+  const fields = Object.entries(asJsonObject(input))
     .slice(0, ARGUMENT_LIMITS.fields)
     .flatMap(([name, value]) => {
       if (name === "" || name.length > MAX_NAME || !Object.hasOwn(properties, name)) return [];
-      const field = describeField(asObject(properties[name]), value, options);
+      const field = describeField(asJsonObject(properties[name]), value, options);
       // A text without a label is shown as any other value.
       const isPlain = Object.keys(field).every((key) => key === "type") && (field.type ?? "text") === "text";
       return isPlain ? [] : [{ name, ...field }];
     });
-  if (fits(fields)) return fields.length === 0 ? null : fields;
+  if (!isJsonLongerThan(fields, MAX_BYTES)) return fields.length === 0 ? null : fields;
   const short = fields.map(({ options: _, ...field }) => (field.type === "select" ? withText(field) : field));
-  return fits(short) ? short : null;
+  return isJsonLongerThan(short, MAX_BYTES) ? null : short;
 }
 
 function describeField(
@@ -63,14 +63,14 @@ function describeField(
 
 /** A schema with a value or null is shown as the schema of its value. */
 function withoutNull({ anyOf }: JsonObject): JsonObject {
-  const others = asList(anyOf).filter((one) => asObject(one)["type"] !== "null");
-  return others.length === 1 ? asObject(others[0]) : {};
+  const others = asList(anyOf).filter((one) => asJsonObject(one)["type"] !== "null");
+  return others.length === 1 ? asJsonObject(others[0]) : {};
 }
 
 /** Reads an `enum` of texts, or a choice between constants, which can have titles. */
 function readChoices(schema: JsonObject, isTrusted: boolean): Choices {
   const constants = [schema["oneOf"], schema["anyOf"]].map(asList).find((list) => list.length > 0) ?? [];
-  const given = constants.length > 0 ? constants.map(asObject) : asList(schema["enum"]).map(asConstant);
+  const given = constants.length > 0 ? constants.map(asJsonObject) : asList(schema["enum"]).map(asConstant);
   const choices = given.flatMap(({ const: value, title }) =>
     typeof value === "string"
       ? [{ value, label: (isTrusted && text(title, MAX_LABEL)) || truncateText(value, MAX_LABEL) }]
@@ -95,16 +95,8 @@ function withText(field: ArgumentField): ArgumentField {
   return { ...field, type: "text" };
 }
 
-function fits(fields: readonly ArgumentField[]): boolean {
-  return Buffer.byteLength(JSON.stringify(fields)) <= MAX_BYTES;
-}
-
 function text(value: Json | undefined, max: number): string {
   return typeof value === "string" ? truncateText(value, max) : "";
-}
-
-function asObject(value: Json | undefined): JsonObject {
-  return value !== undefined && isJsonObject(value) ? value : {};
 }
 
 function asList(value: Json | undefined): readonly Json[] {
