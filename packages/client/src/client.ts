@@ -90,18 +90,19 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-const API_METHODS = [
-  "createSession",
-  "listSessions",
-  "renameSession",
-  "deleteSession",
-  "listAgents",
-  "share",
-  "listShares",
-  "revokeShare",
-  "openShare",
-  "fork",
-] as const;
+/** All of them, by the type. */
+const API_METHODS: Readonly<Record<keyof ClientApi, true>> = {
+  createSession: true,
+  listSessions: true,
+  renameSession: true,
+  deleteSession: true,
+  listAgents: true,
+  share: true,
+  listShares: true,
+  revokeShare: true,
+  openShare: true,
+  fork: true,
+};
 
 /** A page shows a session without these methods, so their code loads with the first call. */
 function createLazyApi(api: Api, { url, env }: Omit<ApiOptions, "auth"> & { env: ClientEnv }): ClientApi {
@@ -119,5 +120,6 @@ function createLazyApi(api: Api, { url, env }: Omit<ApiOptions, "auth"> & { env:
       const loaded = await load();
       return await Reflect.apply(loaded[name], loaded, args);
     };
-  return Object.fromEntries(API_METHODS.map((name) => [name, later(name)])) as unknown as ClientApi;
+  const names = Object.keys(API_METHODS) as (keyof ClientApi)[];
+  return Object.fromEntries(names.map((name) => [name, later(name)])) as unknown as ClientApi;
 }

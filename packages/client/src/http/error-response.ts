@@ -25,7 +25,7 @@ type ErrorOrigin = Pick<ClientErrorOptions, "status" | "url" | "requestId" | "ca
 const MAX_RETRY_AFTER_SECONDS = 86_400;
 
 /** How much of a foreign body becomes the cause. */
-const MAX_CAUSE_CHARS = 500;
+export const MAX_CAUSE_CHARS = 500;
 
 export function errorFromBody(fields: ErrorFields, origin: ErrorOrigin = {}): ClientError {
   const { error, message, can_retry, retry_after_seconds: seconds, original } = fields;

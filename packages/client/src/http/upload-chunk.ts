@@ -10,7 +10,7 @@ import { credentialHeaders, type Credentials } from "../auth/auth.ts";
 import { ClientError } from "../errors.ts";
 import type { UploadedFile, UploadOptions } from "../session/session.ts";
 import { type Api, jsonInit } from "./api.ts";
-import { errorFromResponse, errorFromText, parseObject } from "./error-response.ts";
+import { errorFromResponse, errorFromText, MAX_CAUSE_CHARS, parseObject } from "./error-response.ts";
 
 /** For a smaller file, one request is faster than three. */
 const MIN_DIRECT_BYTES = 256 * 1024;
@@ -58,7 +58,7 @@ export async function uploadFile(
       throw new ClientError("SERVER_ERROR", "The response can't be parsed.", {
         canRetry: true,
         url,
-        cause: new Error(text),
+        cause: new Error(text.slice(0, MAX_CAUSE_CHARS)),
       });
     return answer as unknown as UploadedFile;
   };
