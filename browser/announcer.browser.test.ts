@@ -18,6 +18,9 @@ declare global {
  * "!".
  */
 async function listen(page: Page): Promise<void> {
+  // The announcer loads after the first rendering and starts in an effect. What is there before counts as history.
+  await page.waitForSelector(".ts-announcer", { state: "attached" });
+  await append(page, []);
   await page.evaluate(() => {
     const announced: string[] = [];
     window.announced = announced;
@@ -87,9 +90,6 @@ test.each(STORIES)("U07 announces everything when all events arrive at once: %s"
   const [first, ...events] = logOf(name);
   await start(page, first === undefined ? [] : [first]);
   await listen(page);
-  // The announcer loads after the first rendering and starts in an effect. What is there before counts as history.
-  await page.waitForSelector(".ts-announcer", { state: "attached" });
-  await append(page, []);
   await page.evaluate((text) => {
     for (const event of JSON.parse(text) as SessionEvent[]) window.recorded?.append([event]);
   }, JSON.stringify(events));
