@@ -9,6 +9,7 @@ import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client"
 import type { Json } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";
 import type { ResultBlock, ToolOutput } from "../runtime/define/tool.ts";
+import { isBase64 } from "../util/base64.ts";
 
 /** Image types that can be displayed. None of them can contain scripts. */
 const PICTURES: ReadonlySet<string> = new Set([
@@ -19,7 +20,6 @@ const PICTURES: ReadonlySet<string> = new Set([
   "image/avif",
 ]);
 const MAX_PICTURE = 20_000_000;
-const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const MAX_BLOCKS = 100;
 /** Maximum characters of one block for the user. */
 const MAX_TEXT = 16_000;
@@ -116,8 +116,9 @@ function about(description: string | undefined): string {
 
 function picture(data: string, type: string): { text: string; block?: ResultBlock } {
   const what = `${type}, ${sizeOf(data)} bytes`;
-  if (!PICTURES.has(type) || !BASE64.test(data)) return { text: `[A picture that can't be shown: ${what}.]` };
   if (sizeOf(data) > MAX_PICTURE) return { text: `[A picture that is too large to be shown: ${what}.]` };
+  if (!PICTURES.has(type) || data === "" || !isBase64(data))
+    return { text: `[A picture that can't be shown: ${what}.]` };
   return {
     text: `[A picture, ${what}. The user sees it.]`,
     block: { type: "image", data, mediaType: type },

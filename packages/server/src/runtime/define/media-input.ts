@@ -8,6 +8,7 @@
  */
 import { type Artifact, findArtifactProblem, type Json } from "@turnstream/protocol";
 import { blobUrl, type ArtifactProblem } from "@turnstream/protocol/writer";
+import { isBase64 } from "../../util/base64.ts";
 import { isJsonObject } from "../../util/json.ts";
 import type { FileInput, ArtifactInput, ImageInput } from "./tool.ts";
 
@@ -15,10 +16,9 @@ import type { FileInput, ArtifactInput, ImageInput } from "./tool.ts";
 const MAX_URL = 20_000;
 const MAX_BYTES = 20 * 1024 * 1024;
 const IMAGE_TYPE = /^image\/[a-z0-9][a-z0-9.+-]{0,100}$/;
-const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 /** Only schemes that a page can't execute. */
 const SCHEMES: ReadonlySet<string> = new Set(["http", "https", "turnstream", "data"]);
-const DATA_URL = /^data:([^;,]+);base64,(.*)$/s;
+const DATA_URL_START = /^data:([^;,]{1,200});base64,/;
 
 /** A picture that is too large for an event. */
 export interface LargeImage {
@@ -55,19 +55,18 @@ function fromAddress(url: string): ReturnType<typeof parseImage> {
       throw new TypeError(`the URL of a picture must have at most ${MAX_URL} characters`);
     return { url };
   }
-  const [, mediaType, data] = DATA_URL.exec(url) ?? [];
-  if (mediaType === undefined || data === undefined || !IMAGE_TYPE.test(mediaType.toLowerCase()))
+  const [start, mediaType] = DATA_URL_START.exec(url) ?? [];
+  if (start === undefined || mediaType === undefined || !IMAGE_TYPE.test(mediaType.toLowerCase()))
     throw new TypeError("the data URL of a picture must have the form data:image/…;base64,…");
-  return url.length <= MAX_URL ? { url } : parseImage({ data, mediaType });
+  return url.length <= MAX_URL ? { url } : parseImage({ data: url.slice(start.length), mediaType });
 }
 
 function imageBytes(data: string): Uint8Array {
-  if (!BASE64.test(data)) throw new TypeError("`data` of a picture must be base64");
+  if (!isBase64(data)) throw new TypeError("`data` of a picture must be base64");
   return Buffer.from(data, "base64");
 }
 
 const MEDIA_TYPE = /^[a-z0-9][a-z0-9.+-]{0,90}\/[a-z0-9][a-z0-9.+-]{0,90}$/;
-const OPTIONAL_BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /** An artifact that clients can't show. The model gets the name of the invalid field. */
 class ArtifactError extends TypeError {
@@ -127,6 +126,6 @@ function wrong(field: string, problem: string): ArtifactError {
 }
 
 function fileBytes(data: string): Uint8Array {
-  if (!OPTIONAL_BASE64.test(data)) throw wrong("data", "must be base64");
+  if (!isBase64(data)) throw wrong("data", "must be base64");
   return Buffer.from(data, "base64");
 }
