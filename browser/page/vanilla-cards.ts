@@ -1,6 +1,7 @@
 /** `drawCard` draws approvals, questions and forms for the page without a framework. */
 import type { Session } from "@turnstream/client";
-import { checkForm, type InteractionBlock, isPending, type Json, toolLabel } from "@turnstream/protocol";
+import { createFormStore } from "@turnstream/client/view";
+import { type InteractionBlock, isPending, type Json, toolLabel } from "@turnstream/protocol";
 import { button, h, labelled } from "./vanilla-elements.ts";
 
 const nameOf = (name: string) => toolLabel({ label: "", name });
@@ -102,39 +103,26 @@ export function drawCard(session: Session, block: InteractionBlock): HTMLElement
     card.append(h("p.ts-card-title", {}, "Question"), ...(isPending(block) ? fields : [rows(given)]));
     card.append(button("Answer", () => session.answerQuestion(block.key, answers())));
   } else if (block.kind === "form") {
-    const { form, schema, values } = block;
+    const { schema, values } = block;
+    const form = createFormStore(session, block);
     const saved = h("span", { ariaLive: "polite" });
     const fields = isPending(block) ? schema.fields.map(({ name, label }) => input(name, label, "")) : [];
-    const numbers = Object.fromEntries(
-      schema.fields.flatMap(({ name, type }) => (type === "number" ? [[name, 0]] : [])),
-    );
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const save = async (): Promise<void> => {
-      await session.saveFormDraft(form, read(inputs, numbers));
-      saved.textContent = "Draft saved";
+    for (const [name, field] of inputs)
+      field.addEventListener("input", () => form.setValue(name, field.value));
+    const show = () => {
+      const { values: typed, problems, isDraftSaved } = form.get();
+      for (const [name, field] of inputs) {
+        field.ariaInvalid = String(problems.has(name));
+        field.value = textOf(typed.get(name) ?? "");
+      }
+      saved.textContent = isDraftSaved ? "Draft saved" : "";
     };
-    const restore = async (): Promise<void> => {
-      const draft = await session.loadFormDraft(form);
-      for (const [name, field] of inputs) field.value ||= textOf(draft?.[name] ?? "");
-    };
-    const submit = () => {
-      const problems = new Set(checkForm(schema, read(inputs, numbers)).map(({ field }) => field));
-      for (const [name, field] of inputs) field.ariaInvalid = String(problems.has(name));
-      if (problems.size === 0) void session.submitForm(form, read(inputs, numbers));
-    };
-    card.addEventListener("input", () => {
-      clearTimeout(timer);
-      // A value that the server refuses stays in the field, and is no draft.
-      timer = setTimeout(() => card.isConnected && void save().catch(() => {}), 500);
-    });
-    // A button submits or declines the form, which then has no draft.
-    card.addEventListener("click", () => clearTimeout(timer));
-    const decline = () => askReason(card, "Decline", (reason) => session.declineForm(form, reason));
+    const decline = () => askReason(card, "Decline", form.decline);
     card.append(h("p.ts-card-title", {}, schema.title), ...fields);
     if (values !== null)
       card.append(rows(schema.fields.map(({ name, label }) => [label, values[name] ?? "–"])));
-    card.append(h("p", {}, button("Submit", submit), button("Decline", decline), saved));
-    if (isPending(block)) void restore();
+    card.append(h("p", {}, button("Submit", form.submit), button("Decline", decline), saved));
+    if (isPending(block)) form.subscribe(show);
   }
   const reason = block.reason === null || block.reason === "" ? "" : ` Reason: ${block.reason}`;
   const outcome = `${OUTCOMES[block.status] ?? nameOf(block.status)}${reason}`;

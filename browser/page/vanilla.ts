@@ -4,7 +4,6 @@ import { shareTabs } from "@turnstream/client/tabs";
 import * as view from "@turnstream/client/view";
 import { type TextBlock, toolLabel, type Turn } from "@turnstream/protocol";
 import { exposeSession } from "./expose-session.ts";
-import { announcements } from "./vanilla-announcements.ts";
 import { drawCard } from "./vanilla-cards.ts";
 import { button, h } from "./vanilla-elements.ts";
 
@@ -140,7 +139,7 @@ const drawComposer = () => {
   send.disabled = !view.canSend(draft.text, draft.files);
 };
 composer.subscribe(drawComposer);
-view.watchAnnouncements(store, announcements, (all) => {
+view.watchAnnouncements(store, view.ENGLISH_ANNOUNCEMENTS, (all) => {
   polite.replaceChildren(...all.flatMap(({ text, isUrgent }) => (isUrgent ? [] : h("p", {}, text))));
   urgent.replaceChildren(...all.flatMap(({ text, isUrgent }) => (isUrgent ? h("p", {}, text) : [])));
 });

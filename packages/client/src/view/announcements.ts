@@ -41,6 +41,24 @@ export interface AnnouncementOptions {
   readonly agentName: (agent: string) => string;
 }
 
+/** The English texts, with the ids of agents as their names. */
+export const ENGLISH_ANNOUNCEMENTS: AnnouncementOptions = {
+  strings: {
+    started: (agent) => `${agent} is working.`,
+    needsApproval: (what) => `Your approval is needed: ${what}.`,
+    needsAnswer: (what) => `A question for you: ${what}`,
+    needsForm: (what) => `A form to fill in: ${what}.`,
+    needsPayment: (what) => `A payment is due: ${what}.`,
+    paymentChanged: (what, status) => `Payment for ${what}: ${status}.`,
+    done: (agent) => `${agent} is done.`,
+    stopped: "Stopped.",
+    failed: (what) => `Failed. ${what}`,
+  },
+  agentName: (agent) => agent,
+  describeStatus: (status) => status,
+  describeError: (notice) => notice?.text ?? "",
+};
+
 export function listAnnouncements(
   before: SessionState,
   after: SessionState,

@@ -1,12 +1,13 @@
 /**
  * `@turnstream/client/view`: view logic for pages with any framework or none: the layout of turns, a composer with
- * attachments, announcements, expanded parts, and a thread that follows its end.
+ * attachments, forms with drafts, announcements, expanded parts, and a thread that follows its end.
  * Invariant: it uses no framework, draws nothing and opens no connection. Only `stickElementToBottom` uses the DOM.
  */
 export {
   type AnnouncementText,
   type AnnouncementOptions,
   type AnnouncementStrings,
+  ENGLISH_ANNOUNCEMENTS,
   listAnnouncements,
 } from "./announcements.ts";
 export {
@@ -26,6 +27,7 @@ export {
   createComposerStore,
 } from "./composer-store.ts";
 export { createExpandedState, type ExpandedState } from "./expanded-state.ts";
+export { createFormStore, type FormStore, type FormView } from "./form-store.ts";
 export { storeDraft } from "./store-draft.ts";
 export { type StickyElement, stickElementToBottom } from "./stick-element-to-bottom.ts";
 export { type Announcement, watchAnnouncements } from "./watch-announcements.ts";

@@ -12,7 +12,7 @@ import { Icon } from "../ui/icons.tsx";
 import { visibleText } from "../visible-text.ts";
 import { Card, CardHead, CardProblem, Outcome } from "./card.tsx";
 import { Field, formatProblem } from "./form-field.tsx";
-import { formatValue } from "./form-values.ts";
+import { formatValue } from "./format-value.ts";
 import { ReasonForm } from "./reason-form.tsx";
 import { type FormRequest, useFormRequest } from "./use-form-request.ts";
 

@@ -1,24 +1,14 @@
 /**
  * `useFormRequest` returns a form and its actions, without any UI: values, problems, a draft that survives a reload,
  * submit and decline.
- * Invariant: an invalid form is never sent. A field shows its problem only after the user left it or tried to submit.
- * Drafts are saved in the background, and their failures are ignored.
+ * Invariant: the form keeps its values for as long as it waits, also after a new snapshot. For the rules of problems and
+ * drafts, see `createFormStore`.
  */
+import { createFormStore, type FormView } from "@turnstream/client/view";
 import { type FormBlock, type FormField, type FormProblem, isPending, type Json } from "@turnstream/protocol";
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { useThreadContext } from "../context.ts";
 import { useBlock } from "../hooks/use-turn.ts";
-import {
-  toDraft,
-  type FormState,
-  leaveField,
-  checkValues,
-  restoreDraft,
-  markAllSeen,
-  setValue,
-  EMPTY_FORM,
-  toValues,
-} from "./form-values.ts";
 import { type ActionState, useCardAction } from "./use-card-action.ts";
 
 export interface FormRequest extends ActionState {
@@ -38,86 +28,50 @@ export interface FormRequest extends ActionState {
   readonly decline: (reason?: string) => void;
 }
 
-const SAVE_DRAFT_AFTER_MS = 800;
+const CLOSED: FormView = { values: new Map(), problems: new Map(), problemCount: 0, isDraftSaved: false };
+const getClosed = (): FormView => CLOSED;
+const neverChanges = () => (): void => {};
 
 export function useFormRequest(turnId: string, blockIndex: number): FormRequest | null {
   const { session } = useThreadContext();
   const block = useBlock(turnId, blockIndex, "form");
   const { run, isSending, problem } = useCardAction();
-  const [state, setState] = useState(EMPTY_FORM);
-  const [wasSubmitted, setSubmitted] = useState(false);
   const isWaiting = block !== null && isPending(block);
-  const isDraftSaved = useDraft(block, isWaiting, state, setState);
-  if (block === null) return null;
-  const { schema, form: formId } = block;
-  const problems = checkValues(state, schema);
-  return {
-    block,
-    isPending: isWaiting,
-    isSending,
-    problem,
-    getValue: ({ name }) => state.values.get(name) ?? null,
-    setValue: ({ name }, value) => setState((current) => setValue(current, name, value)),
-    leaveField: ({ name }) => setState((current) => leaveField(current, name)),
-    getProblem: ({ name }) =>
-      state.seen.has(name) ? (problems.find(({ field }) => field === name) ?? null) : null,
-    problemCount: wasSubmitted ? problems.length : 0,
-    isDraftSaved,
-    submit: () => {
-      setSubmitted(true);
-      setState(markAllSeen(state, schema));
-      if (problems.length === 0) run(() => session.submitForm(formId, toValues(state, schema)));
-      return problems.length === 0;
-    },
-    decline: (reason = "") => run(() => session.declineForm(formId, ...(reason === "" ? [] : [reason]))),
-  };
-}
-
-/** Loads the saved draft, and saves changes after a delay. It runs in the background, and its failures are ignored. */
-function useDraft(
-  block: FormBlock | null,
-  isWaiting: boolean,
-  state: FormState,
-  setState: (change: (current: FormState) => FormState) => void,
-): boolean {
-  const { session } = useThreadContext();
-  const [saved, setSaved] = useState(EMPTY_FORM.values);
-  const unsaved = useRef<(() => void) | null>(null);
-  const formId = isWaiting && block !== null ? block.form : null;
-  const schema = block?.schema;
+  const formId = isWaiting ? block.form : null;
+  // A new snapshot has other objects for the same form.
+  const store = useMemo(() => (isWaiting ? createFormStore(session, block) : null), [session, formId]);
+  const read = store?.get ?? getClosed;
+  const { values, problems, problemCount, isDraftSaved } = useSyncExternalStore(
+    store?.subscribe ?? neverChanges,
+    read,
+    read,
+  );
   useEffect(() => {
-    if (formId === null || schema === undefined) return undefined;
-    let isMounted = true;
-    session.loadFormDraft(formId).then(
-      (draft) => isMounted && draft !== null && setState((current) => restoreDraft(current, schema, draft)),
-      () => {},
-    );
-    return () => {
-      isMounted = false;
-    };
-  }, [session, formId, schema, setState]);
-  useEffect(() => {
-    if (formId === null || schema === undefined || state.touched.size === 0) return undefined;
-    const save = (): void => {
-      unsaved.current = null;
-      session.saveFormDraft(formId, toDraft(state, schema)).then(
-        () => setSaved(state.values),
-        () => {},
-      );
-    };
-    unsaved.current = save;
-    const timer = setTimeout(save, SAVE_DRAFT_AFTER_MS);
-    return () => clearTimeout(timer);
-  }, [session, formId, schema, state]);
-  useEffect(() => {
-    // Saves pending changes when the page is hidden, so that they are not lost.
     const onHide = (): void => {
-      if (document.visibilityState === "hidden") unsaved.current?.();
+      if (document.visibilityState === "hidden") store?.saveDraft();
     };
     document.addEventListener("visibilitychange", onHide);
     return () => {
       document.removeEventListener("visibilitychange", onHide);
     };
-  }, []);
-  return state.touched.size > 0 && saved === state.values;
+  }, [store]);
+  if (block === null) return null;
+  return {
+    block,
+    isPending: isWaiting,
+    isSending,
+    problem,
+    getValue: ({ name }) => values.get(name) ?? null,
+    setValue: ({ name }, value) => store?.setValue(name, value),
+    leaveField: ({ name }) => store?.leaveField(name),
+    getProblem: ({ name }) => problems.get(name) ?? null,
+    problemCount,
+    isDraftSaved,
+    submit: () => {
+      const isValid = store?.check() ?? false;
+      if (isValid) run(async () => await store?.submit());
+      return isValid;
+    },
+    decline: (reason) => run(async () => await store?.decline(reason)),
+  };
 }

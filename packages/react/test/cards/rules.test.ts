@@ -1,12 +1,5 @@
-/** Tests the pure rules of the cards: countdown, selected answers, edited arguments and form values. */
-import {
-  type ArgumentField,
-  checkForm,
-  type FormField,
-  type FormSchema,
-  type Json,
-  type Question,
-} from "@turnstream/protocol";
+/** Tests the pure rules of the cards: countdown, selected answers, edited arguments and values of a submitted form. */
+import { type ArgumentField, type FormField, type Json, type Question } from "@turnstream/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -17,7 +10,7 @@ import {
 } from "../../src/cards/use-countdown.ts";
 import { toInput, toEditFields, findFieldProblem, parseObject } from "../../src/cards/edit-arguments.ts";
 import { formatArgument, nameArgument } from "../../src/cards/format-argument.ts";
-import * as form from "../../src/cards/form-values.ts";
+import { formatValue } from "../../src/cards/format-value.ts";
 import { toAnswers, toggleOption, setText } from "../../src/cards/use-question-request.ts";
 import { en } from "../../src/strings/en/index.ts";
 import { vi } from "../../src/strings/vi/index.ts";
@@ -194,41 +187,13 @@ describe("U05: formatted arguments", () => {
   });
 });
 
-describe("form values", () => {
-  const schema: FormSchema = {
-    id: "f",
-    title: "F",
-    fields: [
-      field("name", "text", { max: 5 }),
-      field("age", "number", { min: 18 }),
-      field("mail", "email", { required: false }),
-    ],
-  };
-
-  test("contain numbers as numbers, and no empty fields", () => {
-    let filling = form.setValue(form.setValue(form.EMPTY_FORM, "name", "An"), "age", "20");
-    filling = form.setValue(filling, "mail", "");
-    expect(form.toValues(filling, schema)).toEqual({ name: "An", age: 20 });
-    expect(form.checkValues(filling, schema)).toEqual([]);
-    expect(checkForm(schema, form.toValues(filling, schema))).toEqual([]);
-    expect(form.checkValues(form.setValue(filling, "age", "2o"), schema)).toEqual([
-      { field: "age", problem: "wrong_type" },
-    ]);
-  });
-
-  test("restoreDraft keeps what the user has typed, and skips values that don't fit the schema", () => {
-    const typed = form.setValue(form.EMPTY_FORM, "name", "Bo");
-    const restored = form.restoreDraft(typed, schema, { name: "An", age: 3, mail: "half@", odd: 1 });
-    expect(form.toValues(restored, schema)).toEqual({ name: "Bo", mail: "half@" });
-    expect(form.toDraft(form.setValue(typed, "age", "x"), schema)).toEqual({ name: "Bo" });
-  });
-
+describe("values of a submitted form", () => {
   test("formatValue shows options, checkboxes and files by their labels", () => {
     const options = [{ value: "v", label: "Vegetarian" }];
-    expect(form.formatValue(field("m", "select", { options }), "v", en)).toBe("Vegetarian");
-    expect(form.formatValue(field("m", "multiSelect", { options }), ["v", "x"], en)).toBe("Vegetarian, x");
-    expect(form.formatValue(field("m", "checkbox"), false, en)).toBe("No");
-    expect(form.formatValue(field("m", "file"), { upload: "1", name: "a.pdf" }, en)).toBe("a.pdf");
+    expect(formatValue(field("m", "select", { options }), "v", en)).toBe("Vegetarian");
+    expect(formatValue(field("m", "multiSelect", { options }), ["v", "x"], en)).toBe("Vegetarian, x");
+    expect(formatValue(field("m", "checkbox"), false, en)).toBe("No");
+    expect(formatValue(field("m", "file"), { upload: "1", name: "a.pdf" }, en)).toBe("a.pdf");
   });
 
   test.each([
@@ -237,10 +202,10 @@ describe("form values", () => {
     [zhCn, "1990年4月30日", "12,345.678901"],
     [zhTw, "1990年4月30日", "12,345.678901"],
   ])("U07 formatValue formats dates and numbers for the locale ($locale)", (strings, day, number) => {
-    expect(form.formatValue(field("d", "date"), "1990-04-30", strings)).toBe(day);
-    expect(form.formatValue(field("d", "date"), "soon", strings)).toBe("soon");
-    expect(form.formatValue(field("n", "number"), 12345.678901, strings)).toBe(number);
+    expect(formatValue(field("d", "date"), "1990-04-30", strings)).toBe(day);
+    expect(formatValue(field("d", "date"), "soon", strings)).toBe("soon");
+    expect(formatValue(field("n", "number"), 12345.678901, strings)).toBe(number);
     // A phone number consists of digits but must not be formatted as a number.
-    expect(form.formatValue(field("p", "phone"), "0901234567", strings)).toBe("0901234567");
+    expect(formatValue(field("p", "phone"), "0901234567", strings)).toBe("0901234567");
   });
 });

@@ -4,6 +4,7 @@
  * Invariant: they define the shape of the other languages, so a new key needs a text in each. Numbers arrive as
  * formatted text, unless the text has plural forms: `countText` formats them.
  */
+import { ENGLISH_ANNOUNCEMENTS } from "@turnstream/client/view";
 import { countText } from "@turnstream/protocol";
 
 export const thread = {
@@ -89,17 +90,7 @@ export const thread = {
     retryNow: "Retry now",
   },
 
-  announce: {
-    started: (agent: string): string => `${agent} is working.`,
-    needsApproval: (what: string): string => `Your approval is needed: ${what}.`,
-    needsAnswer: (what: string): string => `A question for you: ${what}`,
-    needsForm: (what: string): string => `A form to fill in: ${what}.`,
-    needsPayment: (what: string): string => `A payment is due: ${what}.`,
-    paymentChanged: (what: string, status: string): string => `Payment for ${what}: ${status}.`,
-    done: (agent: string): string => `${agent} is done.`,
-    stopped: "Stopped.",
-    failed: (what: string): string => `Failed. ${what}`,
-  },
+  announce: ENGLISH_ANNOUNCEMENTS.strings,
 
   welcome: "How can I help?",
   suggestions: "Suggestions",
