@@ -24,10 +24,10 @@ function judge(figure: Figure, times: number): Figure {
 }
 
 /** A push runs one of this many scenarios of a file, to end in time. */
-const EVERY = 5;
+const EVERY = 7;
 
 /**
- * A push runs every fifth scenario of a file. The seed of the run chooses which, so that all of them run within a few
+ * A push runs every seventh scenario of a file. The seed of the run chooses which, so that all of them run within a few
  * pushes. A scenario with `isInEveryPush` always runs. With `TURNSTREAM_FULL=1` all run.
  * @param from 0 for the first, third, fifth … scenario, 1 for the others
  */

@@ -382,4 +382,4 @@ async function figures(
   ];
 }
 
-export const workerKill: Scenario = { promise: 8, about: ABOUT, times: 500, short: 24, run };
+export const workerKill: Scenario = { promise: 8, about: ABOUT, times: 500, short: 12, run };

@@ -132,7 +132,8 @@ async function runOnProcessor(): Promise<{ pure: TestStage[]; checkOk: boolean }
 async function runOnServers(): Promise<TestStage[]> {
   return [
     await runTests("test:services", "--project services", true),
-    await runTests("test:browser", "--project browser", true),
+    // Pages mostly wait, so three of them use the two cores better than two.
+    await runTests("test:browser", "--project browser --maxWorkers=3", true),
   ];
 }
 

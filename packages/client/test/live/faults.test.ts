@@ -1,4 +1,5 @@
 /** Tests faults between a client and a real gateway: the shown state stays complete and in order. */
+import { runOneOf } from "@turnstream/conformance/support/run-one-of.ts";
 import { describe, expect, test } from "vitest";
 import { openServer } from "../../../server/test/gateway/test-server.ts";
 import type { SessionRef } from "../../../server/src/util/refs.ts";
@@ -9,6 +10,8 @@ import type { Session, SessionView } from "../../src/session/session.ts";
 import { FakePageEnv, fastTime, shortWaits } from "./fast-env.ts";
 import { LiveGateway, isLive, isOver, until } from "./live-gateway.ts";
 import { oddSockets, shutSockets } from "./odd-sockets.ts";
+
+runOneOf(2);
 
 const CHANNELS = ["websocket", "sse"] as const;
 

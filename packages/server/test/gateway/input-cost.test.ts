@@ -4,8 +4,11 @@
  */
 import { MeasuredGateway } from "@turnstream/testkit/gateway/measured-gateway.ts";
 import { LARGE_VALUES } from "@turnstream/testkit/gateway/large-json.ts";
+import { runOneOf } from "@turnstream/conformance/support/run-one-of.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SocketClient } from "./clients.ts";
+
+runOneOf(3);
 
 /** Just below `maxBodyBytes`, with the fields around the value. */
 const SIZE = 2 * 1024 * 1024 - 300;

@@ -14,7 +14,7 @@ import {
 import { CHUNK_CHARS, chunkText } from "../../src/text-extraction/chunk-text.ts";
 import { makePdf, makePdfBomb } from "./make-pdf.ts";
 
-runOneOf(2);
+runOneOf(4);
 
 const LIMITS: ExtractLimits = { maxChars: 1_000_000, timeoutMs: 20_000, memoryMb: 128 };
 const idle = new AbortController().signal;

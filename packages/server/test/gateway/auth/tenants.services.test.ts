@@ -1,5 +1,7 @@
 /** Runs the contract of tenant isolation on PostgreSQL and Redis. */
+import { runOneOf } from "@turnstream/conformance/support/run-one-of.ts";
 import { openRealBackend } from "../../runtime/real-backend.ts";
 import { tenantsContract } from "./tenants.contract.ts";
 
+runOneOf(3);
 tenantsContract("real", openRealBackend);

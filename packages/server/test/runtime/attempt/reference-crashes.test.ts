@@ -3,6 +3,7 @@
  * or changed, every model reads the ids that the user sees, and every citation is at its marker.
  */
 import { type Block, listBlocks, type Turn } from "@turnstream/protocol";
+import { runInParallel } from "@turnstream/testkit/util/run-in-parallel.ts";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { script } from "../../../src/models/script-parts.ts";
@@ -114,15 +115,14 @@ it("T07 references survive a worker that dies at any point", async () => {
   expect(whole.calls).toBeGreaterThan(20);
   let takeovers = 0;
   const points = crashPoints(0, whole.calls);
-  for (const afterCalls of points) {
-    for (const isExecuted of [false, true]) {
-      const one = await play({ afterCalls, isExecuted });
-      check(
-        one,
-        `death after ${afterCalls} calls at ${one.died.join()}, ${isExecuted ? "done" : "not done"}`,
-      );
-      takeovers += one.events.filter((event) => event.type === "turn.takeover").length;
-    }
-  }
+  const deaths = points.flatMap((afterCalls) =>
+    [false, true].map((isExecuted) => ({ afterCalls, isExecuted })),
+  );
+  await runInParallel(deaths, async ({ afterCalls, isExecuted }) => {
+    const one = await play({ afterCalls, isExecuted });
+    const isDone = isExecuted ? "done" : "not done";
+    check(one, `death after ${afterCalls} calls at ${one.died.join()}, ${isDone}`);
+    takeovers += one.events.filter((event) => event.type === "turn.takeover").length;
+  });
   expect(takeovers).toBeGreaterThan(points.length);
 });

@@ -3,7 +3,8 @@
  * read, and every event is legal.
  */
 import { listBlocks } from "@turnstream/protocol";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { runInParallel } from "@turnstream/testkit/util/run-in-parallel.ts";
+import { expect, it } from "vitest";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
@@ -11,24 +12,17 @@ import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { sendMessage } from "../../../src/session/messages/send.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
-import { listen, type Listener } from "../../safe-fetch/listeners.ts";
+import { listen } from "../../safe-fetch/listeners.ts";
 import { CrashPoint, crashPoints, withCrashPoint } from "../crash-injection.ts";
 import { outline, TurnHarness } from "../turn-harness.ts";
 
-let server: Listener;
-let asked: string[] = [];
-
-beforeAll(async () => {
-  server = await listen("127.0.0.1", (request, response) => {
+async function play(crash: { afterCalls: number; isExecuted: boolean }) {
+  const asked: string[] = [];
+  const server = await listen("127.0.0.1", (request, response) => {
     asked.push(request.url ?? "");
     if (request.url === "/missing") response.writeHead(404);
     response.end(`the text of ${request.url}`);
   });
-});
-afterAll(() => server.close());
-
-async function play(crash: { afterCalls: number; isExecuted: boolean }) {
-  asked = [];
   const prompts: string[] = [];
   const agent = defineAgent({
     name: "a",
@@ -62,16 +56,17 @@ async function play(crash: { afterCalls: number; isExecuted: boolean }) {
   await harness.worker([agent], reading);
   const turn = await harness.ended(ref, () => true, 30_000);
   const attachments = await parts.store.attachments.list(ref, { limit: 10 });
-  return { turn, died, readBefore, prompts, calls: crashPoint.calls, harness, attachments };
+  await server.close();
+  return { turn, died, asked, readBefore, prompts, calls: crashPoint.calls, harness, attachments };
 }
 
 it("W12: continues where the dead worker stopped", async () => {
   const whole = await play({ afterCalls: Infinity, isExecuted: false });
   await whole.harness.close();
-  expect(asked).toEqual(["/one", "/missing", "/two"]);
+  expect(whole.asked).toEqual(["/one", "/missing", "/two"]);
   expect(whole.calls).toBeGreaterThan(12);
   let wentOn = 0;
-  for (const afterCalls of crashPoints(2, whole.calls)) {
+  await runInParallel(crashPoints(2, whole.calls), async (afterCalls) => {
     const one = await play({ afterCalls, isExecuted: afterCalls % 2 === 0 });
     const what = `death after ${afterCalls} calls at ${one.died.join()}`;
     expect(one.turn.status, what).toBe("end_turn");
@@ -85,7 +80,7 @@ it("W12: continues where the dead worker stopped", async () => {
     for (const url of one.readBefore) {
       wentOn++;
       expect(
-        asked.filter((path) => path === new URL(url).pathname),
+        one.asked.filter((path) => path === new URL(url).pathname),
         what,
       ).toHaveLength(1);
     }
@@ -94,6 +89,6 @@ it("W12: continues where the dead worker stopped", async () => {
       expect(prompt, what).toContain(expected);
     expect(one.harness.errors, what).toEqual([]);
     await one.harness.close();
-  }
+  });
   expect(wentOn).toBeGreaterThan(0);
 });

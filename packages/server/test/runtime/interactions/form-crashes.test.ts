@@ -2,6 +2,7 @@
  * Kills a worker at every point of two turns, the first of which requests a form. The form is requested once, in the
  * log and in the store, and its values start one further turn that reads them.
  */
+import { runInParallel } from "@turnstream/testkit/util/run-in-parallel.ts";
 import { expect, it } from "vitest";
 import { listBlocks } from "@turnstream/protocol";
 import { script } from "../../../src/models/script-parts.ts";
@@ -51,13 +52,13 @@ async function play(by: Parameters<typeof cast>[0], crash: { afterCalls: number;
   return { state: await harness.state(ref), died, calls: crashPoint.calls, harness, ref };
 }
 
-it.each(["model", "tool", "sub-agent"] as const)(
+it.concurrent.each(["model", "tool", "sub-agent"] as const)(
   "a form of a %s is requested once and continued once, whichever worker dies",
   async (by) => {
     const whole = await play(by, { afterCalls: Infinity, isExecuted: false });
     await whole.harness.close();
     expect(whole.calls).toBeGreaterThan(12);
-    for (const afterCalls of crashPoints(2, whole.calls)) {
+    await runInParallel(crashPoints(2, whole.calls), async (afterCalls) => {
       const one = await play(by, { afterCalls, isExecuted: afterCalls % 2 === 0 });
       const what = `death after ${afterCalls} calls at ${one.died.join()}`;
       const [first, second] = one.state.turns.toArray();
@@ -74,6 +75,6 @@ it.each(["model", "tool", "sub-agent"] as const)(
       expect(await one.harness.backend.store.interactions.list(one.ref), what).toHaveLength(1);
       expect(one.harness.errors, what).toEqual([]);
       await one.harness.close();
-    }
+    });
   },
 );

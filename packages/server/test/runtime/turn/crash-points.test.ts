@@ -3,6 +3,7 @@
  * well, every event is legal, no tool that forbids it runs twice, and the answer is the same.
  */
 import { batchesOf } from "@turnstream/conformance/support/cases.ts";
+import { runInParallel } from "@turnstream/testkit/util/run-in-parallel.ts";
 import { seededRandom } from "@turnstream/testkit/util/seeded-random.ts";
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -159,7 +160,7 @@ function summaryOf(turn: Turn): string[] {
     .toSorted();
 }
 
-it("a worker can die at every point of a turn", async () => {
+it.concurrent("a worker can die at every point of a turn", async () => {
   const whole = await play([{ afterCalls: Infinity, isExecuted: false }]);
   check(whole, "no death");
   await whole.harness.close();
@@ -167,41 +168,38 @@ it("a worker can die at every point of a turn", async () => {
   expect(total).toBeGreaterThan(40);
   let takeovers = 0;
   const points = crashPoints(0, total);
-  for (const afterCalls of points) {
-    for (const isExecuted of [false, true]) {
-      const one = await play([{ afterCalls, isExecuted }]);
-      check(
-        one,
-        `death after ${afterCalls} calls at ${one.died.join()}, ${isExecuted ? "done" : "not done"}`,
-      );
-      takeovers += one.events.filter((event) => event.type === "turn.takeover").length;
-      await one.harness.close();
-    }
-  }
+  const deaths = points.flatMap((afterCalls) =>
+    [false, true].map((isExecuted) => ({ afterCalls, isExecuted })),
+  );
+  await runInParallel(deaths, async ({ afterCalls, isExecuted }) => {
+    const one = await play([{ afterCalls, isExecuted }]);
+    const isDone = isExecuted ? "done" : "not done";
+    check(one, `death after ${afterCalls} calls at ${one.died.join()}, ${isDone}`);
+    takeovers += one.events.filter((event) => event.type === "turn.takeover").length;
+    await one.harness.close();
+  });
   expect(takeovers).toBeGreaterThan(points.length);
 });
 
-it("the worker that takes over can die as well", async () => {
-  for (const { seed, runs } of batchesOf({ fixed: 5, fresh: 20, full: 25 })) {
+it.concurrent("the worker that takes over can die as well", async () => {
+  const rounds = batchesOf({ fixed: 5, fresh: 20, full: 25 }).flatMap(({ seed, runs }) => {
     const random = seededRandom(seed);
-    for (let round = 0; round < runs; round++) {
-      // A turn has more calls than that, so the first worker dies for sure.
-      const deaths = Array.from({ length: 3 }, () => ({
-        afterCalls: Math.floor(random() * 40),
-        isExecuted: random() < 0.5,
-      }));
-      const one = await play(deaths);
-      check(one, JSON.stringify(deaths));
-      expect(one.died.length, "a worker died").toBeGreaterThan(0);
-      await one.harness.close();
-    }
-  }
+    // A turn has more calls than that, so the first worker dies for sure.
+    const death = () => ({ afterCalls: Math.floor(random() * 40), isExecuted: random() < 0.5 });
+    return Array.from({ length: runs }, () => Array.from({ length: 3 }, death));
+  });
+  await runInParallel(rounds, async (deaths) => {
+    const one = await play(deaths);
+    check(one, JSON.stringify(deaths));
+    expect(one.died.length, "a worker died").toBeGreaterThan(0);
+    await one.harness.close();
+  });
 });
 
-it("a turn that is stopped when its worker dies ends as stopped, or as it had already ended", async () => {
+it.concurrent("a turn that is stopped when its worker dies ends as stopped, or as it had already ended", async () => {
   let stopped = 0;
   const points = crashPoints(2, 48);
-  for (const afterCalls of points) {
+  await runInParallel(points, async (afterCalls) => {
     const one = await play([{ afterCalls, isExecuted: afterCalls % 2 === 0 }], { isStopped: true });
     const what = `death after ${afterCalls} calls at ${one.died.join()}`;
     expect(["user_stopped", "end_turn"], what).toContain(one.turn.status);
@@ -216,6 +214,6 @@ it("a turn that is stopped when its worker dies ends as stopped, or as it had al
     expect(new Set(never).size, what).toBe(never.length);
     expect(one.harness.errors, what).toEqual([]);
     await one.harness.close();
-  }
+  });
   expect(stopped).toBeGreaterThan(points.length / 3);
 });
