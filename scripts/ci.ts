@@ -24,7 +24,7 @@ function readReport(file: string): unknown {
 }
 
 /** Slowness of this machine. It multiplies all budgets. */
-const slowness = measureSlowness();
+const slowness = await measureSlowness();
 const inBudget = (seconds: number): number => Math.round(seconds * slowness);
 // For benches whose bounds are in seconds.
 process.env["TURNSTREAM_SLOWNESS"] = String(slowness);

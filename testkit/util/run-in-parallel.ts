@@ -6,8 +6,8 @@ const WIDTH = 6;
 
 export async function runInParallel<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
   const queue = items.values();
-  const lane = async (): Promise<void> => {
+  const takeItems = async (): Promise<void> => {
     for (const item of queue) await run(item);
   };
-  await Promise.all(Array.from({ length: WIDTH }, lane));
+  await Promise.all(Array.from({ length: WIDTH }, takeItems));
 }

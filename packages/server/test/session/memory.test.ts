@@ -1,4 +1,5 @@
 /** Runs the contracts of the session on memory. */
+import { isFull } from "@turnstream/conformance/support/cases.ts";
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
 import { createMemoryStore } from "../../src/store/memory/store.ts";
@@ -9,11 +10,19 @@ import { handoffContract } from "./history/handoff-history.contract.ts";
 import { paymentsContract } from "./payments/payments.contract.ts";
 import { sessionContract } from "./session.contract.ts";
 
-sessionContract("memory", async () => ({ log: createMemoryLog(), store: createMemoryStore() }), 300);
+sessionContract(
+  "memory",
+  async () => ({ log: createMemoryLog(), store: createMemoryStore() }),
+  isFull ? 300 : 100,
+);
 
 logRetentionContract("memory", async () => ({ log: createMemoryLog(), store: createMemoryStore() }));
 
-handoffContract("memory", async () => ({ log: createMemoryLog(), store: createMemoryStore() }), 100);
+handoffContract(
+  "memory",
+  async () => ({ log: createMemoryLog(), store: createMemoryStore() }),
+  isFull ? 100 : 40,
+);
 
 commandsContract("memory", async () => ({
   log: createMemoryLog(),
