@@ -21,6 +21,9 @@ const folders = [
   "scripts",
 ];
 
+/** The folders that the rules of `atRunTime` check. For cycles elsewhere, `written` has a stricter rule. */
+const runTimeFolders = ["packages/protocol", "bench"];
+
 interface DirectionReport {
   modules: number;
   violations: string[];
@@ -28,10 +31,11 @@ interface DirectionReport {
 
 async function cruiseOnce(
   root: string,
+  checked: readonly string[],
   forbidden: IForbiddenRuleType[],
   typeImports: boolean,
 ): Promise<ICruiseResult> {
-  const present = folders.filter((folder) => existsSync(join(root, folder)));
+  const present = checked.filter((folder) => existsSync(join(root, folder)));
   const { output } = await cruise(
     present,
     {
@@ -56,14 +60,19 @@ async function cruiseOnce(
 }
 
 export async function checkDirection(root: string): Promise<DirectionReport> {
-  const runs = [await cruiseOnce(root, written, true), await cruiseOnce(root, atRunTime, false)];
+  const runs = [
+    await cruiseOnce(root, folders, written, true),
+    await cruiseOnce(root, runTimeFolders, atRunTime, false),
+  ];
   const violations = runs.flatMap(({ summary }) =>
     summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} -> ${to}`),
   );
   const counts = runs.map(
     ({ modules }) => modules.filter(({ source }) => !source.includes("node_modules/")).length,
   );
-  return { modules: Math.min(...counts), violations: [...new Set(violations)].toSorted() };
+  // A run that finds nothing is broken.
+  const modules = counts.includes(0) ? 0 : Math.max(...counts);
+  return { modules, violations: [...new Set(violations)].toSorted() };
 }
 
 if (process.argv[1] === import.meta.filename) {

@@ -36,7 +36,7 @@ const steps: Step[] = [
       command:
         "attw --pack . --profile esm-only --exclude-entrypoints ./styles.css ./shadcn.css ./highlight.css ./internal --no-summary --no-color --format ascii",
       folder,
-      budgetSeconds: 60,
+      budgetSeconds: 150,
     },
   ]),
   { name: "bundle size", command: "size-limit", budgetSeconds: 40 },
