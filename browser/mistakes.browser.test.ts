@@ -18,7 +18,7 @@ import { closeBrowser, openBrowser } from "./chromium.ts";
 import { type Environment, MistakenProgram } from "./mistaken-program.ts";
 import { pageUrl } from "./pages.ts";
 
-runOneOf(2);
+runOneOf(4);
 
 const APP = join(import.meta.dirname, "processes/mistaken-app.ts");
 const CLI = join(import.meta.dirname, "../packages/cli/src/main.ts");

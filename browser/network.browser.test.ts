@@ -11,7 +11,7 @@ import { BrowserSession } from "./browser-session.ts";
 import { readText } from "./screen.ts";
 import { compareScreens } from "./story/compare.ts";
 
-runOneOf(2);
+runOneOf(3);
 
 let browserSession: BrowserSession;
 

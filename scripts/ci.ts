@@ -35,7 +35,7 @@ const BUDGETS = {
   test: 900,
   "test:services": 750,
   "test:browser": 750,
-  "test:older-react": 60,
+  "test:older-react": 120,
 };
 /** Time budget of the whole run in seconds, without the installation. */
 const WHOLE_BUDGET = 1200;
@@ -132,8 +132,7 @@ async function runOnProcessor(): Promise<{ pure: TestStage[]; checkOk: boolean }
 async function runOnServers(): Promise<TestStage[]> {
   return [
     await runTests("test:services", "--project services", true),
-    // Pages mostly wait, so three of them use the two cores better than two.
-    await runTests("test:browser", "--project browser --maxWorkers=3", true),
+    await runTests("test:browser", "--project browser", true),
   ];
 }
 

@@ -38,15 +38,15 @@ export function formatDuration(strings: Strings, ms: number): string {
   );
 }
 
-const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte"] as const;
+const UNITS = ["kilobyte", "megabyte", "gigabyte"] as const;
 
 export function formatSize({ locale }: Strings, bytes: number): string {
-  const power = bytes < 1 ? 0 : Math.min(UNITS.length - 1, Math.floor(Math.log(bytes) / Math.log(1000)));
+  // From kilobytes on, because the word for bytes is English in some languages of browsers, such as zh-TW.
+  const power = bytes < 1_000 ? 1 : Math.min(UNITS.length, Math.floor(Math.log(bytes) / Math.log(1000)));
   return new Intl.NumberFormat(locale, {
     style: "unit",
-    unit: UNITS[power] ?? "byte",
-    // English has no plural in the short form.
-    unitDisplay: power === 0 ? "long" : "short",
-    maximumFractionDigits: power === 0 ? 0 : 1,
-  }).format(bytes / 1000 ** power);
+    unit: UNITS[power - 1] ?? "kilobyte",
+    unitDisplay: "short",
+    maximumFractionDigits: 1,
+  }).format(bytes === 0 ? 0 : Math.max(0.1, bytes / 1000 ** power));
 }

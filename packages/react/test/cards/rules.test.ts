@@ -9,6 +9,7 @@ import {
   msUntilNextSecond,
 } from "../../src/cards/use-countdown.ts";
 import { toInput, toEditFields, findFieldProblem, parseObject } from "../../src/cards/edit-arguments.ts";
+import { formatSize } from "../../src/format.ts";
 import { formatArgument, nameArgument } from "../../src/cards/format-argument.ts";
 import { formatValue } from "../../src/cards/format-value.ts";
 import { toAnswers, toggleOption, setText } from "../../src/cards/use-question-request.ts";
@@ -208,4 +209,9 @@ describe("values of a submitted form", () => {
     // A phone number consists of digits but must not be formatted as a number.
     expect(formatValue(field("p", "phone"), "0901234567", strings)).toBe("0901234567");
   });
+});
+
+test.each([en, vi, zhCn, zhTw])("file sizes have no English word ($locale)", (strings) => {
+  const shown = [0, 12, 376, 999, 1_000, 1_234_567, 5e9, 5e12].map((bytes) => formatSize(strings, bytes));
+  expect(shown.join(" ")).toMatch(/^0 kB 0[.,]1 kB 0[.,]4 kB 1 kB 1 kB 1[.,]2 MB 5 GB [\d.,]+ GB$/);
 });

@@ -74,8 +74,8 @@ function measure(name: string, text: string): number {
   return least;
 }
 
-/** A push measures a quarter of the languages. The seed chooses which. */
-const MEASURED = NAMES.filter((name) => isChosen(`code of ${name}`, 4));
+/** A push measures an eighth of the languages. The seed chooses which. */
+const MEASURED = NAMES.filter((name) => isChosen(`code of ${name}`, 8));
 
 test.for(MEASURED)("no code block of %s takes long", (name) => {
   const slow = SLOW.flatMap((part) => {

@@ -4,5 +4,5 @@ import { runOneOf } from "@turnstream/conformance/support/run-one-of.ts";
 import { openRealBackend } from "../runtime/real-backend.ts";
 import { entrancesContract } from "./entrances.contract.ts";
 
-runOneOf(3);
+runOneOf(6);
 entrancesContract("PostgreSQL and Redis", openRealBackend, isFull);

@@ -7,7 +7,7 @@ import { elicitationContract } from "./elicitation.contract.ts";
 import { everythingContract } from "./everything.contract.ts";
 import { inMemory, overHttp, overStdio } from "./connect.ts";
 
-runOneOf(4);
+runOneOf(8);
 
 everythingContract("stdio", inMemory, overStdio);
 everythingContract("Streamable HTTP", inMemory, overHttp);

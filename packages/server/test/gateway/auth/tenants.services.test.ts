@@ -3,5 +3,5 @@ import { runOneOf } from "@turnstream/conformance/support/run-one-of.ts";
 import { openRealBackend } from "../../runtime/real-backend.ts";
 import { tenantsContract } from "./tenants.contract.ts";
 
-runOneOf(3);
+runOneOf(6);
 tenantsContract("real", openRealBackend);

@@ -6,6 +6,6 @@ import { runOneOf } from "@turnstream/conformance/support/run-one-of.ts";
 import { openRealBackend } from "../../runtime/real-backend.ts";
 import { hostileContract } from "./hostile.contract.ts";
 
-runOneOf(6);
+runOneOf(12);
 
 hostileContract("real servers", openRealBackend, 10);

@@ -7,7 +7,7 @@ import { resourcesContract } from "./resources.contract.ts";
 import { sharesContract } from "./shares.contract.ts";
 import { webhookRoutesContract } from "./webhooks.contract.ts";
 
-runOneOf(3);
+runOneOf(6);
 
 historyContract("real servers", openRealBackend);
 paymentsContract("real servers", "fastify", openRealBackend);

@@ -3,6 +3,6 @@ import { runOneOf } from "@turnstream/conformance/support/run-one-of.ts";
 import { filesContract } from "./files.contract.ts";
 import { openRealBackend } from "../real-backend.ts";
 
-runOneOf(3);
+runOneOf(6);
 
 filesContract(openRealBackend);

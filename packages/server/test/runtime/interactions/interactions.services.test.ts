@@ -9,7 +9,7 @@ import { paymentContract } from "./payments.contract.ts";
 import { questionContract } from "./questions.contract.ts";
 import { openRealBackend } from "../real-backend.ts";
 
-runOneOf(3);
+runOneOf(6);
 
 approvalContract(openRealBackend);
 questionContract(openRealBackend);
