@@ -36,7 +36,7 @@ const steps: Step[] = [
       command:
         "attw --pack . --profile esm-only --exclude-entrypoints ./styles.css ./shadcn.css ./highlight.css ./internal --no-summary --no-color --format ascii",
       folder,
-      budgetSeconds: 150,
+      budgetSeconds: 60,
     },
   ]),
   { name: "bundle size", command: "size-limit", budgetSeconds: 40 },

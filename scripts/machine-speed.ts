@@ -1,7 +1,7 @@
 /**
  * `MachineSpeed` compares this machine with the one for which the time budgets of CI are set, which has two cores.
- * Shared machines differ by a factor of two or more, also from one minute to the next, and often their cores are two
- * threads of one. So it measures during the whole run, while the stages use both cores.
+ * Shared machines differ by a factor of two or more, also from one minute to the next. So it measures during the whole
+ * run, while the stages use both cores.
  * Invariant: it counts CPU time, so waiting for other processes of the run makes no machine slow. It uses about 1 % of
  * one core.
  */

@@ -34,7 +34,7 @@ export default defineAgent({ name: "helper", title: false, model, tools: { buy, 
 const TIMEOUT_MS = 480_000;
 /** The creation of a database takes about ten seconds of processor time, which a busy machine doesn't have for minutes. */
 const START_MS = 240_000;
-const KILLS = 2;
+const KILLS = 3;
 
 let folder: AgentFolder;
 let cli: CliProcess;

@@ -1,21 +1,15 @@
 /** Tests which texts screen readers announce during whole recorded logs. */
 import { emptyState, type SessionEvent, fold, foldAll, Sequence } from "@turnstream/protocol";
 import { describe, expect, test } from "vitest";
-import { type AnnouncementOptions, listAnnouncements } from "../../src/view/announcements.ts";
+import {
+  type AnnouncementOptions,
+  ENGLISH_ANNOUNCEMENTS,
+  listAnnouncements,
+} from "../../src/view/announcements.ts";
 import { eventsOf } from "./vector-logs.ts";
 
 const OPTIONS: AnnouncementOptions = {
-  strings: {
-    started: (agent) => `${agent} is working.`,
-    needsApproval: (what) => `Your approval is needed: ${what}.`,
-    needsAnswer: (what) => `A question for you: ${what}`,
-    needsForm: (what) => `A form to fill in: ${what}.`,
-    needsPayment: (what) => `A payment is due: ${what}.`,
-    paymentChanged: (what, status) => `Payment for ${what}: ${status}.`,
-    done: (agent) => `${agent} is done.`,
-    stopped: "Stopped.",
-    failed: (what) => `Failed. ${what}`,
-  },
+  ...ENGLISH_ANNOUNCEMENTS,
   describeError: (notice) => notice?.text || "Something went wrong.",
   describeStatus: (status) => `<${status}>`,
   agentName: (agent) => `[${agent}]`,
