@@ -21,10 +21,15 @@ const published = [
   "packages/create",
 ];
 
-/** `types` must come before the steps that read built files: package lint and bundle size. */
+/** `types` must come before the steps that read built files: the Svelte page, package lint and bundle size. */
 const steps: Step[] = [
   { name: "format", command: "oxfmt --check", budgetSeconds: 30 },
   { name: "types", command: "npm run --silent build", budgetSeconds: 400 },
+  {
+    name: "types of the Svelte page",
+    command: "svelte-check --tsconfig browser/page/tsconfig.json --fail-on-warnings",
+    budgetSeconds: 90,
+  },
   { name: "lint", command: "oxlint", budgetSeconds: 150 },
   { name: "direction", command: "node scripts/check-direction.ts", budgetSeconds: 150 },
   { name: "unused code", command: "knip --no-progress", budgetSeconds: 60 },

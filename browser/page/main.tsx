@@ -1,28 +1,22 @@
 /**
- * The page of the browser tests: one live session, as in an app. `?url=` is the gateway, `?session=` the session,
- * `?agent=` the agent that answers, `?mode=` the display mode, and `?locale=` the language. `?share=` shows the session
- * of a link instead. The test provides the token.
+ * The page of the browser tests: one live session, as in an app. `openSession` reads most parameters. `?locale=` is the
+ * language, and `?share=` shows the session of a link instead.
  */
-import { createClient, type SessionInfo } from "@turnstream/client";
-import { shareTabs } from "@turnstream/client/tabs";
-import { type ComposerProps, en, SessionProvider, type Strings, Thread } from "@turnstream/react";
+import type { SessionInfo } from "@turnstream/client";
+import { en, SessionProvider, type Strings, Thread } from "@turnstream/react";
 import { ShareDialog, SharedThread } from "@turnstream/react/sharing";
 import { vi } from "@turnstream/react/strings/vi";
 import { zhCn } from "@turnstream/react/strings/zh-cn";
 import { zhTw } from "@turnstream/react/strings/zh-tw";
 import { useState } from "react";
 import { createRoot } from "react-dom/client";
-import { exposeSession } from "./expose-session.ts";
+import { openSession } from "./open-session.ts";
 import "@turnstream/react/styles.css";
 
 const query = new URLSearchParams(location.search);
 const STRINGS: Readonly<Record<string, Strings>> = { en, vi, "zh-CN": zhCn, "zh-TW": zhTw };
 
-const client = createClient({
-  url: query.get("url") ?? location.origin,
-  auth: () => ({ token: window.turnstreamToken ?? "" }),
-  tabs: shareTabs,
-});
+const { client, session, composer } = openSession();
 
 /** The address of this page with some parameters changed. */
 function addressWith(changes: Readonly<Record<string, string>>): string {
@@ -50,14 +44,6 @@ function Sharing() {
   );
 }
 
-const session = client.session(query.get("session") ?? "");
-const agent = query.get("agent");
-const mode = query.get("mode");
-const composer: ComposerProps = {
-  ...(agent === null ? {} : { agentId: agent }),
-  ...(mode === "agent" || mode === "chat" ? { mode } : {}),
-};
-exposeSession(session);
 const place = document.getElementById("root");
 const share = query.get("share") ?? "";
 if (place !== null)

@@ -17,7 +17,7 @@ export async function readOutline(page: Page): Promise<string[]> {
           `${part.dataset["card"] ?? "?"}: ${part.querySelector<HTMLElement>(".ts-card-title")?.innerText ?? ""}`,
           ...[...part.querySelectorAll<HTMLElement>("dt, dd, .ts-outcome")].map((each) => each.innerText),
         ].join(" / "),
-      // Pictures that a tool streams have no switch. The page without a framework doesn't show them.
+      // Pictures that a tool streams have no switch. The page with Svelte doesn't show them.
       "ts-artifact": (part) => {
         const kind = part.querySelector("figcaption span");
         return kind === null ? "" : `artifact: ${kind.textContent}`;

@@ -16,6 +16,7 @@ import {
   type RefusedFile,
   updateAttachments,
 } from "./attachments.ts";
+import { createValueStore, type ReadableStore } from "./value-store.ts";
 
 export interface ComposerDraft {
   readonly text: string;
@@ -37,9 +38,7 @@ export interface ComposerOptions extends AttachmentLimits {
 
 type NamedBlob = Blob & { readonly name: string };
 
-export interface ComposerStore {
-  readonly get: () => ComposerDraft;
-  readonly subscribe: (listener: () => void) => () => void;
+export interface ComposerStore extends ReadableStore<ComposerDraft> {
   readonly set: (changes: Partial<ComposerDraft>) => void;
   /** How the message is sent. A change calls no listener. */
   options: ComposerOptions;
@@ -55,15 +54,11 @@ export interface ComposerStore {
 }
 
 export function createComposerStore(options: ComposerOptions = {}): ComposerStore {
-  let draft: ComposerDraft = { text: "", files: [], refused: [], agentId: null };
+  const draft = createValueStore<ComposerDraft>({ text: "", files: [], refused: [], agentId: null });
   let count = 0;
-  const listeners = new Set<() => void>();
   const uploads = new Map<string, AbortController>();
-  const set = (changes: Partial<ComposerDraft>): void => {
-    draft = { ...draft, ...changes };
-    for (const listener of listeners) listener();
-  };
-  const step = (input: AttachmentInput): void => set({ files: updateAttachments(draft.files, input) });
+  const set = (changes: Partial<ComposerDraft>): void => draft.set({ ...draft.get(), ...changes });
+  const step = (input: AttachmentInput): void => set({ files: updateAttachments(draft.get().files, input) });
   const upload = async (session: Session, id: string, file: NamedBlob): Promise<void> => {
     const abort = new AbortController();
     uploads.set(id, abort);
@@ -82,17 +77,14 @@ export function createComposerStore(options: ComposerOptions = {}): ComposerStor
   const store: ComposerStore = {
     options,
     focus() {},
-    get: () => draft,
-    subscribe(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
+    get: draft.get,
+    subscribe: draft.subscribe,
     set,
     attach(session, files) {
       const refused: RefusedFile[] = [];
       for (const file of files) {
         const { name, size } = file;
-        const reason = checkFile(file, draft.files.length, store.options);
+        const reason = checkFile(file, draft.get().files.length, store.options);
         if (reason !== null) refused.push({ name, reason });
         else {
           const id = String(++count);
@@ -107,12 +99,13 @@ export function createComposerStore(options: ComposerOptions = {}): ComposerStor
       step({ type: "removed", id });
     },
     send(session) {
-      if (!canSend(draft.text, draft.files)) return false;
+      const { text, files: attachments, agentId: chosen } = draft.get();
+      if (!canSend(text, attachments)) return false;
       const { mode, locale } = store.options;
-      const agentId = draft.agentId ?? store.options.agentId;
-      const files = draft.files.flatMap(({ file }) => file ?? []);
+      const agentId = chosen ?? store.options.agentId;
+      const files = attachments.flatMap(({ file }) => file ?? []);
       const message = {
-        text: draft.text,
+        text,
         ...(files.length > 0 && { files }),
         ...(agentId !== undefined && { agentId }),
         ...(mode !== undefined && { mode }),

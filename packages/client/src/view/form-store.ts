@@ -18,6 +18,7 @@ import {
   toDraft,
   toValues,
 } from "./form-values.ts";
+import { createValueStore, type ReadableStore } from "./value-store.ts";
 
 export interface FormView {
   readonly values: ReadonlyMap<string, Json>;
@@ -28,9 +29,7 @@ export interface FormView {
   readonly isDraftSaved: boolean;
 }
 
-export interface FormStore {
-  readonly get: () => FormView;
-  readonly subscribe: (listener: () => void) => () => void;
+export interface FormStore extends ReadableStore<FormView> {
   readonly setValue: (field: string, value: Json) => void;
   /** Call it when the user leaves a field. From then on its problem is shown. */
   readonly leaveField: (field: string) => void;
@@ -57,7 +56,6 @@ export function createFormStore(
   let isLoaded = false;
   let isSent = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const listeners = new Set<() => void>();
   const read = (): FormView => {
     const problems = checkValues(state, schema);
     return {
@@ -67,11 +65,10 @@ export function createFormStore(
       isDraftSaved: state.touched.size > 0 && saved === state.values,
     };
   };
-  let view = read();
+  const view = createValueStore(read());
   const set = (next: FormState): void => {
     state = next;
-    view = read();
-    for (const listener of listeners) listener();
+    view.set(read());
   };
   const load = async (): Promise<void> => {
     const draft = await session.loadFormDraft(id);
@@ -103,12 +100,11 @@ export function createFormStore(
     }
   };
   const store: FormStore = {
-    get: () => view,
+    get: view.get,
     subscribe(listener) {
-      listeners.add(listener);
       if (!isLoaded) load().catch(() => {});
       isLoaded = true;
-      return () => void listeners.delete(listener);
+      return view.subscribe(listener);
     },
     setValue(field, value) {
       set(setValue(state, field, value));
@@ -119,7 +115,7 @@ export function createFormStore(
     check() {
       wasChecked = true;
       set(markAllSeen(state, schema));
-      return view.problemCount === 0;
+      return view.get().problemCount === 0;
     },
     async submit() {
       if (store.check()) await send(() => session.submitForm(id, toValues(state, schema)));

@@ -1,6 +1,6 @@
 /**
  * `@turnstream/client/view`: view logic for pages with any framework or none: the layout of turns, a composer with
- * attachments, forms with drafts, announcements, expanded parts, and a thread that follows its end.
+ * attachments, approvals, questions, forms with drafts, announcements, expanded parts, and a thread that follows its end.
  * Invariant: it uses no framework, draws nothing and opens no connection. Only `stickElementToBottom` uses the DOM.
  */
 export {
@@ -26,8 +26,30 @@ export {
   type ComposerStore,
   createComposerStore,
 } from "./composer-store.ts";
+export {
+  type ApprovalStore,
+  type ApprovalView,
+  createApprovalStore,
+  hasTruncatedInput,
+} from "./approval-store.ts";
+export {
+  checkDate,
+  type EditField,
+  type EditProblem,
+  findEditProblem,
+  parseArguments,
+  toEditFields,
+  toArguments,
+} from "./edit-arguments.ts";
 export { createExpandedState, type ExpandedState } from "./expanded-state.ts";
 export { createFormStore, type FormStore, type FormView } from "./form-store.ts";
+export {
+  type AnswerDraft,
+  createQuestionStore,
+  formatAnswer,
+  type QuestionStore,
+  type QuestionView,
+} from "./question-store.ts";
 export { storeDraft } from "./store-draft.ts";
 export { type StickyElement, stickElementToBottom } from "./stick-element-to-bottom.ts";
 export { type Announcement, watchAnnouncements } from "./watch-announcements.ts";
@@ -39,6 +61,7 @@ export {
   chunkTurns,
   type ThreadStore,
 } from "./thread-store.ts";
+export type { ReadableStore } from "./value-store.ts";
 export {
   stepStickToBottom,
   STUCK_TO_BOTTOM,

@@ -4,18 +4,18 @@
  * Invariant: an edit is sent only if every field is valid, and arguments stay an object. It edits the first action
  * only, because `canEdit` requires exactly one.
  */
+import {
+  type EditField,
+  type EditProblem,
+  findEditProblem,
+  parseArguments,
+  toEditFields,
+  toArguments,
+} from "@turnstream/client/view";
 import { type ComponentType, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { useThreadContext } from "../context.ts";
 import { visibleText } from "../visible-text.ts";
 import { DateInput } from "./date-input.tsx";
-import {
-  type EditField,
-  type EditProblem,
-  findFieldProblem,
-  parseObject,
-  toEditFields,
-  toInput,
-} from "./edit-arguments.ts";
 import { formatProblem } from "./form-field.tsx";
 import {
   CheckboxInput,
@@ -44,14 +44,16 @@ export function ApprovalEdit({ approval, onCancel }: ApprovalEditProps): ReactNo
   const id = useId();
   useEffect(() => form.current?.querySelector<HTMLElement>("input, textarea, select")?.focus(), []);
   const isGood =
-    fields === null ? parseObject(json) !== null : fields.every((field) => findFieldProblem(field) === null);
+    fields === null
+      ? parseArguments(json) !== null
+      : fields.every((field) => findEditProblem(field) === null);
   return (
     <form
       ref={form}
       className="ts-edit"
       onSubmit={(event) => {
         event.preventDefault();
-        if (isGood) edit(fields === null ? parseObject(json) : toInput(fields));
+        if (isGood) edit(fields === null ? parseArguments(json) : toArguments(fields));
       }}
       onKeyDown={(event) => {
         // During composition, Escape only cancels the text of the input method.
@@ -118,7 +120,7 @@ function ArgumentField({ field, isDisabled, onText }: ArgumentFieldProps): React
   const { strings, argumentNames } = useThreadContext();
   const { name, type, text, about } = field;
   const id = useId();
-  const problem = findFieldProblem(field);
+  const problem = findEditProblem(field);
   // Another input while the user types would lose the focus.
   const [isLong] = useState(type === "text" && (text.includes("\n") || text.length > LONG_CHARS));
   const Input = isLong ? LongTextInput : INPUTS[type];

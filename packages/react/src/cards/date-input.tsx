@@ -4,10 +4,10 @@
  * Invariant: it reports `YYYY-MM-DD`, "" if all parts are empty, and any other text while a part is missing, so that the
  * check of the form finds the problem.
  */
+import { checkDate } from "@turnstream/client/view";
 import { type ReactNode, useRef, useState } from "react";
 import { useThreadContext } from "../context.ts";
 import { IconShape } from "../ui/icons.tsx";
-import { checkDate } from "./edit-arguments.ts";
 import type { InputProps } from "./form-inputs.tsx";
 
 const CALENDAR = "M3 4.5h10v9H3zM3 7.5h10M5.5 4.5V2.5M10.5 4.5V2.5";

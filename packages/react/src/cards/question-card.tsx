@@ -4,6 +4,7 @@
  * Invariant: `useQuestionRequest` has the draft and sends the commands; the card only shows them. Texts of the agent
  * and the user pass `visibleText`.
  */
+import { formatAnswer } from "@turnstream/client/view";
 import type { Question } from "@turnstream/protocol";
 import { type ReactNode, useId } from "react";
 import type { BlockProps } from "../components.ts";
@@ -124,7 +125,7 @@ function Answered({ view }: ViewProps): ReactNode {
               <bdi>{visibleText(question.text)}</bdi>
             </dt>
             <dd>
-              <bdi>{visibleText(answerText(question, answers))}</bdi>
+              <bdi>{visibleText(formatAnswer(question, answers))}</bdi>
             </dd>
           </div>
         ))}
@@ -132,12 +133,4 @@ function Answered({ view }: ViewProps): ReactNode {
       <Outcome isPositive={status === "answered"} text={outcome} reason={reason} />
     </>
   );
-}
-
-function answerText({ id, options }: Question, answers: QuestionRequest["block"]["answers"]): string {
-  const answer = answers?.find(({ question }) => question === id);
-  const chosen = (answer?.selected ?? []).map(
-    (one) => options.find((option) => option.id === one)?.label ?? one,
-  );
-  return [...chosen, ...(answer?.text === undefined ? [] : [answer.text])].join(", ");
 }

@@ -1,9 +1,8 @@
 /**
  * `useApprovalRequest` returns an approval and its actions, without any UI.
- * Invariant: every decision carries the digest of the request that the user saw, so the server can reject a changed
- * one. Only a request with exactly one action can be edited. Arguments that are too long to show can be approved only
- * after `markOpened`.
+ * Invariant: for the rules of decisions, see `createApprovalStore`.
  */
+import { type ApprovalView, createApprovalStore, hasTruncatedInput } from "@turnstream/client/view";
 import {
   type ApprovalAction,
   type ApprovalBlock,
@@ -14,11 +13,11 @@ import {
   type FullContent,
   type ToolCallBlock,
 } from "@turnstream/protocol";
-import type { ApprovalDecision } from "@turnstream/client";
-import { useState } from "react";
+import { useMemo } from "react";
 import { useThreadContext } from "../context.ts";
 import { useBlock, useTurnSelector } from "../hooks/use-turn.ts";
 import { type ActionState, useCardAction } from "./use-card-action.ts";
+import { useReadableStore } from "./use-readable-store.ts";
 
 export interface ApprovalRequest extends ActionState {
   readonly block: ApprovalBlock;
@@ -45,20 +44,22 @@ export interface ApprovalRequest extends ActionState {
   readonly reject: (reason?: string) => void;
 }
 
+const OPENED: ApprovalView = { mustOpen: false };
+
 export function useApprovalRequest(turnId: string, blockIndex: number): ApprovalRequest | null {
   const { session } = useThreadContext();
   const block = useBlock(turnId, blockIndex, "approval");
   const call = useTurnSelector(turnId, (turn) => (turn === null ? null : findTruncatedCall(turn, block)));
   const { run, isSending, problem } = useCardAction();
-  const [isOpened, setOpened] = useState(false);
-  if (block === null) return null;
-  // Binds the decision to the request that the user saw.
-  const digest = block.digest === null ? {} : { digest: block.digest };
-  const decide = (decision: ApprovalDecision): void =>
-    run(() => session.decideApproval(block.key, { ...decision, ...digest }));
-  const mustOpen = isTruncated(block) && !isOpened;
-  const approve = (always: { readonly always?: true }): void => {
-    if (!mustOpen) decide({ decision: "approve", ...always });
+  // A new snapshot has other objects for the same request.
+  const store = useMemo(
+    () => (block === null ? null : createApprovalStore(session, block)),
+    [session, block?.key, block?.digest],
+  );
+  const { mustOpen } = useReadableStore(store, OPENED);
+  if (block === null || store === null) return null;
+  const approve = (command: () => Promise<void>): void => {
+    if (!mustOpen) run(command);
   };
   return {
     block,
@@ -66,25 +67,20 @@ export function useApprovalRequest(turnId: string, blockIndex: number): Approval
     fullContent: call?.whole ?? null,
     fullInput: call === null || call.whole !== null ? null : call.input,
     mustOpen,
-    markOpened: () => setOpened(true),
+    markOpened: store.markOpened,
     isPending: isPending(block),
-    canEdit: block.editable && block.actions.length === 1,
+    canEdit: store.canEdit,
     isSending,
     problem,
-    approve: () => approve({}),
-    approveAlways: () => approve({ always: true }),
-    edit: (args) => decide({ decision: "edit", args }),
-    reject: (reason = "") => decide({ decision: "reject", ...(reason === "" ? {} : { reason }) }),
+    approve: () => approve(store.approve),
+    approveAlways: () => approve(store.approveAlways),
+    edit: (args) => run(() => store.edit(args)),
+    reject: (reason) => run(() => store.reject(reason)),
   };
-}
-
-/** Arguments are an object, so a text is the start of their JSON. */
-function isTruncated({ actions }: ApprovalBlock): boolean {
-  return actions.some(({ input }) => typeof input === "string");
 }
 
 /** The pending call has the full arguments. */
 function findTruncatedCall(turn: Turn, block: ApprovalBlock | null): ToolCallBlock | null {
-  if (block === null || block.call === null || !isTruncated(block)) return null;
+  if (block === null || block.call === null || !hasTruncatedInput(block)) return null;
   return findToolCall(turn, block.call) ?? null;
 }

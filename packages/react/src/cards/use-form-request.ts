@@ -6,10 +6,11 @@
  */
 import { createFormStore, type FormView } from "@turnstream/client/view";
 import { type FormBlock, type FormField, type FormProblem, isPending, type Json } from "@turnstream/protocol";
-import { useEffect, useMemo, useSyncExternalStore } from "react";
+import { useEffect, useMemo } from "react";
 import { useThreadContext } from "../context.ts";
 import { useBlock } from "../hooks/use-turn.ts";
 import { type ActionState, useCardAction } from "./use-card-action.ts";
+import { useReadableStore } from "./use-readable-store.ts";
 
 export interface FormRequest extends ActionState {
   readonly block: FormBlock;
@@ -29,8 +30,6 @@ export interface FormRequest extends ActionState {
 }
 
 const CLOSED: FormView = { values: new Map(), problems: new Map(), problemCount: 0, isDraftSaved: false };
-const getClosed = (): FormView => CLOSED;
-const neverChanges = () => (): void => {};
 
 export function useFormRequest(turnId: string, blockIndex: number): FormRequest | null {
   const { session } = useThreadContext();
@@ -40,12 +39,7 @@ export function useFormRequest(turnId: string, blockIndex: number): FormRequest 
   const formId = isWaiting ? block.form : null;
   // A new snapshot has other objects for the same form.
   const store = useMemo(() => (isWaiting ? createFormStore(session, block) : null), [session, formId]);
-  const read = store?.get ?? getClosed;
-  const { values, problems, problemCount, isDraftSaved } = useSyncExternalStore(
-    store?.subscribe ?? neverChanges,
-    read,
-    read,
-  );
+  const { values, problems, problemCount, isDraftSaved } = useReadableStore(store, CLOSED);
   useEffect(() => {
     const onHide = (): void => {
       if (document.visibilityState === "hidden") store?.saveDraft();

@@ -1,5 +1,5 @@
-/** Tests the pure rules of the cards: countdown, selected answers, edited arguments and values of a submitted form. */
-import { type ArgumentField, type FormField, type Json, type Question } from "@turnstream/protocol";
+/** Tests the pure rules of the cards: countdown, formatted arguments and values of a submitted form. */
+import type { ArgumentField, FormField, Json } from "@turnstream/protocol";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -8,11 +8,9 @@ import {
   announcedBetween,
   msUntilNextSecond,
 } from "../../src/cards/use-countdown.ts";
-import { toInput, toEditFields, findFieldProblem, parseObject } from "../../src/cards/edit-arguments.ts";
 import { formatSize } from "../../src/format.ts";
 import { formatArgument, nameArgument } from "../../src/cards/format-argument.ts";
 import { formatValue } from "../../src/cards/format-value.ts";
-import { toAnswers, toggleOption, setText } from "../../src/cards/use-question-request.ts";
 import { en } from "../../src/strings/en/index.ts";
 import { vi } from "../../src/strings/vi/index.ts";
 import { zhCn } from "../../src/strings/zh-cn/index.ts";
@@ -26,12 +24,6 @@ const field = (name: string, type: FormField["type"], more: Partial<FormField> =
   ...more,
 });
 
-const ARGUMENTS: readonly ArgumentField[] = [
-  { name: "until", type: "date" },
-  { name: "side", type: "select", options: [{ value: "buy", label: "Buy" }] },
-  { name: "price", type: "number", unit: "VND" },
-];
-const typesOf = (input: Json) => toEditFields(input, ARGUMENTS)?.map(({ type }) => type);
 const format = (value: Json, about: Omit<ArgumentField, "name">, strings = en, names = {}) =>
   formatArgument(value, { name: "a", ...about }, names, strings);
 
@@ -73,85 +65,6 @@ describe("U05: the countdown", () => {
 
   test("is formatted like a clock", () => {
     expect([277, 7, 0, 3_723].map(formatClock)).toEqual(["4:37", "0:07", "0:00", "1:02:03"]);
-  });
-});
-
-describe("answers to questions", () => {
-  const one: Question = {
-    id: "q1",
-    text: "When?",
-    options: [
-      { id: "a", label: "Now" },
-      { id: "b", label: "Later" },
-    ],
-    multiple: false,
-    free_text: false,
-  };
-  const many: Question = { ...one, id: "q2", multiple: true, free_text: true };
-
-  test("a single choice replaces the previous one; multiple choices can be removed again", () => {
-    let drafts = toggleOption(toggleOption(new Map(), one, "a"), one, "b");
-    expect(toAnswers([one], drafts)).toEqual([{ question: "q1", selected: ["b"] }]);
-    drafts = toggleOption(toggleOption(toggleOption(drafts, many, "b"), many, "a"), many, "b");
-    expect(toAnswers([many], drafts)).toEqual([{ question: "q2", selected: ["a"] }]);
-  });
-
-  test("every question needs a choice or a text that is not blank", () => {
-    expect(toAnswers([one, many], toggleOption(new Map(), one, "a"))).toBe(null);
-    expect(toAnswers([many], setText(new Map(), many, "  "))).toBe(null);
-    expect(toAnswers([many], setText(new Map(), many, " ok "))).toEqual([
-      { question: "q2", selected: [], text: "ok" },
-    ]);
-    expect(toAnswers([one], setText(new Map(), one, "not offered"))).toBe(null);
-  });
-});
-
-describe("U05: edited arguments", () => {
-  test("stay the same if the user changes nothing, whatever their values", () => {
-    fc.assert(
-      fc.property(fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1, maxKeys: 10 }), (value) => {
-        const input = JSON.parse(JSON.stringify(value)) as Record<string, never>;
-        const fields = toEditFields(input);
-        expect(fields?.every((one) => findFieldProblem(one) === null)).toBe(true);
-        expect(JSON.stringify(toInput(fields ?? []))).toBe(JSON.stringify(input));
-      }),
-    );
-  });
-
-  test("keep their type, and report text that doesn't fit it", () => {
-    const number = { name: "n", type: "number", text: "1.5" } as const;
-    expect(toInput([number])).toEqual({ n: 1.5 });
-    expect(findFieldProblem({ ...number, text: "1,5" })).toBe("not_a_number");
-    expect(findFieldProblem({ ...number, text: " " })).toBe("not_a_number");
-    expect(findFieldProblem({ name: "j", type: "json", text: "[1," })).toBe("not_json");
-    expect(toEditFields([1])).toBe(null);
-    expect(parseObject("[1]")).toBe(null);
-    expect(parseObject('{"a":1}')).toEqual({ a: 1 });
-  });
-
-  test("have the input that the schema of the tool states, if it can show the value", () => {
-    expect(typesOf({ until: "2026-04-30", side: "buy", price: 1 })).toEqual(["date", "select", "number"]);
-    expect(typesOf({ until: "soon", side: "hold", price: "1" })).toEqual(["text", "text", "text"]);
-    expect(typesOf({ until: null, side: ["buy"], price: true })).toEqual(["json", "json", "boolean"]);
-  });
-
-  test("stay the same if the user changes nothing, whatever the schema states", () => {
-    const types = fc.constantFrom("text", "number", "boolean", "date", "select");
-    fc.assert(
-      fc.property(fc.jsonValue(), types, (value, type) => {
-        const input = { a: JSON.parse(JSON.stringify(value)) as Json };
-        const fields = toEditFields(input, [{ name: "a", type, options: [{ value: "", label: "None" }] }]);
-        expect(JSON.stringify(toInput(fields ?? []))).toBe(JSON.stringify(input));
-      }),
-    );
-  });
-
-  test("report a date that doesn't exist, and a missing choice", () => {
-    const date = { name: "d", type: "date", text: "2026-02-30" } as const;
-    expect(findFieldProblem(date)).toBe("not_a_date");
-    expect(findFieldProblem({ ...date, text: "" })).toBe("required");
-    expect(findFieldProblem({ ...date, text: "2026-02-28" })).toBe(null);
-    expect(findFieldProblem({ name: "s", type: "select", text: "" })).toBe("required");
   });
 });
 

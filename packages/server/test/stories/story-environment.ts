@@ -12,7 +12,7 @@ import { TurnHarness, type HarnessBackend } from "../runtime/turn-harness.ts";
 import { createStoryAgent, Gates } from "./story-agents.ts";
 
 /** The strings of the documents of the `blocks` dialect. */
-const STRINGS = {
+export const STORY_STRINGS = {
   stopped: "Bạn đã dừng câu trả lời. Hãy gửi tin nhắn khác để tiếp tục.",
   thinkingLabel: "Suy nghĩ",
   rejected: "Bạn đã từ chối việc này.",
@@ -61,7 +61,7 @@ export class StoryEnvironment {
     });
     await harness.worker(agents, {
       // The messages of the stories name no language, so the worker uses its default.
-      strings: { en: STRINGS },
+      strings: { en: STORY_STRINGS },
       leaseTtlMs: 10_000,
       fetchPolicy: { allow: [site.name] },
     });

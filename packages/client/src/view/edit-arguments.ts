@@ -1,5 +1,5 @@
 /**
- * Converts arguments to editable fields and back (`toEditFields`, `toInput`). Pure.
+ * Converts arguments to editable fields and back (`toEditFields`, `toArguments`). Pure.
  * Invariant: each plain value is one field and keeps its type, whatever the schema of the tool states. Everything else is
  * edited as JSON.
  */
@@ -43,7 +43,7 @@ function textType(value: string, about: ArgumentField | undefined): "text" | "da
 }
 
 /** Names are used as they are, because an argument can be called `__proto__`. */
-export function toInput(fields: readonly EditField[]): Json {
+export function toArguments(fields: readonly EditField[]): Json {
   return Object.fromEntries(fields.map((field) => [field.name, valueOf(field)]));
 }
 
@@ -53,7 +53,7 @@ function valueOf({ type, text }: EditField): Json {
   return type === "json" ? (JSON.parse(text) as Json) : text;
 }
 
-export function findFieldProblem({ type, text }: EditField): EditProblem | null {
+export function findEditProblem({ type, text }: EditField): EditProblem | null {
   switch (type) {
     case "number":
       return text.trim() !== "" && Number.isFinite(Number(text)) ? null : "not_a_number";
@@ -75,7 +75,7 @@ export function checkDate(text: string): FormProblem["problem"] | null {
 }
 
 /** Parses JSON. Returns null unless it is an object. */
-export function parseObject(text: string): JsonObject | null {
+export function parseArguments(text: string): JsonObject | null {
   const value = tryParse(text);
   return value !== undefined && isJsonObject(value) ? value : null;
 }

@@ -1,0 +1,52 @@
+/** Tests `createApprovalStore`, as a page without React uses it. */
+import type { ApprovalBlock, Json } from "@turnstream/protocol";
+import { expect, test, vi } from "vitest";
+import type { Session } from "../../src/session/session.ts";
+import { createApprovalStore } from "../../src/view/approval-store.ts";
+
+function request(inputs: readonly Json[], digest: string | null = "d") {
+  const decideApproval = vi.fn<Session["decideApproval"]>();
+  const actions = inputs.map((input) => ({ name: "place_order", input }));
+  const block = { kind: "approval", key: "k", digest, editable: true, actions } as unknown as ApprovalBlock;
+  return { store: createApprovalStore({ decideApproval }, block), decideApproval };
+}
+
+test("every decision carries the digest of the request", async () => {
+  const { store, decideApproval } = request([{ quantity: 100 }]);
+  await store.approve();
+  await store.approveAlways();
+  await store.edit({ quantity: 50 });
+  await store.reject("too many");
+  await store.reject();
+  expect(decideApproval.mock.calls.map(([key, decision]) => [key, decision])).toEqual([
+    ["k", { decision: "approve", digest: "d" }],
+    ["k", { decision: "approve", always: true, digest: "d" }],
+    ["k", { decision: "edit", args: { quantity: 50 }, digest: "d" }],
+    ["k", { decision: "reject", reason: "too many", digest: "d" }],
+    ["k", { decision: "reject", digest: "d" }],
+  ]);
+});
+
+test("a request without a digest is decided without one", async () => {
+  const { store, decideApproval } = request([{}], null);
+  await store.approve();
+  expect(decideApproval).toHaveBeenCalledExactlyOnceWith("k", { decision: "approve" });
+});
+
+test("arguments that are too long to show can be approved only after the user opened them", async () => {
+  const { store, decideApproval } = request(['{"text":"a long st']);
+  const seen: boolean[] = [];
+  store.subscribe(({ mustOpen }) => seen.push(mustOpen));
+  await store.approve();
+  await store.approveAlways();
+  expect(decideApproval).not.toHaveBeenCalled();
+  store.markOpened();
+  expect(seen).toEqual([true, false]);
+  await store.approve();
+  expect(decideApproval).toHaveBeenCalledOnce();
+});
+
+test("only a request with exactly one action can be edited", () => {
+  expect(request([{}]).store.canEdit).toBe(true);
+  expect(request([{}, {}]).store.canEdit).toBe(false);
+});
