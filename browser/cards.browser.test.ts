@@ -1,5 +1,6 @@
 /** Tests that each card can be answered by keyboard alone, and which command the page then sends (U05, U07). */
-import type { SessionEvent } from "@turnstream/protocol";
+import { foldAll, type SessionEvent } from "@turnstream/protocol";
+import { turnSnapshot } from "@turnstream/protocol/writer";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { numbered } from "./hostile/places.ts";
@@ -194,6 +195,35 @@ test("U07: a question is answered with Tab, arrows, Space and Enter", async () =
     { question: "q2", selected: ["a"], text: "fine" },
   ];
   await expect.poll(() => commands(page)).toEqual([["answerQuestion", "q", answers]]);
+});
+
+test("what the user has entered or opened stays when a new snapshot arrives", async () => {
+  const options = [
+    { id: "a", label: "Now" },
+    { id: "b", label: "Later" },
+  ];
+  const asked = { id: "q1", text: "When?", options, multiple: false, free_text: true };
+  const cut = { name: "write", label: "Write", input: '{"text":"word [Cut here]' };
+  const requests = [
+    { type: "tool_call.start", call: "c", name: "write", label: "Write" },
+    { type: "tool_call.end", input: { text: "word ".repeat(12_000) }, ...on(0) },
+    { ...approval, actions: [cut], editable: false, ...on(1) },
+    { type: "question.request", key: "q", call: null, questions: [asked], ...on(2) },
+  ];
+  const page = await open(...requests);
+  await page.getByRole("radio", { name: "Later" }).check();
+  await page.locator("fieldset textarea").fill("after nine");
+  const approve = page.locator(".ts-approval [data-action=approve]");
+  await page.locator(".ts-approval").getByRole("button", { name: "Show all" }).click();
+  await expect.poll(() => approve.isDisabled()).toBe(false);
+  const turns = foldAll(logWith(...requests))
+    .turns.toArray()
+    .map(turnSnapshot);
+  await page.evaluate((text) => window.recorded?.showTurns(text, true), JSON.stringify(turns));
+  await page.getByRole("button", { name: "Show earlier messages" }).waitFor();
+  expect(await page.getByRole("radio", { name: "Later" }).isChecked()).toBe(true);
+  expect(await page.locator("fieldset textarea").inputValue()).toBe("after nine");
+  expect(await approve.isDisabled()).toBe(false);
 });
 
 test("U07: a form names missing fields, focuses the first, and is sent when it is valid", async () => {

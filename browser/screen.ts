@@ -11,9 +11,9 @@ export async function openAll(page: Page): Promise<void> {
   await page.evaluate(async () => {
     const shut =
       ".ts-turns [aria-expanded=false]:not([aria-haspopup]):not([popovertarget]):not(.ts-text *):not([disabled])";
-    // Expanded parts may contain more collapsed ones. The number of rounds is limited, because some never expand.
     for (const details of document.querySelectorAll<HTMLDetailsElement>(".ts-turns details"))
       details.open = true;
+    // Expanded parts may contain more collapsed ones. The number of rounds is limited, because some never expand.
     for (let round = 0; round < 6; round++) {
       const found = [...document.querySelectorAll<HTMLElement>(shut)];
       if (found.length === 0) return;

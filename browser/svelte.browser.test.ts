@@ -6,7 +6,9 @@ import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { STORIES } from "@turnstream/conformance/stories/index.ts";
+import type { Moment, Story } from "@turnstream/conformance/stories/story.ts";
 import { isChosen } from "@turnstream/conformance/support/run-one-of.ts";
+import type { SessionRef } from "@turnstream/server";
 import { readSeed } from "@turnstream/testkit/util/seeded-random.ts";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -84,6 +86,48 @@ test.each(PLAYED)(
   },
   150_000,
 );
+
+/** Closes the first thought as soon as it has a text. Records at each beat how long it is, and whether it is open. */
+class ClosingDriver extends PageDriver {
+  readonly seen: { readonly length: number; readonly isOpen: boolean }[] = [];
+
+  override async watch(ref: SessionRef, story: Story): Promise<void> {
+    await super.watch(ref, story);
+    const own = gates.get(story);
+    if (own !== undefined) own.onBeat = () => this.#closeThought();
+  }
+
+  async #closeThought(): Promise<void> {
+    const summary = this.stableTab.page.locator("details:has(> .ts-thinking-body) > summary").first();
+    if ((await summary.count()) === 0) return;
+    const { length, isOpen } = await summary.evaluate(({ parentElement: details }) => ({
+      length: details?.querySelector(".ts-thinking-body")?.textContent?.length ?? 0,
+      isOpen: details?.hasAttribute("open") ?? false,
+    }));
+    if (length === 0) return;
+    if (this.seen.length === 0) await summary.click();
+    this.seen.push({ length, isOpen });
+  }
+
+  /** A comparison would open everything. */
+  override async reload(_ref: SessionRef, at: Moment): Promise<() => Promise<string>> {
+    return async () => at;
+  }
+}
+
+test("a thought that the user closes stays closed while its text grows", async () => {
+  const story = STORIES.find(({ name }) => name === "vnm-stock") as Story;
+  const own = gates.get(story) ?? new PacedGates();
+  const plan = { page: "svelte.html", layout: "apart", moments: [] } as const;
+  const driver = new ClosingDriver({ browser, environment, stage: theatre.harness }, own, plan);
+  own.paceMs = 80;
+  await play(theatre.harness, story, own, driver);
+  const [first, ...later] = driver.seen;
+  expect(first?.isOpen).toBe(true);
+  expect(later.at(-1)?.length).toBeGreaterThan(first?.length ?? 0);
+  expect(later.filter(({ isOpen }) => isOpen)).toEqual([]);
+  for (const context of browser.contexts()) await context.close();
+}, 150_000);
 
 test("the page has at most 150 lines of code", () => {
   const lines = ["thread.svelte", "card.svelte"].flatMap((name) =>

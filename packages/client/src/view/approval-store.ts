@@ -5,16 +5,19 @@
  */
 import type { ApprovalBlock, Json } from "@turnstream/protocol";
 import type { ApprovalDecision, Session } from "../session/session.ts";
+import { type EditField, toEditFields } from "./edit-arguments.ts";
 import { createValueStore, type ReadableStore } from "./value-store.ts";
 
 export interface ApprovalView {
-  /** True until `markOpened`, if `input` is only the start of the arguments. Nothing can be approved before. */
+  /** True until `markOpened`, if `input` is only the start of the arguments. `approve` does nothing before. */
   readonly mustOpen: boolean;
 }
 
 export interface ApprovalStore extends ReadableStore<ApprovalView> {
   /** Only a request with exactly one action can be edited. */
   readonly canEdit: boolean;
+  /** The arguments as fields to edit; null if they can be edited only as one JSON text, or not at all. */
+  readonly editFields: readonly EditField[] | null;
   /** Call it when the user has opened the full arguments. */
   readonly markOpened: () => void;
   readonly approve: () => Promise<void>;
@@ -35,10 +38,13 @@ export function createApprovalStore(
   const approve = async (always: { readonly always?: true }): Promise<void> => {
     if (!get().mustOpen) await decide({ decision: "approve", ...always });
   };
+  const [action] = block.actions;
+  const canEdit = block.editable && block.actions.length === 1;
   return {
     get,
     subscribe,
-    canEdit: block.editable && block.actions.length === 1,
+    canEdit,
+    editFields: canEdit && action !== undefined ? toEditFields(action.input, action.fields) : null,
     markOpened: () => set({ mustOpen: false }),
     approve: () => approve({}),
     approveAlways: () => approve({ always: true }),

@@ -4,10 +4,12 @@ import { expect, test, vi } from "vitest";
 import type { Session } from "../../src/session/session.ts";
 import { createApprovalStore } from "../../src/view/approval-store.ts";
 
-function request(inputs: readonly Json[], digest: string | null = "d") {
+type Options = Partial<Pick<ApprovalBlock, "digest" | "editable">>;
+
+function request(inputs: readonly Json[], { digest = "d", editable = true }: Options = {}) {
   const decideApproval = vi.fn<Session["decideApproval"]>();
   const actions = inputs.map((input) => ({ name: "place_order", input }));
-  const block = { kind: "approval", key: "k", digest, editable: true, actions } as unknown as ApprovalBlock;
+  const block = { kind: "approval", key: "k", digest, editable, actions } as unknown as ApprovalBlock;
   return { store: createApprovalStore({ decideApproval }, block), decideApproval };
 }
 
@@ -28,7 +30,7 @@ test("every decision carries the digest of the request", async () => {
 });
 
 test("a request without a digest is decided without one", async () => {
-  const { store, decideApproval } = request([{}], null);
+  const { store, decideApproval } = request([{}], { digest: null });
   await store.approve();
   expect(decideApproval).toHaveBeenCalledExactlyOnceWith("k", { decision: "approve" });
 });
@@ -46,7 +48,15 @@ test("arguments that are too long to show can be approved only after the user op
   expect(decideApproval).toHaveBeenCalledOnce();
 });
 
-test("only a request with exactly one action can be edited", () => {
-  expect(request([{}]).store.canEdit).toBe(true);
-  expect(request([{}, {}]).store.canEdit).toBe(false);
+test("only an editable request with exactly one action can be edited", () => {
+  expect(request([{ quantity: 100 }]).store).toMatchObject({
+    canEdit: true,
+    editFields: [{ name: "quantity", type: "number", text: "100" }],
+  });
+  for (const { store } of [request([{}, {}]), request([{ quantity: 100 }], { editable: false })])
+    expect(store).toMatchObject({ canEdit: false, editFields: null });
+});
+
+test("arguments that are no plain fields have none to edit", () => {
+  expect(request(['{"text":"a long st']).store.editFields).toBe(null);
 });
