@@ -108,7 +108,8 @@ test("the back and forward buttons open the sessions again, and a row is a link"
   const first = await startSession(page, "one");
   await newButton(page).click();
   await page.getByRole("button", { name: "north" }).click();
-  await page.keyboard.press("Enter");
+  await expect.poll(() => composer(page).inputValue()).toBe("north");
+  await composer(page).press("Enter");
   await reads(page, "north");
   const second = openSession(page);
   expect(await storedSessions()).toEqual([second, first]);
