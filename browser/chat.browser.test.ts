@@ -4,7 +4,7 @@
  */
 import { enChat } from "@turnstream/react/chat";
 import { en } from "@turnstream/react";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { answerTo } from "./agents.ts";
 import { keepArtefacts, readConsole } from "./artefacts.ts";
@@ -55,6 +55,7 @@ async function open({ path = "/", isSignedIn = true, viewport = WIDE }: OpenOpti
 const list = (page: Page) => page.getByRole("navigation", { name: enChat.sessions });
 const rows = (page: Page) => list(page).getByRole("listitem");
 const composer = (page: Page) => page.getByRole("textbox", { name: en.thread.message });
+const isFocused = (field: Locator) => field.evaluate((element) => element === document.activeElement);
 const newButton = (page: Page) => list(page).getByRole("button", { name: enChat.newSession, exact: true });
 const openSession = (page: Page) => new URL(page.url()).searchParams.get("session");
 
@@ -95,7 +96,7 @@ test("a new session is created with its first message, and a reload shows it aga
   expect(sessions).toEqual([openSession(page)]);
   expect(new URL(page.url()).searchParams.get("theme")).toBe("none");
   expect(await composer(page).inputValue()).toBe("and west");
-  expect(await composer(page).evaluate((field) => field === document.activeElement)).toBe(true);
+  expect(await isFocused(composer(page))).toBe(true);
   expect(await rows(page).getByRole("link").getAttribute("aria-current")).toBe("page");
   await page.reload();
   await reads(page, "east");
@@ -109,7 +110,9 @@ test("the back and forward buttons open the sessions again, and a row is a link"
   await newButton(page).click();
   await page.getByRole("button", { name: "north" }).click();
   await expect.poll(() => composer(page).inputValue()).toBe("north");
-  await composer(page).press("Enter");
+  await expect.poll(() => isFocused(composer(page))).toBe(true);
+  await page.keyboard.press("Enter");
+  await expect.poll(() => composer(page).inputValue()).toBe("");
   await reads(page, "north");
   const second = openSession(page);
   expect(await storedSessions()).toEqual([second, first]);
