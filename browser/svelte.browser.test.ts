@@ -11,7 +11,7 @@ import { isChosen } from "@turnstream/conformance/support/run-one-of.ts";
 import type { SessionRef } from "@turnstream/server";
 import { readSeed } from "@turnstream/testkit/util/seeded-random.ts";
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { play } from "../packages/server/test/stories/run-story.ts";
 import { STORY_STRINGS, StoryEnvironment } from "../packages/server/test/stories/story-environment.ts";
 import { readConsole } from "./artefacts.ts";
@@ -39,6 +39,10 @@ afterAll(async () => {
   await environment?.close();
   await theatre?.close();
 }, 60_000);
+
+afterEach(async () => {
+  for (const context of browser.contexts()) await context.close();
+});
 
 /** Where the texts of this page differ from those of the React components. Notices have the text of the server. */
 const OWN_TEXTS: readonly (readonly [string, string])[] = [
@@ -82,7 +86,6 @@ test.each(PLAYED)(
     expect(seen).toEqual(expected);
     for (const tab of [driver.stableTab, driver.reloadedTab])
       expect(readConsole(tab.page).filter((line) => /^(thrown|error)/.test(line))).toEqual([]);
-    for (const context of browser.contexts()) await context.close();
   },
   150_000,
 );
@@ -126,7 +129,6 @@ test("a thought that the user closes stays closed while its text grows", async (
   expect(first?.isOpen).toBe(true);
   expect(later.at(-1)?.length).toBeGreaterThan(first?.length ?? 0);
   expect(later.filter(({ isOpen }) => isOpen)).toEqual([]);
-  for (const context of browser.contexts()) await context.close();
 }, 150_000);
 
 test("the page has at most 150 lines of code", () => {

@@ -37,6 +37,7 @@ export class LiveGateway {
   readonly server: TestServer;
   readonly proxy: TcpProxy;
   readonly #clients: Client[] = [];
+  readonly #proxies: TcpProxy[] = [];
 
   private constructor(stage: TurnHarness, server: TestServer, proxy: TcpProxy) {
     this.stage = stage;
@@ -49,14 +50,20 @@ export class LiveGateway {
     // The long lease prevents a takeover when the test machine is slow.
     await stage.worker([agent], { leaseTtlMs: 20_000 });
     const server = await openServer(stage.backend, { actor: stage.actor, ...options });
-    const { hostname: host, port } = new URL(server.url);
-    const gateway = new LiveGateway(stage, server, await startProxy({ to: { host, port: Number(port) } }));
+    const gateway = new LiveGateway(stage, server, await openProxy(server));
     open.push(gateway);
     return gateway;
   }
 
   get url(): string {
     return `http://${this.proxy.host}:${this.proxy.port}`;
+  }
+
+  /** Opens a second proxy to the same gateway, which counts its own bytes. */
+  async openProxy(): Promise<TcpProxy> {
+    const proxy = await openProxy(this.server);
+    this.#proxies.push(proxy);
+    return proxy;
   }
 
   client(options: Partial<ClientOptions> = {}): Client {
@@ -79,8 +86,13 @@ export class LiveGateway {
     for (const client of this.#clients) client.close();
     await this.server.close();
     await this.stage.close();
-    await this.proxy.close();
+    for (const proxy of [this.proxy, ...this.#proxies]) await proxy.close();
   }
+}
+
+function openProxy(server: TestServer): Promise<TcpProxy> {
+  const { hostname: host, port } = new URL(server.url);
+  return startProxy({ to: { host, port: Number(port) } });
 }
 
 const open: LiveGateway[] = [];

@@ -2,8 +2,7 @@
  * Tests what sharing saves: the connections and bytes of five tabs that show the same answer of a real gateway. The tabs
  * use the locks and broadcast channels of Node. docs/client.md has the figures.
  */
-import { startProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { SessionRef } from "../../../server/src/util/refs.ts";
 import type { Session } from "../../src/session/session.ts";
 import { shareTabs } from "../../src/tabs/share-tabs.ts";
@@ -21,9 +20,7 @@ afterAll(() => void vi.unstubAllGlobals());
 
 /** Opens the session in five tabs behind a proxy that counts their bytes. */
 async function openTabs(gateway: LiveGateway, ref: SessionRef, options: Partial<ClientOptions>) {
-  const { hostname: host, port } = new URL(gateway.server.url);
-  const proxy = await startProxy({ to: { host, port: Number(port) } });
-  onTestFinished(() => proxy.close());
+  const proxy = await gateway.openProxy();
   const token = await gateway.token();
   const sessions: Session[] = [];
   for (let n = 0; n < TABS; n += 1) {

@@ -9,7 +9,6 @@ import {
   type EditProblem,
   findEditProblem,
   parseArguments,
-  toEditFields,
   toArguments,
 } from "@turnstream/client/view";
 import { type ComponentType, type ReactNode, useEffect, useId, useRef, useState } from "react";
@@ -36,9 +35,9 @@ interface ApprovalEditProps {
 
 export function ApprovalEdit({ approval, onCancel }: ApprovalEditProps): ReactNode {
   const cardStrings = useThreadContext().strings.cards;
-  const { actions, isSending, edit } = approval;
+  const { actions, editFields, isSending, edit } = approval;
   const input = actions[0]?.input ?? {};
-  const [fields, setFields] = useState(() => toEditFields(input, actions[0]?.fields));
+  const [fields, setFields] = useState(editFields);
   const [json, setJson] = useState(() => JSON.stringify(input, null, 2));
   const form = useRef<HTMLFormElement>(null);
   const id = useId();

@@ -2,7 +2,12 @@
  * `useApprovalRequest` returns an approval and its actions, without any UI.
  * Invariant: for the rules of decisions, see `createApprovalStore`.
  */
-import { type ApprovalView, createApprovalStore, hasTruncatedInput } from "@turnstream/client/view";
+import {
+  type ApprovalView,
+  createApprovalStore,
+  type EditField,
+  hasTruncatedInput,
+} from "@turnstream/client/view";
 import {
   type ApprovalAction,
   type ApprovalBlock,
@@ -37,6 +42,8 @@ export interface ApprovalRequest extends ActionState {
   readonly isPending: boolean;
   /** Only a request with exactly one action can be edited. */
   readonly canEdit: boolean;
+  /** The arguments as fields to edit; null if they can be edited only as one JSON text, or not at all. */
+  readonly editFields: readonly EditField[] | null;
   readonly approve: () => void;
   /** Also approves every later call of the tool in this session. Only if the request offers it. */
   readonly approveAlways: () => void;
@@ -70,6 +77,7 @@ export function useApprovalRequest(turnId: string, blockIndex: number): Approval
     markOpened: store.markOpened,
     isPending: isPending(block),
     canEdit: store.canEdit,
+    editFields: store.editFields,
     isSending,
     problem,
     approve: () => approve(store.approve),
