@@ -11,8 +11,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { MachineSpeed } from "../testkit/util/machine-speed.ts";
 import { countTests, type TestCount } from "./count-tests.ts";
-import { MachineSpeed } from "./machine-speed.ts";
 import { inSeconds, runCommand } from "./run-command.ts";
 
 function readReport(file: string): unknown {
@@ -23,7 +23,7 @@ function readReport(file: string): unknown {
   }
 }
 
-const machine = new MachineSpeed();
+const machine = new MachineSpeed(20_000);
 /** Multiplies a budget by the slowness of this machine. */
 const inBudget = (seconds: number): number => Math.round(seconds * machine.slowness);
 
@@ -45,18 +45,31 @@ const KILL_AFTER = 2;
 
 const started = performance.now();
 
-/** The result of each stage that failed, and each test that failed. They are printed at the end. */
-const failedStages = new Map<string, string>();
+interface FailedStage {
+  result: string;
+  lastLines: string[];
+}
+
+/** Each stage that failed, and each test that failed. They are printed at the end. */
+const failedStages = new Map<string, FailedStage>();
 const failedTests: string[] = [];
 
-function report(stage: string, ok: boolean, seconds: number, budgetSeconds: number): boolean {
+interface Stage {
+  ok: boolean;
+  seconds: number;
+  budget: number;
+  /** What the end of the output repeats if the stage fails. */
+  lastLines?: string[];
+}
+
+function report(stage: string, { ok, seconds, budget: budgetSeconds, lastLines = [] }: Stage): boolean {
   const budget = inBudget(budgetSeconds);
   const isLate = seconds > budget;
   const outcome = ok ? (isLate ? `over its ${budget} s` : "ok") : "FAILED";
   const result = `${outcome}, ${inSeconds(seconds)}`;
   console.log(`[ci] ${stage}: ${result}`);
   if (ok && !isLate) failedStages.delete(stage);
-  else failedStages.set(stage, result);
+  else failedStages.set(stage, { result, lastLines });
   return ok && !isLate;
 }
 
@@ -69,8 +82,8 @@ const BENCH_TRIES = 3;
 async function benchIsOk(name: string, budget: number, maxTries: number): Promise<boolean> {
   console.log(`[ci] bench ${name}`);
   for (let tries = 1; ; tries++) {
-    const { ok, seconds } = await runCommand(`npm run --silent bench -- ${name} --check`);
-    const isOk = report(`bench ${name}`, ok, seconds, budget);
+    const run = await runCommand(`npm run --silent bench -- ${name} --check`);
+    const isOk = report(`bench ${name}`, { ...run, budget });
     if (isOk || tries === maxTries) return isOk;
   }
 }
@@ -99,14 +112,15 @@ async function runTests(
   const count = countTests(readReport(results), run.ok);
   rmSync(scratch, { recursive: true });
   failedTests.push(...count.failures);
-  const ok = report(stage, run.ok && count.failed === 0, run.seconds, BUDGETS[stage]);
+  const { seconds } = run;
+  const ok = report(stage, { ok: run.ok && count.failed === 0, seconds, budget: BUDGETS[stage] });
   return { ...count, ok };
 }
 
 async function check(): Promise<boolean> {
   console.log("[ci] check");
-  const { ok, seconds } = await runCommand("node scripts/check.ts", { isBuffered: true });
-  return report("check", ok, seconds, BUDGETS.check);
+  const run = await runCommand("node scripts/check.ts", { isBuffered: true });
+  return report("check", { ...run, budget: BUDGETS.check });
 }
 
 // For benches and tests whose bounds are in seconds.
@@ -140,10 +154,12 @@ const [{ pure, checkOk }, withServers] = await Promise.all([runOnProcessor(), ru
 const stages = [...pure, ...withServers];
 const testsOk = stages.every(({ ok }) => ok);
 
-const wholeOk = report("all", true, (performance.now() - started) / 1000, WHOLE_BUDGET);
+const seconds = (performance.now() - started) / 1000;
+const wholeOk = report("all", { ok: true, seconds, budget: WHOLE_BUDGET });
 console.log(`[ci] budgets were multiplied by ${machine.slowness.toFixed(2)}, the slowness of this machine`);
 for (const failure of failedTests) console.log(`[ci] failed test: ${failure}`);
-for (const [stage, result] of failedStages) console.log(`[ci] failed stage: ${stage}: ${result}`);
+for (const [stage, { result, lastLines }] of failedStages)
+  console.log([`[ci] failed stage: ${stage}: ${result}`, ...lastLines].join("\n"));
 const sum = (count: "passed" | "failed") => stages.reduce((total, stage) => total + stage[count], 0);
 console.log(`${sum("passed")} passed, ${sum("failed")} failed`);
 process.exitCode = checkOk && benchesOk && testsOk && wholeOk ? 0 : 1;

@@ -1,4 +1,7 @@
-/** `runCommand` runs one command of the toolchain and prints its output. It does not throw if the command fails. */
+/**
+ * `runCommand` runs one command of the toolchain and prints its output. It does not throw if the command fails.
+ * Invariant: it keeps a bounded number of lines, except of a command whose output is buffered.
+ */
 import { spawn } from "node:child_process";
 import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -17,13 +20,18 @@ interface CommandOptions {
 interface CommandResult {
   ok: boolean;
   seconds: number;
+  /** The end of the command's output, which names the reason of a failure. Empty if it printed to a terminal. */
+  lastLines: string[];
 }
+
+const LAST_LINES = 30;
 
 export async function runCommand(command: string, options: CommandOptions = {}): Promise<CommandResult> {
   const { folder = ".", hide, isBuffered = false } = options;
   const [file = "", ...args] = command.split(" ");
   const started = performance.now();
-  const isPiped = isBuffered || hide !== undefined;
+  // In a terminal, commands print colors and progress.
+  const isPiped = isBuffered || hide !== undefined || !process.stdout.isTTY;
   const child = spawn(file, args, {
     cwd: join(root, folder),
     env: {
@@ -32,13 +40,15 @@ export async function runCommand(command: string, options: CommandOptions = {}):
     },
     stdio: ["ignore", isPiped ? "pipe" : "inherit", isPiped ? "pipe" : "inherit"],
   });
-  const buffered: string[] = [];
+  const lines: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     if (stream === null) continue;
     createInterface({ input: stream }).on("line", (line) => {
       if (hide?.test(line) === true) return;
-      if (isBuffered) buffered.push(line);
-      else console.log(line);
+      lines.push(line);
+      if (isBuffered) return;
+      console.log(line);
+      if (lines.length > LAST_LINES) lines.shift();
     });
   }
   const ok = await new Promise<boolean>((resolve) => {
@@ -50,8 +60,8 @@ export async function runCommand(command: string, options: CommandOptions = {}):
       resolve(code === 0);
     });
   });
-  if (buffered.length > 0) console.log(buffered.join("\n"));
-  return { ok, seconds: (performance.now() - started) / 1000 };
+  if (isBuffered && lines.length > 0) console.log(lines.join("\n"));
+  return { ok, seconds: (performance.now() - started) / 1000, lastLines: lines.slice(-LAST_LINES) };
 }
 
 export function inSeconds(seconds: number): string {

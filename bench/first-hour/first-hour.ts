@@ -2,7 +2,9 @@
  * `benchFirstHour` does what a new user does, in empty folders and with packages from a registry: it creates an app
  * from each template, reads an answer in Chromium, and changes the agent. It also runs the program of the README and
  * `npx turnstream dev`.
- * Invariant: a figure starts with a command and does not include `npm install`. No server and no API key is set.
+ * Invariant: a figure starts with a command and does not include `npm install`. No server and no API key is set. A figure
+ * over its limit is measured once more, in a new folder, because other load on the machine may be the reason. A command
+ * that fails and a page without an answer are never tried again.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,18 +13,19 @@ import { createClient, signIn } from "@turnstream/client";
 import { listBlocks } from "@turnstream/protocol";
 import { freePort } from "@turnstream/testkit/network/free-port.ts";
 import { makeFolder, removeFolder } from "@turnstream/testkit/processes/watch.ts";
+import { MachineSpeed } from "@turnstream/testkit/util/machine-speed.ts";
 import { useMemoryFolder } from "@turnstream/testkit/util/memory-folder.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
 import type { Browser } from "playwright-core";
-import { figure, type Measurement } from "../measure.ts";
+import { figure, isOk, type Measurement, round } from "../measure.ts";
 import { askInPage, measureChange } from "./chat-user.ts";
 import { type LocalRegistry, startRegistry } from "./local-registry.ts";
 import { runCommand, startCommand, type StartedCommand } from "./user-commands.ts";
 
-/** How many times slower this machine is than the one for which the limits are set. CI measures it. */
-const SLOWNESS = Number(process.env["TURNSTREAM_SLOWNESS"] ?? 1);
-/** Seconds. */
-const LIMITS = { template: 60 * SLOWNESS, change: 2 * SLOWNESS, dev: 10 * SLOWNESS, readme: 5 * SLOWNESS };
+/** Seconds. They are multiplied by the slowness of the machine while the bench runs. */
+const LIMITS = { template: 60, change: 2, dev: 10, readme: 5 };
+/** How often the speed of the machine is measured. */
+const SPEED_EVERY_MS = 5_000;
 
 const root = join(import.meta.dirname, "../..");
 /** Each template with another model. Without a key, the answer names the variable to set. */
@@ -39,25 +42,57 @@ export async function benchFirstHour(): Promise<Measurement[]> {
   const folder = await makeFolder("first-hour-");
   const registry = await startRegistry();
   const browser = await openBrowser();
+  const machine = new MachineSpeed(SPEED_EVERY_MS);
   try {
     const templates = readdirSync(join(root, "packages/create/templates"));
     const apps: App[] = [];
     for (const template of templates) apps.push(await createApp(folder, template, registry));
-    const plain = createPlainFolder(folder);
+    const plain = createPlainFolder(folder, "plain");
     const installed = await Promise.all([
-      ...apps.map((app) => install(app.folder, "npm install", registry)),
-      install(plain, "npm install @turnstream/server @turnstream/cli @ai-sdk/gateway zod", registry),
+      ...apps.map((app) => installApp(app, registry)),
+      installPlain(plain, registry),
     ]);
     const figures: Measurement[] = [figure("all: npm install, in parallel", Math.max(...installed), "s")];
-    for (const app of apps) figures.push(...(await measureApp(app, browser)));
-    figures.push(await measureReadme(plain));
-    figures.push(...(await measureDev(plain, browser)));
+    for (const app of apps) {
+      const again = async (): Promise<Measurement[]> => {
+        const parent = join(folder, `again-${app.template}`);
+        mkdirSync(parent);
+        const next = await createApp(parent, app.template, registry);
+        await installApp(next, registry);
+        return await measureApp(next, browser);
+      };
+      figures.push(...(await measureTwice(machine, () => measureApp(app, browser), again)));
+    }
+    const measurePlain = async (where: string): Promise<Measurement[]> => [
+      await measureReadme(where),
+      ...(await measureDev(where, browser)),
+    ];
+    const again = async (): Promise<Measurement[]> => {
+      const next = createPlainFolder(folder, "plain-again");
+      await installPlain(next, registry);
+      return await measurePlain(next);
+    };
+    figures.push(...(await measureTwice(machine, () => measurePlain(plain), again)));
     return figures;
   } finally {
     await closeBrowser(browser);
     await registry.close();
     removeFolder(folder);
   }
+}
+
+/** Returns the figures, and those of a second measurement if one of them is over its limit. */
+async function measureTwice(
+  machine: MachineSpeed,
+  measure: () => Promise<Measurement[]>,
+  again: () => Promise<Measurement[]>,
+): Promise<Measurement[]> {
+  const withLimits = (figures: Measurement[]): Measurement[] =>
+    figures.map(({ atMost = Infinity, ...rest }) => ({ ...rest, atMost: round(atMost * machine.slowness) }));
+  const first = withLimits(await measure());
+  if (first.every(isOk)) return first;
+  const earlier = first.map(({ measure: name, value }) => figure(`${name}, first time`, value, "s"));
+  return [...earlier, ...withLimits(await again())];
 }
 
 interface App {
@@ -80,6 +115,12 @@ async function createApp(folder: string, template: string, registry: LocalRegist
     if (!output.includes(`  ${line}\n`)) throw new Error(`The next steps lack \`${line}\`:\n${output}`);
   return { template, folder: join(folder, name), answer, seconds };
 }
+
+const installApp = (app: App, registry: LocalRegistry): Promise<number> =>
+  install(app.folder, "npm install", registry);
+
+const installPlain = (folder: string, registry: LocalRegistry): Promise<number> =>
+  install(folder, "npm install @turnstream/server @turnstream/cli @ai-sdk/gateway zod", registry);
 
 /** Other packages come from the machine's registry directly, because the local one would parse all their metadata. */
 async function install(folder: string, command: string, registry: LocalRegistry): Promise<number> {
@@ -136,8 +177,8 @@ export default defineAgent({
 `;
 
 /** A folder with the program of the README and an agent. */
-function createPlainFolder(parent: string): string {
-  const folder = join(parent, "plain");
+function createPlainFolder(parent: string, name: string): string {
+  const folder = join(parent, name);
   mkdirSync(folder);
   const readme = readFileSync(join(root, "README.md"), "utf8");
   writeFileSync(join(folder, "server.ts"), /```ts\n(.*?)```/s.exec(readme)?.[1] ?? "");
