@@ -27,7 +27,7 @@ export async function readTexts(page: Page): Promise<string[]> {
 
 /** Names that no language translates. An approval shows the exact name of its tool, such as `buy_stock`. */
 const NAMES =
-  /https?:\S+|\S+\.example\.com\S*|\b(?:VNM|FPT|HPG|VCB|MWG|VN-Index|VND|VN|P\/E|CSV|csv|KB|AI|Enter|Esc|Y|E|N|A|B)\b|ANTHROPIC_API_KEY|OPENAI_API_KEY|Turnstream|\b[a-z]+(?:_[a-z]+)+\b/g;
+  /https?:\S+|\S+\.example\.com\S*|\b(?:VNM|FPT|HPG|VCB|MWG|VN-Index|VND|VN|P\/E|CSV|csv|kB|AI|Enter|Esc|Y|E|N|A|B)\b|ANTHROPIC_API_KEY|OPENAI_API_KEY|Turnstream|\b[a-z]+(?:_[a-z]+)+\b/g;
 /** Common English that is no syllable of Vietnamese. */
 const ENGLISH =
   /\b(?:the|and|is|are|of|you|your|with|not|this|that|was|will|for|from|thinking|thought|steps?|running|done|failed|stop|stopped|send|sent|approve|reject|edit|answer|error|loading|copy|show|hide|open|close|new|search|result|file|files|table|chart|total|waiting|working)\b/i;
