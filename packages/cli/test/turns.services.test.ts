@@ -68,6 +68,21 @@ async function send(session: string, options: { readonly agent?: string } = {}):
 const turnstream = (...args: string[]) => ran(args, { DATABASE_URL: databaseUrl, REDIS_URL: redis.url });
 const turns = (...args: string[]) => turnstream("turns", ...args, "--tenant", TENANT);
 
+/** Starts `tail`, and waits until it follows the session: it prints all events that happen from then on. */
+async function startTail(...args: string[]) {
+  const abort = new AbortController();
+  let result: ReturnType<typeof ran> | undefined;
+  const firstNotice = await new Promise<string>((resolve, reject) => {
+    result = ran(
+      ["tail", ...args, "--tenant", TENANT],
+      { DATABASE_URL: databaseUrl, REDIS_URL: redis.url },
+      { signal: abort.signal, err: resolve },
+    );
+    result.then(() => reject(new Error("tail ended before it followed the session")), reject);
+  });
+  return { firstNotice, result, stop: () => abort.abort() };
+}
+
 /** Waits until `turns show` has a reason. */
 async function until(id: string, reason: RegExp): Promise<Record<string, unknown>> {
   return await vi.waitFor(
@@ -234,25 +249,22 @@ test.each(["native", "blocks", "tasks", "responses"])(
   async (dialect) => {
     const session = `s-tail-${dialect}`;
     await send(session);
-    const lines: string[] = [];
-    const args = ["tail", session, "--tenant", TENANT, "--until-idle", "--json", "--dialect", dialect];
-    const env = { DATABASE_URL: databaseUrl, REDIS_URL: redis.url };
-    const tail = ran(args, env, { out: (text) => lines.push(text) });
+    const tail = await startTail(session, "--until-idle", "--json", "--dialect", dialect);
     await work("clerk");
-    expect((await tail).code).toBe(0);
-    const frames = lines.map((line) => JSON.parse(line) as unknown);
+    const ended = await tail.result;
+    expect(ended?.code).toBe(0);
+    const frames = ended?.out.split("\n").flatMap((line) => (line ? [JSON.parse(line) as unknown] : []));
     expect(JSON.stringify(frames)).toContain("Hell");
-    if (dialect === "native") expect(frames.at(-1)).toMatchObject({ type: "turn.end", reason: "end_turn" });
+    if (dialect === "native") expect(frames?.at(-1)).toMatchObject({ type: "turn.end", reason: "end_turn" });
   },
 );
 
 test("tail ends with Ctrl-C and exit code 0, and refuses an unknown session", async () => {
-  const stop = new AbortController();
-  const env = { DATABASE_URL: databaseUrl, REDIS_URL: redis.url };
   await send("s-open");
-  const tail = ran(["tail", "s-open", "--tenant", TENANT], env, { signal: stop.signal });
-  setTimeout(() => stop.abort(), 300);
-  expect(await tail).toMatchObject({ code: 0, out: "", err: expect.stringContaining("Ctrl-C") });
+  const tail = await startTail("s-open");
+  tail.stop();
+  expect(await tail.result).toMatchObject({ code: 0, out: "" });
+  expect(tail.firstNotice).toBe("Following session s-open. Ctrl-C ends it.\n");
   expect(await turnstream("tail", "s-nowhere", "--tenant", TENANT)).toMatchObject({ code: 1, out: "" });
 });
 

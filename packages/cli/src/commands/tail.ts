@@ -48,7 +48,6 @@ async function tail(call: CommandCall, options: TailOptions, session = ""): Prom
     const ref = { tenant, session };
     if ((await backend.store.sessions.find(ref)) === null)
       throw new CommandError(`Tenant ${tenant} has no session ${session}.`);
-    call.notice(`Following session ${session}${untilIdle ? " until it is idle" : ". Ctrl-C ends it"}.`);
     for await (const followed of followSession(backend, ref, { dialect, untilIdle, signal })) {
       if (followed.type === "notice") call.notice(followed.text);
       else if (isJson) context.out(`${JSON.stringify(followed.frame)}\n`);

@@ -1,7 +1,7 @@
 /**
  * `followSession` yields the events of a session in a dialect, from now on, until the signal is aborted.
- * Invariant: each event is yielded once and in order. If events were lost with the log, it continues from the current
- * state and yields a notice, so a gap is never silent.
+ * Invariant: each event that happens after the first notice is yielded once and in order. If events were lost with the
+ * log, it continues from the current state and yields a notice, so a gap is never silent.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { fold, type SessionEvent, type SessionState } from "@turnstream/protocol";
@@ -36,8 +36,11 @@ export async function* followSession(
 ): AsyncGenerator<Followed> {
   const { signal, untilIdle } = options;
   const readFloor = async () => (await backend.store.archive.header(ref)).archived;
+  let isFollowing = false;
   while (!signal.aborted) {
     const { state: from, cursor } = await readHistory(backend, ref, { turns: 1 });
+    if (!isFollowing) yield { type: "notice", text: describeStart(ref, untilIdle) };
+    isFollowing = true;
     if (untilIdle && isIdle(from)) return;
     const encode = createEncoder(options.dialect, from);
     let state = from;
@@ -60,6 +63,10 @@ export async function* followSession(
 /** Returns true if no turn runs and no message is queued. */
 function isIdle({ turns, waiting }: SessionState): boolean {
   return waiting.length === 0 && turns.last()?.status !== "running";
+}
+
+function describeStart({ session }: SessionRef, untilIdle: boolean): string {
+  return `Following session ${session}${untilIdle ? " until it is idle" : ". Ctrl-C ends it"}.`;
 }
 
 /** @throws CommandError if the session can't be followed any more */
