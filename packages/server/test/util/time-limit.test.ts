@@ -1,0 +1,54 @@
+/** Tests that `runWithTimeLimit` interrupts endless work, and runs work again that only the machine made slow. */
+import { describe, expect, test } from "vitest";
+import { runWithTimeLimit } from "../../src/util/time-limit.ts";
+
+/** So long that a busy machine runs a process at least once in this time. */
+const LIMIT_MS = 50;
+
+function burn(): never {
+  for (;;) Math.random();
+}
+
+/** Waits without using the CPU, as a process does that the machine has stopped. */
+function stall(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+describe("runWithTimeLimit", () => {
+  test("returns the result, and throws the errors of the work without a second try", () => {
+    expect(runWithTimeLimit(LIMIT_MS, () => "done")).toBe("done");
+    let tries = 0;
+    const fail = (): never => {
+      tries++;
+      throw new TypeError("wrong");
+    };
+    expect(() => runWithTimeLimit(LIMIT_MS, fail)).toThrow("wrong");
+    expect(tries).toBe(1);
+  });
+
+  test("interrupts endless work, whatever it waits for", () => {
+    expect(() => runWithTimeLimit(LIMIT_MS, burn)).toThrow(/timed out/);
+    expect(() => runWithTimeLimit(LIMIT_MS, () => /^(x+x+)+y$/.test("x".repeat(40)))).toThrow(/timed out/);
+    let tries = 0;
+    const wait = (): void => {
+      tries++;
+      stall(60_000);
+    };
+    expect(() => runWithTimeLimit(LIMIT_MS, wait)).toThrow(/timed out/);
+    expect(tries).toBe(10);
+  });
+
+  test.each([
+    ["used all its time in the first try, to compile its code", 1, burn],
+    ["was stopped five times by the machine", 5, () => stall(60_000)],
+  ])("returns the result of work that %s", (_, slowTries, delay) => {
+    let tries = 0;
+    const work = (): string => {
+      tries++;
+      if (tries <= slowTries) delay();
+      return "done";
+    };
+    expect(runWithTimeLimit(LIMIT_MS, work)).toBe("done");
+    expect(tries).toBeGreaterThan(slowTries);
+  });
+});
