@@ -11,7 +11,7 @@ import type { Json } from "@turnstream/protocol";
  * Time of one try of a validation. A request must not block the process for more than 50 ms, and it may try twice with
  * patterns and twice without.
  */
-export const SCHEMA_LIMIT_MS = 12;
+export const SCHEMA_LIMIT_MS = 10;
 
 const NAMED: ReadonlySet<string> = new Set(["properties", "$defs", "definitions", "dependentSchemas"]);
 const DATA: ReadonlySet<string> = new Set(["enum", "const", "default", "examples"]);

@@ -1,7 +1,7 @@
 /**
  * `runWithTimeLimit` runs synchronous code that can't be interrupted otherwise, such as validation with a schema from
  * a third party.
- * Invariant: it uses about twice `ms` of CPU time at most and throws if the work needs more, even inside a regular
+ * Invariant: it uses at most about twice `ms` of CPU time and throws if the work needs more, even inside a regular
  * expression. Work that was interrupted may leave its data incomplete, so use it for pure functions only. It limits
  * time, not access.
  */
@@ -10,25 +10,24 @@ import { createContext, Script } from "node:vm";
 const CALL = new Script("work()");
 const globals: { work: (() => unknown) | null } = { work: null };
 const context = createContext(globals);
-/** More than one, because the first try may compile the code, and the clock of a virtual machine may jump. */
-const FULL_TRIES = 1.5;
 const MAX_TRIES = 10;
 
 /**
  * Node can only limit the time on the clock. If the machine is busy, the work may have had little CPU time until then,
- * so it runs again.
+ * so it runs again. It also runs again if it had `ms`, because the first run may have compiled its code.
  */
 export function runWithTimeLimit<T>(ms: number, work: () => T): T {
-  let used = 0;
+  let left = 2 * ms;
   for (let tries = 1; ; tries++) {
     const before = process.threadCpuUsage();
     globals.work = work;
     try {
-      return CALL.runInContext(context, { timeout: ms }) as T;
+      return CALL.runInContext(context, { timeout: Math.ceil(Math.min(left, ms)) }) as T;
     } catch (error) {
       const { user, system } = process.threadCpuUsage(before);
-      used += Math.min((user + system) / 1_000, ms);
-      if (!isTimeout(error) || used >= FULL_TRIES * ms || tries >= MAX_TRIES) throw error;
+      // The clock of a virtual machine may jump.
+      left -= Math.min((user + system) / 1_000, ms);
+      if (!isTimeout(error) || left < 1 || tries >= MAX_TRIES) throw error;
     } finally {
       globals.work = null;
     }
