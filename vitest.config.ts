@@ -39,6 +39,10 @@ const ISOLATED = {
   "packages/server/test/safe-fetch/fetch-limits.test.ts": "measures the memory of its process",
   "packages/server/test/runtime/interactions/interaction-losses.test.ts":
     "moves a fake clock by minutes, which also runs the timers of other files in its process",
+  "packages/client/test/tabs/shared-channels.test.ts":
+    "moves a fake clock by minutes, which also runs the timers of other files in its process",
+  "packages/client/test/view/form-store.test.ts":
+    "moves a fake clock by seconds, which also runs the timers of other files in its process",
   "packages/client/test/session/released.test.ts":
     "counts the timers of its process, which clients of other files also start",
   "testkit/network/free-port.services.test.ts": "replaces `node:crypto` in the module under test",
@@ -134,7 +138,7 @@ export default defineConfig({
           globalSetup: "testkit/servers/global-setup.ts",
           expect: { poll },
           testTimeout: 180_000,
-          hookTimeout: 120_000,
+          hookTimeout: 300_000,
         },
       },
       {
@@ -145,7 +149,7 @@ export default defineConfig({
           globalSetup: "browser/global-setup.ts",
           expect: { poll },
           testTimeout: 120_000,
-          hookTimeout: 120_000,
+          hookTimeout: 300_000,
         },
       },
     ],

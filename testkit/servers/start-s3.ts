@@ -6,9 +6,9 @@
  * a body whose length, hash or checksum differs from what the client declared. It does not pass what it can't check: an
  * unknown request gets 501.
  */
+import { once } from "node:events";
 import { createHash, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { AddressInfo } from "node:net";
 
 import { HOST } from "../network/free-port.ts";
@@ -43,8 +43,8 @@ export interface S3Server {
   readonly requests: readonly S3Request[];
   /** Answers 503 to matching requests until it is called again. */
   failIf(matches: ((request: S3Request) => boolean) | null): void;
-  /** Delays the response of each request, after its effect. */
-  delay(ms: number): void;
+  /** Holds the response of each request, after its effect, until the returned function is called. */
+  hold(): () => void;
   /** Moves the clock against which signatures are checked. */
   advance(ms: number): void;
   /** The objects whose key or content contains the text, as `key`. */
@@ -84,7 +84,8 @@ export async function startS3(): Promise<S3Server> {
   const requests: S3Request[] = [];
   const credentials = { accessKeyId: "test-key", secretAccessKey: randomUUID() };
   let fails: ((request: S3Request) => boolean) | null = null;
-  let [delayMs, aheadMs] = [0, 0];
+  let paused: Promise<unknown> | null = null;
+  let aheadMs = 0;
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method === "OPTIONS") return void response.writeHead(200, CORS).end();
@@ -100,7 +101,7 @@ export async function startS3(): Promise<S3Server> {
     requests.push(wanted);
     if (fails?.(wanted) === true) throw new S3Error(503, "SlowDown");
     const answer = execute(wanted, request, body);
-    await sleep(delayMs);
+    await paused;
     const { status = 200, headers = {}, content = "" } = answer;
     response.writeHead(status, { ...CORS, "content-length": Buffer.byteLength(content), ...headers });
     response.end(method === "HEAD" ? undefined : content);
@@ -223,7 +224,14 @@ export async function startS3(): Promise<S3Server> {
     openParts: () => [...open.values()].map(({ key }) => key),
     requests,
     failIf: (matches) => (fails = matches),
-    delay: (ms) => (delayMs = ms),
+    hold() {
+      const released = new AbortController();
+      paused = once(released.signal, "abort");
+      return () => {
+        paused = null;
+        released.abort();
+      };
+    },
     advance: (ms) => (aheadMs += ms),
     search: (needle) =>
       [

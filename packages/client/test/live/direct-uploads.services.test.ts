@@ -77,7 +77,7 @@ test("a failure of S3 rejects, and a repeat succeeds", async () => {
 test("a cancelled upload is ABORTED", async () => {
   const { id } = await client.createSession();
   const abort = new AbortController();
-  harness.s3.delay(5_000);
+  const release = harness.s3.hold();
   const file = new Blob([randomBytes(400_000)]);
   const pending = client.session(id).uploadFile(file, { name: "a", signal: abort.signal });
   // Checked below.
@@ -85,5 +85,5 @@ test("a cancelled upload is ABORTED", async () => {
   await expect.poll(() => harness.s3.requests.at(-1)?.method).toBe("PUT");
   abort.abort();
   await expect(pending).rejects.toMatchObject({ code: "ABORTED" });
-  harness.s3.delay(0);
+  release();
 });

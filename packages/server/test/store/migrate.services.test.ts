@@ -12,6 +12,7 @@ import { toStoreError } from "../../src/store/postgres/errors.ts";
 import { migrate } from "../../src/store/postgres/migrate.ts";
 import { openDatabase } from "../../src/store/postgres/open-database.ts";
 import { createPostgresStore } from "../../src/store/postgres/store.ts";
+import { TIMED } from "../timed-test.ts";
 import { newSession, newTenant } from "./harness.ts";
 import { postgresHarness } from "./postgres-harness.ts";
 
@@ -31,30 +32,34 @@ test("four processes can migrate an empty database at once, and each migration r
   await Promise.all(stores.map((store) => store.close()));
 });
 
-test("a transaction that uses a table delays the migration, and others by at most two seconds", async () => {
-  const { store, db, url } = await postgresHarness();
-  await undoErasureClaims(db);
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  await client.query("begin");
-  await client.query("select from erasures");
-  const migrating = migrate(db);
-  let longest = 0;
-  for (const until = performance.now() + 5_000; performance.now() < until;) {
-    const since = performance.now();
-    await store.sessions.pendingErasures(1);
-    longest = Math.max(longest, performance.now() - since);
-  }
-  // It waited for the migration once or more, each time until that gave way.
-  expect(longest).toBeGreaterThan(1_000);
-  expect(longest).toBeLessThan(3_500);
-  await client.query("commit");
-  await client.end();
-  expect(await migrating).toEqual(["0034-erasure-claims"]);
-  const { rows } = await sql<{ lock_timeout: string }>`show lock_timeout`.execute(db);
-  expect(rows[0]?.lock_timeout).toBe("5s");
-  await store.close();
-});
+test(
+  "a transaction that uses a table delays the migration, and others by at most two seconds",
+  TIMED,
+  async () => {
+    const { store, db, url } = await postgresHarness();
+    await undoErasureClaims(db);
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    await client.query("begin");
+    await client.query("select from erasures");
+    const migrating = migrate(db);
+    let longest = 0;
+    for (const until = performance.now() + 5_000; performance.now() < until;) {
+      const since = performance.now();
+      await store.sessions.pendingErasures(1);
+      longest = Math.max(longest, performance.now() - since);
+    }
+    // It waited for the migration once or more, each time until that gave way.
+    expect(longest).toBeGreaterThan(1_000);
+    expect(longest).toBeLessThan(3_500);
+    await client.query("commit");
+    await client.end();
+    expect(await migrating).toEqual(["0034-erasure-claims"]);
+    const { rows } = await sql<{ lock_timeout: string }>`show lock_timeout`.execute(db);
+    expect(rows[0]?.lock_timeout).toBe("5s");
+    await store.close();
+  },
+);
 
 /** Puts the database back to the version before this migration. */
 async function undoErasureClaims(db: Db): Promise<void> {
@@ -226,11 +231,14 @@ test("retries transactions that deadlock", async () => {
   const one = await newSession(store);
   const two = await newSession(store);
   let calls = 0;
+  let holding = 0;
   const both = (first: typeof one, second: typeof one) =>
     store.transaction(async (tx) => {
       calls += 1;
       await tx.sessions.rename(first.actor, first.ref.session, "x");
-      await new Promise((done) => setTimeout(done, 100));
+      holding += 1;
+      // Each has its first row before it asks for the other's. A retry doesn't wait.
+      await expect.poll(() => holding).toBeGreaterThan(1);
       await tx.sessions.rename(second.actor, second.ref.session, "x");
     });
   await Promise.all([both(one, two), both(two, one)]);

@@ -94,6 +94,8 @@ test("a wait for a connection fails after its timeout", async () => {
   const { store, url } = await postgresHarness();
   const { ref } = await newSession(store);
   const small = createPostgresStore(openDatabase({ url, max: 1, timeouts: { connectMs: 200 } }));
+  // The limit also applies to opening the connection.
+  await expect.poll(() => small.sessions.find(ref)).not.toBeNull();
   let second: Promise<unknown> | undefined;
   await small.transaction(async (tx) => {
     await tx.sessions.touch(ref);

@@ -84,14 +84,20 @@ describe("Redis connection", () => {
   });
 
   test("a retried append is executed when the connection breaks before the request arrives", async () => {
-    const batch = { ...own, counter: 1, events: titles("a") };
     await calm.head(SESSION);
-    line.cutAfter(10, "toServer");
-    expect(await codeOf(calm.append(SESSION, batch))).toBe("UNAVAILABLE");
-    expect(await calm.append(SESSION, { ...batch, isRetry: true })).toMatchObject({
-      last: 2,
-      repeated: false,
-    });
+    for (let counter = 1; ; counter++) {
+      const batch = { ...own, counter, events: titles("a") };
+      line.cutAfter(10, "toServer");
+      const code = await codeOf(calm.append(SESSION, batch));
+      // The cut hit the connection of the subscriptions instead.
+      if (code === "null" && counter < 5) continue;
+      expect(code).toBe("UNAVAILABLE");
+      expect(await calm.append(SESSION, { ...batch, isRetry: true })).toMatchObject({
+        last: counter + 1,
+        repeated: false,
+      });
+      return;
+    }
   });
 
   test("replaces a connection that stops responding", async () => {
