@@ -74,6 +74,8 @@ export class TurnHarness {
       drainMs: 0,
       onError: (error, { during }) => this.errors.push({ error, during }),
       ...options,
+      // Files are read at the lowest priority, and on a busy machine slowly. A test of the limit sets its own.
+      fileLimits: { extractTimeoutMs: 600_000, ...options.fileLimits },
     });
     if (!this.#crashing.has(options)) this.#workers.push(worker);
     return worker;

@@ -1,6 +1,6 @@
 /** A real HTTP server on a free port that simulates a service and counts its requests. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { freePort } from "@turnstream/testkit/network/free-port.ts";
 
 export interface Asked {
   readonly method: string;
@@ -34,8 +34,10 @@ export async function localServer(
       void answer(one, response);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
+  // Not a port that the system may give to others while this server is closed.
+  const port = await freePort();
+  const listen = () => new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  await listen();
   const close = async (): Promise<void> => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
@@ -45,7 +47,7 @@ export async function localServer(
     place: `127.0.0.1:${port}`,
     asked,
     close,
-    reopen: () => new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve)),
+    reopen: listen,
     [Symbol.asyncDispose]: close,
   };
 }

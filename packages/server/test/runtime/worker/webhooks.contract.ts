@@ -67,7 +67,10 @@ export function turnWebhooksContract(name: string, makeBackend: () => Promise<Ha
       // The id is the one that the command takes.
       const key = String(asked?.body.data["interaction_id"]);
       await decideApproval(harness.backend, ref, { key, decision: "reject", reason: CANARY });
-      await vi.waitUntil(() => received("turn.ended").length === 1, { timeout: 30_000 });
+      // They are sent side by side, so either can arrive first.
+      await vi.waitUntil(() => received("turn.ended").length + received("interaction.updated").length === 2, {
+        timeout: 30_000,
+      });
       expect(received("interaction.updated")).toMatchObject([
         { isVerified: true, body: { data: { interaction_id: key, kind: "approval", state: "rejected" } } },
       ]);

@@ -99,8 +99,8 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
         files: [{ url: "https://x.test/a" }],
         options: { a: 1 },
       };
-      expect(await sendMessage(parts, ref, message)).toBe("sent");
       parts.signals.offer("worker", { topics: [turnTopic(null)], load: 0 });
+      expect(await sendMessage(parts, ref, message)).toBe("sent");
       await expect.poll(() => woken).toContain(turnTopic(null));
       expect(await sendMessage(parts, ref, { ...message, text: "other" })).toBe("already");
       await Promise.all([1, 2, 3].map(() => sendMessage(parts, ref, { id: "strange id/漢", text: "x" })));

@@ -206,6 +206,8 @@ export function paymentsContract(name: string, makeBackend: () => Promise<Paymen
       if (report === null) throw new Error("the sandbox doesn't know the order");
       const evidence = Buffer.from("raw bytes of the notification");
       woken.length = 0;
+      // Before the hint of the next turn, which waits one second for an offer.
+      parts.signals.offer("worker", { topics: [turnTopic("clinic")], load: 0 });
       const apply = () => applyReport(backend, report, { provider: "sandbox", evidence });
       const results = await Promise.all([apply(), apply(), apply()]);
       expect(results.map(({ outcome }) => outcome).toSorted()).toEqual(["changed", "unchanged", "unchanged"]);
@@ -226,7 +228,6 @@ export function paymentsContract(name: string, makeBackend: () => Promise<Paymen
       });
       const started = await parts.store.running.begin(asked.harness.ref, { turn: "t2" });
       expect(started).toMatchObject({ options: { agent: "clinic", mode: "agent", locale: "zh-TW" } });
-      parts.signals.offer("worker", { topics: [turnTopic("clinic")], load: 0 });
       await expect.poll(() => woken).toContain(turnTopic("clinic"));
       expect((await openCheckout(backend, asked.token, { signal })).step).toBeNull();
     });
