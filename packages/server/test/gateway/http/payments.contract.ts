@@ -394,7 +394,7 @@ export function paymentsContract(
     });
 
     test("S08 a success after the expiry is flagged for operators, who resolve it", async () => {
-      const payment = await requestTestPayment(parts, ref, { expiresMs: 2_000 });
+      const payment = await requestTestPayment(parts, ref, { expiresMs: 4_000 });
       await open(payment);
       await until("the payment to expire", async () => {
         await parts.store.payments.apply(payment.orderNo, { type: "expire" });

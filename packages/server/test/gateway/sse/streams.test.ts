@@ -21,12 +21,16 @@ let server: TestServer;
 const streams: StreamClient[] = [];
 /** Two texts, joined. */
 const SLOW = "It\n\n took a while.";
+/** Lets the turn of the message "gated" continue. */
+let openGate: () => void;
+let gate: Promise<string>;
 
 const agent = defineAgent({
   name: "a",
   model: scriptedModel(({ text, step }) => {
     if (text === "slow") return [script.text("It"), script.delay(300), script.text(" took a while.")];
-    if (text === "slower") return [script.text("It"), script.delay(1_000), script.text(" took a while.")];
+    if (text === "gated")
+      return step === 0 ? [script.text("It"), script.toolCall("wait")] : [script.text("was opened.")];
     if (text === "silent") return [script.text("Hm"), script.delay(60_000)];
     if (text === "fail") return [script.error({ status: 400 })];
     if (text === "book" && step === 0) return [script.toolCall("book", { beds: 2 })];
@@ -39,11 +43,15 @@ const agent = defineAgent({
     // In one chunk: on a slow machine, several chunks would not be merged into one frame, which the tests expect.
     return [script.text(`You wrote ${text}.`, { chunk: 1_000 })];
   }),
-  tools: { book: tool({ approval: true, run: () => "booked" }) },
+  tools: {
+    book: tool({ approval: true, run: () => "booked" }),
+    wait: tool({ idempotent: true, run: () => gate }),
+  },
   askUser: true,
 });
 
 async function open(options: Parameters<typeof openServer>[1] = {}): Promise<SessionRef> {
+  gate = new Promise((resolve) => (openGate = () => resolve("opened")));
   stage = await TurnHarness.open(createMemoryBackend());
   // A busy machine must not make the only worker lose its lease.
   await stage.worker([agent], { leaseTtlMs: 20_000 });
@@ -144,15 +152,16 @@ describe("posted message", () => {
 
   test("S01: waits behind another turn and returns its own", async () => {
     const ref = await open({ limits: { sseKeepAliveMs: 60, heartbeatMs: 20 } });
-    const first = await post(ref, { text: "slower" });
+    const first = await post(ref, { text: "gated" });
     await first.frame("response.output_text.delta");
     const [second, third] = [await post(ref, { text: "two" }), whole(ref, { text: "three" })];
+    await expect.poll(() => second.comments.some((text) => text.includes("keep-alive"))).toBe(true);
+    openGate();
     await second.ended();
-    expect(second.comments.filter((text) => text.includes("keep-alive")).length).toBeGreaterThan(0);
     expect(second.frames.filter(({ type }) => type === "response.created").length).toBe(1);
     expect(second.frames.at(-1)).toMatchObject({ final_text: "You wrote two." });
     expect((await third).json).toMatchObject({ status: "completed", final_text: "You wrote three." });
-    expect(first.frames.at(-1)).toMatchObject({ final_text: SLOW });
+    expect(first.frames.at(-1)).toMatchObject({ final_text: "It\n\nwas opened." });
   });
 
   test.for([
@@ -242,7 +251,7 @@ describe("posted message", () => {
 
   test("a disconnect doesn't stop the turn", async () => {
     const ref = await open();
-    const stream = await post(ref, { text: "slow" });
+    const stream = await post(ref, { text: "gated" });
     await stream.frame("response.output_text.delta");
     const impatient = new AbortController();
     const left = fetch(address(ref, "messages"), {
@@ -251,9 +260,12 @@ describe("posted message", () => {
       body: JSON.stringify({ text: "two" }),
       signal: impatient.signal,
     });
-    setTimeout(() => impatient.abort(), 50);
+    const { queuedMessages } = stage.backend.store;
+    await expect.poll(async () => (await queuedMessages.list(ref)).length).toBe(1);
+    impatient.abort();
     await expect(left).rejects.toThrow(/abort/i);
     stream.disconnect();
+    openGate();
     expect((await stage.ended(ref, ({ number }) => number === 1)).status).toBe("end_turn");
     expect((await stage.ended(ref, ({ number }) => number === 2)).status).toBe("end_turn");
     expect(server.errors).toEqual([]);

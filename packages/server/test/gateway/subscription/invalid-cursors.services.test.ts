@@ -250,7 +250,7 @@ test("resumes at a valid cursor", async () => {
   for (const [dialect, wire] of WIRES) {
     const subscriber = new SessionClient({ session: world.ref.session, dialect, wire });
     subscriber.connect(endpoint, at(world, -2));
-    await subscriber.until("subscribed", () => subscriber.rendered.starts.length > 0, WITHIN_MS);
+    await subscriber.until("subscribed", () => subscriber.rendered.starts.length > 0);
     expect(subscriber.rendered.starts).toEqual([{ resumed: true, reason: "cursor" }]);
     subscriber.cut();
   }
