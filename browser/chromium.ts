@@ -31,6 +31,8 @@ export async function openBrowser(): Promise<Browser> {
       "--disable-background-timer-throttling",
       "--disable-renderer-backgrounding",
       "--disable-backgrounding-occluded-windows",
+      // A page that is stopped in mid-movement looks as if it had arrived.
+      "--disable-smooth-scrolling",
     ],
   });
 }

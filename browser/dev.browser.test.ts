@@ -13,10 +13,6 @@ import { openWatchedPage } from "./open-watched-page.ts";
 
 const root = join(import.meta.dirname, "..");
 const CANARY = "a-variable-of-the-build";
-// CI measures how slow its machine is.
-const SLOWNESS = Number(process.env["TURNSTREAM_SLOWNESS"] ?? 1);
-const ANSWER_MS = 10_000 * SLOWNESS;
-const LIVE_MS = 2_000 * SLOWNESS;
 
 let browser: Browser | undefined;
 let page: string;
@@ -46,11 +42,11 @@ test("the page contains no variable and no path of the machine that built it", (
   expect(files.filter((text) => text.includes(CANARY) || text.includes(root))).toEqual([]);
 });
 
-test("answers in the page within 10 s of the command, and a changed agent within 2 s of the change", async () => {
+// `npm run bench -- first-hour` measures how long both take.
+test("answers in the page, and a changed agent answers the next message", async () => {
   if (browser === undefined) throw new Error("the browser is open");
   const folder = await AgentFolder.create({ "agent.ts": agentSource("`You wrote: ${text}`") });
   const tab = await openWatchedPage(browser, { viewport: { width: 1000, height: 700 } });
-  const started = performance.now();
   const cli = new CliProcess(folder.path, ["dev", "--no-data", "--json", "--port", "0", "--page", page]);
   onTestFinished(() => {
     cli.kill();
@@ -59,15 +55,12 @@ test("answers in the page within 10 s of the command, and a changed agent within
   await tab.goto(String((await cli.ready())["url"]));
   await send(tab, "hello");
   await tab.locator(".ts-text").getByText("You wrote: hello").waitFor();
-  expect(performance.now() - started).toBeLessThan(ANSWER_MS);
 
   const session = new URL(tab.url()).searchParams.get("session");
-  const changed = performance.now();
   folder.write({ "agent.ts": agentSource("`New: ${text}`") });
   await expect.poll(() => cli.err, { interval: 10 }).toContain("agent.ts changed");
   await send(tab, "again");
   await tab.locator(".ts-text").getByText("New: again").waitFor();
-  expect(performance.now() - changed).toBeLessThan(LIVE_MS);
   expect(await tab.locator(".ts-text").getByText("You wrote: hello").isVisible()).toBe(true);
   expect(new URL(tab.url()).searchParams.get("session")).toBe(session);
   const list = tab.getByRole("navigation", { name: enChat.sessions });

@@ -45,7 +45,8 @@ test("a gateway that is killed in mid-answer and restarted", async () => {
 });
 
 test("W22 a worker that is killed in mid-answer and replaced by another, which the page shows", async () => {
-  const first = await startWorker("first", 60);
+  // So slow that it can't end before it is killed.
+  const first = await startWorker("first", 300);
   const ref = await browserSession.createSession();
   const tab = await browserSession.openTab(await browserSession.openContext(), ref);
   await tab.live();

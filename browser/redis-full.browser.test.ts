@@ -23,11 +23,13 @@ test("a Redis that refuses writes in mid-answer, which the page shows until it a
   const ref = await browserSession.createSession();
   const tab = await browserSession.openTab(await browserSession.openContext(), ref);
   await tab.live();
+  const resume = browserSession.pauseAnswerAfter(10);
   await tab.send("memory");
   await tab.reads("memory-5 ");
   await redis.command("CONFIG", "SET", "maxmemory", "1");
   const banner = tab.page.locator(".ts-banner[data-phase=resuming]");
   await banner.getByText("The answer continues in a moment…").waitFor();
+  resume();
   await redis.command("CONFIG", "SET", "maxmemory", "0");
   await tab.reads(answerTo("memory"));
   await banner.waitFor({ state: "detached" });

@@ -38,7 +38,7 @@ export class BookingTab {
   async book(name: string): Promise<void> {
     const { page } = this;
     await page.getByRole("button", { name: "我想預約洗牙" }).click();
-    await page.keyboard.press("Enter");
+    await page.locator(".ts-send:enabled").click();
     await page.getByLabel("姓名").fill(name);
     await page.getByLabel("手機").fill("0912 345 678");
     await page.getByLabel("看診項目").selectOption("洗牙");

@@ -210,7 +210,11 @@ async function complete(topic: Topic, on: Page): Promise<void> {
     await on.locator("[data-card=question] .ts-primary").click();
   }
   if (topic === "account") await on.locator("[data-card=form]").waitFor();
-  else await untilDone(on);
+  else {
+    // The thread loads after the page.
+    await on.locator(".ts-turn").first().waitFor();
+    await untilDone(on);
+  }
   if (topic === "forecast") await on.locator(".ts-error").waitFor();
 }
 

@@ -8,8 +8,6 @@ import { ran } from "./ran.ts";
 const ANSWERS =
   'export const answer = (text: string) => `First: ${text} ${process.env["GREETING"] ?? ""}`;\n';
 const AGENT = agentSource("answer(text)", { head: 'import { answer } from "./answers.ts";' });
-/** How long a change may take until it is live. */
-const LIVE_MS = 2_000;
 
 let folder: AgentFolder;
 let cli: CliProcess;
@@ -45,13 +43,11 @@ afterAll(() => {
   folder?.remove();
 });
 
-/** Waits until a line is printed after the change. Returns how long it took and the lines. */
+/** Waits until a line is printed after the change. */
 async function change(files: Readonly<Record<string, string>>, line: RegExp): Promise<void> {
   const before = cli.err.length;
-  const started = performance.now();
   folder.write(files);
   await expect.poll(() => cli.err.slice(before), { interval: 10 }).toMatch(line);
-  expect(performance.now() - started).toBeLessThan(LIVE_MS);
 }
 
 test("answers, and prints on stderr that data is in memory, the address, and a line per turn", async () => {
