@@ -97,7 +97,11 @@ async function playAll(
     played.catch(() => undefined);
     await sleep(random() * 500);
     const isReported = createReportCheck(environment, REPORTS[server]);
-    const wasUnready = await keepFull(disks[server], () => isUnready(environment, gateway.url));
+    let wasUnready = false;
+    await keepFull(disks[server], async () => {
+      wasUnready ||= await isUnready(environment, gateway.url);
+      return wasUnready && isReported();
+    });
     if (wasUnready) found.unready[server]++;
     if (isReported()) found.reported[server]++;
     turns.keepWorkers(WORKERS);
@@ -133,8 +137,8 @@ async function playAll(
   ];
 }
 
-/** Keeps the disk full for a while, and until `check` is true. @returns whether it was in time */
-async function keepFull(disk: SmallDisk, check: () => Promise<boolean>): Promise<boolean> {
+/** Keeps the disk full for a while, and until `check` is true or the longest time has passed. */
+async function keepFull(disk: SmallDisk, check: () => Promise<boolean>): Promise<void> {
   const started = performance.now();
   const elapsedMs = (): number => performance.now() - started;
   let isFound = false;
@@ -146,7 +150,6 @@ async function keepFull(disk: SmallDisk, check: () => Promise<boolean>): Promise
       isFound ||= await check();
       await sleep(FILL_AGAIN_MS);
     }
-    return isFound;
   } finally {
     clearInterval(filling);
     await disk.free();

@@ -49,8 +49,12 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
       const isKilled = n % 2 === 0;
       if (isKilled) await environment.workers.find((worker) => !worker.hasExited)?.kill();
       await sleep(FULL_MS / 2);
+      const isReported = () => environment.workers.some((worker) => !worker.hasExited && hasReported(worker));
+      // A process that stood still needs more time.
+      const latest = performance.now() + FULL_MS;
+      while (performance.now() < latest && !(log.isImpaired === true && isReported())) await sleep(100);
       if (log.isImpaired === true) found.impaired++;
-      if (environment.workers.some((worker) => !worker.hasExited && hasReported(worker))) found.reported++;
+      if (isReported()) found.reported++;
       await redis.command("CONFIG", "SET", "maxmemory", "0");
       environment.keepWorkers(WORKERS);
       for (const { problems, illegal } of await played) {

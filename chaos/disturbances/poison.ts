@@ -24,7 +24,11 @@ async function run({ times, isShort, progress }: RunOptions): Promise<Figure[]> 
     let deaths = 0;
     const keepWorker = async (): Promise<void> => {
       while (!over.signal.aborted) {
-        const worker = await environment.launchWorker();
+        const worker = await environment.launchWorker().catch((error: unknown) => {
+          // The end of the scenario kills a worker that is still starting.
+          if (!over.signal.aborted) throw error;
+        });
+        if (worker === undefined) return;
         await worker.exited;
         deaths++;
         if (!over.signal.aborted) await sleep(RESTART_MS);

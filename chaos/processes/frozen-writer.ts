@@ -41,7 +41,14 @@ const parent = connectParent<WriteRequest, FrozenWriterMessage>();
 
 async function claim(log: Log, { ref, epoch, writer }: SessionClaim): Promise<void> {
   const event = { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] } as const;
-  await log.claim(ref, { epoch, writer, event, archivedUpTo: "0-0" });
+  for (let isRetry = false; ; isRetry = true) {
+    try {
+      await log.claim(ref, { epoch, writer, event, archivedUpTo: "0-0", isRetry });
+      return;
+    } catch (error) {
+      if (!isLogError(error) || error.code !== "UNAVAILABLE") throw error;
+    }
+  }
 }
 
 async function appendAll(

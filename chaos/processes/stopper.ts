@@ -30,7 +30,9 @@ export type StopperMessage = { readonly ready: true } | StopResult;
 
 const settings = readSettings() as StopperSettings;
 const parent = connectParent<StopRequest, StopperMessage>();
-const backend = await openBackend({ ...settings, database: { max: 10 } });
+/** Many calls wait for the same row, and what is tested is not how long. */
+const PATIENT = { connectMs: 60_000, lockMs: 60_000 };
+const backend = await openBackend({ ...settings, database: { max: 10, timeouts: PATIENT } });
 await backend.store.leases.expired(1);
 
 async function stopAll({ ref, count }: StopRequest): Promise<void> {
