@@ -3,8 +3,9 @@
  * Invariant: the visible content keeps its position when older turns are added above it.
  */
 import type { HistoryView } from "@turnstream/client";
-import { type RefObject, useCallback, useEffect, useLayoutEffect, useRef } from "react";
+import { type RefObject, useCallback, useEffect, useRef } from "react";
 import { useThreadContext } from "../context.ts";
+import { useIsomorphicLayoutEffect } from "./use-isomorphic-layout-effect.ts";
 import { useTurnIds } from "./use-turn.ts";
 import { useSessionSelector } from "./use-session-selector.ts";
 
@@ -33,7 +34,7 @@ export function useHistory(scroller: RefObject<HTMLElement | null>): ThreadHisto
     session.loadMore().catch(() => {});
   }, [scroller, session, first]);
 
-  useLayoutEffect(() => {
+  useIsomorphicLayoutEffect(() => {
     const element = scroller.current;
     const saved = anchor.current;
     if (element === null || saved === null || saved.turnId === first) return undefined;

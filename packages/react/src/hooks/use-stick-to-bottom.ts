@@ -3,7 +3,8 @@
  * Invariant: `stickElementToBottom` of `@turnstream/client/view` decides and scrolls. A thread is at its end before the
  * first paint.
  */
-import { type RefObject, useCallback, useLayoutEffect, useRef, useState } from "react";
+import { type RefObject, useCallback, useRef, useState } from "react";
+import { useIsomorphicLayoutEffect } from "./use-isomorphic-layout-effect.ts";
 import { type StickyElement, stickElementToBottom } from "@turnstream/client/view";
 
 export interface StickToBottom {
@@ -22,7 +23,7 @@ export function useStickToBottom(
 ): StickToBottom {
   const [isAtBottom, setAtBottom] = useState(true);
   const sticky = useRef<StickyElement | null>(null);
-  useLayoutEffect(() => {
+  useIsomorphicLayoutEffect(() => {
     if (!hasContent || scroller.current === null || content.current === null) return undefined;
     const element = stickElementToBottom(scroller.current, content.current, setAtBottom);
     sticky.current = element;

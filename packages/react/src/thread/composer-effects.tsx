@@ -5,8 +5,9 @@
  * viewport, but no keyboard.
  */
 import { storeDraft } from "@turnstream/client/view";
-import { type RefObject, useEffect, useLayoutEffect, useRef } from "react";
+import { type RefObject, useEffect, useRef } from "react";
 import { useThreadContext } from "../context.ts";
+import { useIsomorphicLayoutEffect } from "../hooks/use-isomorphic-layout-effect.ts";
 
 export interface ComposerEffectsProps {
   readonly field: RefObject<HTMLTextAreaElement | null>;
@@ -60,7 +61,7 @@ export function ComposerEffects({ field, text, onFiles, onOver }: ComposerEffect
   useEffect(() => storeDraft(composer, session), [composer, session]);
   useEffect(() => followKeyboard(field.current?.closest<HTMLElement>(".ts-thread") ?? null), [field]);
   // In browsers without `field-sizing`, which the styles use.
-  useLayoutEffect(() => {
+  useIsomorphicLayoutEffect(() => {
     const element = field.current;
     if (element === null || CSS.supports("field-sizing", "content")) return;
     element.style.blockSize = "auto";

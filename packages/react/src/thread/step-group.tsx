@@ -7,12 +7,13 @@
  *
  *   running ──▶ ending ──300 ms──▶ collapsed     the user's click overrides this
  */
-import { type ReactNode, type RefObject, useLayoutEffect, useRef } from "react";
+import { type ReactNode, type RefObject, useRef } from "react";
 import type { LayoutGroup, LayoutBlock } from "@turnstream/client/view";
 import type { GroupProps } from "../components.ts";
 import { CallPlaceContext, useThreadContext } from "../context.ts";
 import { formatDuration } from "../format.ts";
 import { useExpanded, useWhile } from "../hooks/use-expanded.ts";
+import { useIsomorphicLayoutEffect } from "../hooks/use-isomorphic-layout-effect.ts";
 import { useStoreSelector } from "../hooks/use-session-selector.ts";
 import { useGroup } from "../hooks/use-turn.ts";
 import { findOwn } from "../own-components.ts";
@@ -150,7 +151,7 @@ const SLIDE_ANIMATION = { duration: 220, easing: "cubic-bezier(0.2, 0, 0, 1)" };
 /** @param first the first item of the list; a change means that the others moved up; undefined: no animation */
 function useSlideUp(list: RefObject<HTMLElement | null>, first: number | undefined): void {
   const was = useRef<{ first: number | undefined; step: number }>({ first, step: 0 });
-  useLayoutEffect(() => {
+  useIsomorphicLayoutEffect(() => {
     const element = list.current;
     if (element === null) return;
     const before = was.current;
