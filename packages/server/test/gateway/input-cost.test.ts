@@ -2,6 +2,7 @@
  * Tests that no input of up to 2 MB uses more than 50 ms of CPU time of a gateway's main thread, over real sockets and
  * HTTP. The gateway has a process of its own.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { MeasuredGateway } from "@turnstream/testkit/gateway/measured-gateway.ts";
 import { LARGE_VALUES } from "@turnstream/testkit/gateway/large-json.ts";
 import { runOneOf } from "@turnstream/conformance/support/run-one-of.ts";
@@ -200,10 +201,19 @@ describe("a large frame", () => {
           await client.until("a reply", () => true);
         });
     };
+    // A closed socket releases its last frame a little later.
+    const measureIdleHeap = async () => {
+      let least = Infinity;
+      for (let n = 0; n < 10; n++) {
+        least = Math.min(least, await gateway.measureHeap());
+        await sleep(200);
+      }
+      return least;
+    };
     await send();
-    const before = await gateway.measureHeap();
+    const before = await measureIdleHeap();
     await send();
-    expect((await gateway.measureHeap()) - before).toBeLessThan(8 * 1024 * 1024);
+    expect((await measureIdleHeap()) - before).toBeLessThan(8 * 1024 * 1024);
   });
 
   test("other than a message is refused above `maxCommandBytes`, over sockets and HTTP", async () => {
