@@ -61,6 +61,8 @@ async function startNode(options: RedisClusterOptions): Promise<StartedNode> {
     "cluster-config-file": "nodes.conf",
     "cluster-announce-ip": HOST,
     "cluster-node-timeout": String(PATIENT_MS),
+    // By default a replica that could not take over within about 20 s, because the machine was busy, never tries again.
+    "cluster-replica-validity-factor": "0",
     // The default, 10,000 above the port, may be in use.
     "cluster-port": String(busPort),
     // By default the primary waits five seconds for more replicas before it serves the first one.
