@@ -1,18 +1,12 @@
 /** Tests the partitions of sessions and of the audit on a real PostgreSQL, whose clock is advanced by weeks. */
-import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
-
-import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 
-import { openDatabase } from "../../src/store/postgres/open-database.ts";
-import { createPostgresStore } from "../../src/store/postgres/store.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import type { SessionRef } from "../../src/util/refs.ts";
 import { batchOf, chat } from "./archive-batch.ts";
 import { newSession } from "./harness.ts";
-import { type PostgresHarness, timedHarness } from "./postgres-harness.ts";
+import { connectAsApp, type PostgresHarness, timedHarness } from "./postgres-harness.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const RETENTION_MS = 7 * DAY_MS;
@@ -191,20 +185,7 @@ test("without workers, sessions use the newest period that exists", async () => 
 test("a role that can't create tables creates and drops periods, with the grants of the documentation", async () => {
   const harness = await timedHarness();
   const { ref } = await newChat(harness.store);
-  const role = `app_${randomUUID().replaceAll("-", "_")}`;
-  const page = readFileSync(new URL("../../../../docs/tables.md", import.meta.url), "utf8");
-  const grants = /```sql\n(.*?)```/s.exec(page)?.[1]?.replaceAll("to app;", `to ${role};`) ?? "";
-  await runSql(
-    harness.url,
-    `create role ${role} login`,
-    `grant usage on schema test_clock to ${role}`,
-    `grant select on all tables in schema test_clock to ${role}`,
-    ...grants.split("\n").filter(Boolean),
-  );
-  const url = new URL(harness.url);
-  url.username = role;
-  const db = openDatabase({ url: url.href });
-  const store = createPostgresStore(db);
+  const { db, store } = await connectAsApp(harness);
   await expect(sql`create table mine (id text)`.execute(db)).rejects.toThrow("permission denied");
   await harness.wait(21 * DAY_MS);
   const before = await listPeriods(harness);

@@ -2,21 +2,17 @@
  * Tests the partitions of the audit on a real PostgreSQL, whose clock is advanced by weeks: who can drop them, and that
  * tampering is not hidden by a drop. The contract of the audit tests what is dropped.
  */
-import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
-
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 
 import type { AuditRow } from "../../src/store/ports/audit.ts";
-import { openDatabase } from "../../src/store/postgres/open-database.ts";
 import { createPostgresStore } from "../../src/store/postgres/store.ts";
 import { hashAuditRow, parseAuditKeys } from "../../src/store/rules/audit.ts";
 import { verifyTenantAudit } from "../../src/store/rules/verify-audit.ts";
 import type { Store } from "../../src/store/store.ts";
 import { newTenant } from "./harness.ts";
-import { type PostgresHarness, timedHarness } from "./postgres-harness.ts";
+import { connectAsApp, type PostgresHarness, timedHarness } from "./postgres-harness.ts";
 
 const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
 const KEY = "k".repeat(32);
@@ -134,20 +130,7 @@ test("the role of workers drops partitions only through the function, and no you
   const tenant = await newTenant(harness.store);
   await add(harness.store, tenant, 2);
   const [first = 0] = await listPeriods(harness);
-  const role = `app_${randomUUID().replaceAll("-", "_")}`;
-  const page = readFileSync(new URL("../../../../docs/tables.md", import.meta.url), "utf8");
-  const grants = /```sql\n(.*?)```/s.exec(page)?.[1]?.replaceAll("to app;", `to ${role};`) ?? "";
-  await runSql(
-    harness.url,
-    `create role ${role} login`,
-    `grant usage on schema test_clock to ${role}`,
-    `grant select on all tables in schema test_clock to ${role}`,
-    ...grants.split("\n").filter(Boolean),
-  );
-  const url = new URL(harness.url);
-  url.username = role;
-  const db = openDatabase({ url: url.href });
-  const store = createPostgresStore(db);
+  const { db, store } = await connectAsApp(harness);
   const drop = async () =>
     (await sql<{ ok: boolean }>`select drop_audit_period(${first}) as ok`.execute(db)).rows[0]?.ok;
   for (const statement of [

@@ -1,4 +1,6 @@
 /** A harness on a new, migrated database of the shared PostgreSQL server, whose clock can be advanced. */
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { preparedDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
@@ -7,6 +9,7 @@ import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import type { Db } from "../../src/store/postgres/database.ts";
 import { openDatabase, type PostgresOptions } from "../../src/store/postgres/open-database.ts";
 import { createPostgresStore } from "../../src/store/postgres/store.ts";
+import type { ClosableStore } from "../../src/store/store.ts";
 import { type Harness, noteLostEntry } from "./harness.ts";
 import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
 import { migrateDatabase } from "@turnstream/testkit/backend/migrate-database.ts";
@@ -51,4 +54,22 @@ export async function timedHarness(options: Omit<PostgresOptions, "url"> = {}): 
     await sleep(Math.min(ms, 50));
   };
   return { store: createPostgresStore(db, { onError: noteLostEntry }), db, url, wait };
+}
+
+/** Connects to the database of a `timedHarness` as a role that has only the grants of docs/tables.md. */
+export async function connectAsApp(harness: PostgresHarness): Promise<{ db: Db; store: ClosableStore }> {
+  const role = `app_${randomUUID().replaceAll("-", "_")}`;
+  const page = readFileSync(new URL("../../../../docs/tables.md", import.meta.url), "utf8");
+  const grants = /```sql\n(.*?)```/s.exec(page)?.[1]?.replaceAll("to app;", `to ${role};`) ?? "";
+  await runSql(
+    harness.url,
+    `create role ${role} login`,
+    `grant usage on schema test_clock to ${role}`,
+    `grant select on all tables in schema test_clock to ${role}`,
+    ...grants.split("\n").filter(Boolean),
+  );
+  const url = new URL(harness.url);
+  url.username = role;
+  const db = openDatabase({ url: url.href });
+  return { db, store: createPostgresStore(db) };
 }
