@@ -9,6 +9,7 @@ import { type ArgumentField, checkForm, type FormProblem, type Json } from "@tur
 export interface EditField {
   readonly name: string;
   readonly type: "text" | "number" | "boolean" | "date" | "select" | "json";
+  /** A boolean is `true` or `false`. */
   readonly text: string;
   /** What the schema of the tool states about it. */
   readonly about?: ArgumentField | undefined;
@@ -57,6 +58,8 @@ export function findEditProblem({ type, text }: EditField): EditProblem | null {
   switch (type) {
     case "number":
       return text.trim() !== "" && Number.isFinite(Number(text)) ? null : "not_a_number";
+    case "boolean":
+      return text === "true" || text === "false" ? null : "wrong_type";
     case "json":
       return tryParse(text) === undefined ? "not_json" : null;
     case "date":

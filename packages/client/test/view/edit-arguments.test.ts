@@ -29,6 +29,8 @@ describe("U05: edited arguments", () => {
     expect(findEditProblem({ ...number, text: "1,5" })).toBe("not_a_number");
     expect(findEditProblem({ ...number, text: " " })).toBe("not_a_number");
     expect(findEditProblem({ name: "j", type: "json", text: "[1," })).toBe("not_json");
+    for (const text of ["True", "yes", "true ", ""])
+      expect(findEditProblem({ name: "b", type: "boolean", text })).toBe("wrong_type");
     expect(toEditFields([1])).toBe(null);
     expect(parseArguments("[1]")).toBe(null);
     expect(parseArguments('{"a":1}')).toEqual({ a: 1 });

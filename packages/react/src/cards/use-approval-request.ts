@@ -1,6 +1,6 @@
 /**
  * `useApprovalRequest` returns an approval and its actions, without any UI.
- * Invariant: for the rules of decisions, see `createApprovalStore`.
+ * Invariant: `createApprovalStore` enforces the rules of decisions.
  */
 import {
   type ApprovalView,

@@ -1,6 +1,6 @@
 /**
  * `useQuestionRequest` returns the questions of an agent and their actions, without any UI.
- * Invariant: for the rules of answers, see `createQuestionStore`.
+ * Invariant: `createQuestionStore` enforces the rules of answers.
  */
 import { type AnswerDraft, createQuestionStore, type QuestionView } from "@turnstream/client/view";
 import { isPending, type Question, type QuestionBlock } from "@turnstream/protocol";
