@@ -1,6 +1,6 @@
 /**
  * `useShareLinks` loads the links to the session of the thread, and creates and revokes them.
- * Invariant: the list has only what the server confirmed. A response that arrives after another session is shown is
+ * Invariant: the list has only what the server confirmed, each link once. A response that arrives after another session is shown is
  * dropped. The newest link is the first.
  */
 import type { Client, ListedShare, ShareOptions } from "@turnstream/client";
@@ -47,7 +47,8 @@ export function useShareLinks(client: SharingCalls): ShareLinks {
       if (current.current !== sessionId) return;
       next.current = page.nextBefore;
       setLoaded(({ links }) => ({
-        links: before === null ? page.shares : [...(links ?? []), ...page.shares],
+        // A link can be created while the first page loads.
+        links: withoutDuplicates([...(links ?? []), ...page.shares]),
         next: page.nextBefore,
         error: null,
       }));
@@ -71,7 +72,7 @@ export function useShareLinks(client: SharingCalls): ShareLinks {
     load,
     async create(options) {
       const link = { ...(await client.share(session.id, options)), title: null };
-      setLoaded((before) => ({ ...before, links: [link, ...(before.links ?? [])] }));
+      setLoaded((before) => ({ ...before, links: withoutDuplicates([link, ...(before.links ?? [])]) }));
       return link;
     },
     async revoke(link) {
@@ -79,4 +80,8 @@ export function useShareLinks(client: SharingCalls): ShareLinks {
       setLoaded((before) => ({ ...before, links: before.links?.filter(({ id }) => id !== link.id) ?? null }));
     },
   };
+}
+
+function withoutDuplicates(links: readonly ListedShare[]): readonly ListedShare[] {
+  return [...new Map(links.map((link) => [link.id, link])).values()];
 }
