@@ -5,7 +5,9 @@
  * security policy allows one script and no requests. A diagram that takes too long ends with its frame, so it can't
  * block those after it. The frame exists only while it has work, and some time after.
  */
-const TIMEOUT_MS = 10_000;
+/** Mermaid has 1.6 MB, which a slow connection needs time for. */
+const LOAD_TIMEOUT_MS = 60_000;
+const DRAW_TIMEOUT_MS = 10_000;
 const IDLE_MS = 30_000;
 /** Longer pictures would slow down the page. */
 const MAX_SVG_CHARS = 1_000_000;
@@ -84,7 +86,7 @@ async function openFrame(url: string): Promise<HTMLIFrameElement> {
     frame.addEventListener("load", () => resolve(), { once: true }),
   );
   document.body.append(frame);
-  await withTimeout(loaded, "Mermaid can't be loaded.");
+  await withTimeout(loaded, LOAD_TIMEOUT_MS, "Mermaid can't be loaded.");
   return frame;
 }
 
@@ -100,7 +102,7 @@ async function ask(
   // The origin of the frame is opaque, so no other target can be named.
   frame.contentWindow?.postMessage(message, "*", [port2]);
   try {
-    const { svg, error } = await withTimeout(replied, "The diagram takes too long.");
+    const { svg, error } = await withTimeout(replied, DRAW_TIMEOUT_MS, "The diagram takes too long.");
     if (typeof svg !== "string" || svg.length > MAX_SVG_CHARS)
       throw new Error(typeof error === "string" ? error : "The diagram is too large.");
     return svg;
@@ -109,10 +111,10 @@ async function ask(
   }
 }
 
-async function withTimeout<Value>(value: Promise<Value>, message: string): Promise<Value> {
+async function withTimeout<Value>(value: Promise<Value>, ms: number, message: string): Promise<Value> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(message)), TIMEOUT_MS);
+    timer = setTimeout(() => reject(new Error(message)), ms);
   });
   try {
     return await Promise.race([value, late]);
