@@ -44,7 +44,7 @@ interface DoctorOptions {
 }
 
 /** How long an event stream may take to deliver its first events. */
-const STREAM_WAIT_MS = 3_000;
+const STREAM_WAIT_MS = 5_000;
 const TOKEN_MS = 60_000;
 
 export function addDoctor(program: Command, context: CliContext): void {

@@ -8,6 +8,7 @@ import { sql } from "kysely";
 import type { Db } from "../store/postgres/database.ts";
 import { toStoreError } from "../store/postgres/errors.ts";
 import { type MigrationStatus, readMigrations } from "../store/postgres/migrate.ts";
+import { measureClock } from "./measure-clock.ts";
 
 export interface DatabaseStatus {
   /** Such as "16.4". */
@@ -23,9 +24,10 @@ export async function readDatabaseStatus(db: Db, now: () => number = Date.now): 
     // The first statement opens the connection. It must not count as a difference between the clocks.
     const { rows: versions } = await sql<{ version: string }>`
       select split_part(current_setting('server_version'), ' ', 1) as version`.execute(db);
-    const sentAt = now();
-    const { rows: clocks } = await sql<{ at: number }>`select clock_timestamp() as at`.execute(db);
-    const clockAheadMs = Math.round((clocks[0]?.at ?? 0) - (sentAt + now()) / 2);
+    const clockAheadMs = await measureClock(async () => {
+      const { rows } = await sql<{ at: number }>`select clock_timestamp() as at`.execute(db);
+      return rows[0]?.at ?? 0;
+    }, now);
     return {
       version: versions[0]?.version ?? "unknown",
       clockAheadMs,

@@ -9,6 +9,7 @@ import { randomUUID } from "node:crypto";
 import { addressOf } from "../log/redis/connection/address.ts";
 import { createConnectionClient } from "../log/redis/connection/client.ts";
 import { withTimeout } from "../log/redis/connection/with-timeout.ts";
+import { measureClock } from "./measure-clock.ts";
 
 export type RedisStatus =
   | { readonly isReachable: false; readonly problem: string }
@@ -36,9 +37,10 @@ export async function readRedisStatus(url: string, now: () => number = Date.now)
   client.on("error", () => undefined);
   const ask = async (): Promise<RedisStatus> => {
     await client.connect();
-    const sentAt = now();
-    const [seconds = "0", micros = "0"] = await client.sendCommand<string[]>(["TIME"]);
-    const gotAt = now();
+    const clockAheadMs = await measureClock(async () => {
+      const [seconds = "0", micros = "0"] = await client.sendCommand<string[]>(["TIME"]);
+      return Number(seconds) * 1_000 + Number(micros) / 1_000;
+    }, now);
     const info = await client.sendCommand<string>(["INFO", "server"]);
     const settings = await client.configGet(["appendonly", "appendfsync"]).catch(() => null);
     // Hosted servers often forbid CONFIG. INFO shows the policy too.
@@ -53,7 +55,7 @@ export async function readRedisStatus(url: string, now: () => number = Date.now)
       refusal,
       settings: settings === null ? null : readSettings(settings),
       evictionPolicy: /^maxmemory_policy:(\S+)/m.exec(memory)?.[1] ?? null,
-      clockAheadMs: Math.round(Number(seconds) * 1_000 + Number(micros) / 1_000 - (sentAt + gotAt) / 2),
+      clockAheadMs,
     };
   };
   try {
