@@ -11,10 +11,12 @@ import type { JsonSchemaValidator, jsonSchemaValidator } from "@modelcontextprot
 import { CfWorkerJsonSchemaValidator } from "@modelcontextprotocol/client/validators/cf-worker";
 import type { Json } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";
-import { SCHEMA_LIMIT_MS, withoutPatterns } from "../util/json-schema.ts";
+import { withoutPatterns } from "../util/json-schema.ts";
 import { runWithTimeLimit } from "../util/time-limit.ts";
 
 const MAX_DEPTH = 60;
+/** A validation must not block the process for more than 50 ms. It may use twice this. */
+const VALIDATION_MS = 20;
 /** Limit for the message. The server's schema determines how many errors there can be. */
 const MAX_MESSAGE_CHARS = 2_000;
 
@@ -27,7 +29,7 @@ export function createValidator(schema: Json): Check {
   const validate = validatorFor(plain);
   return (value) => {
     try {
-      const result = runWithTimeLimit(SCHEMA_LIMIT_MS, () => validate(bare(value)));
+      const result = runWithTimeLimit(VALIDATION_MS, () => validate(bare(value)));
       return result.valid
         ? null
         : truncateText(result.errorMessage ?? "does not match its schema", MAX_MESSAGE_CHARS);

@@ -1,17 +1,10 @@
 /**
- * `withoutPatterns` removes the regular expressions of a JSON Schema, and `SCHEMA_LIMIT_MS` limits the time of one
- * validation. Pure. Gateway and worker use the same rule.
- * Invariant: a schema may come from an untrusted server, and a regular expression or a recursive reference can take
- * years. So every validation has the limit, and patterns that exceed it are left to the tool or server that declared
- * them. Keywords that would refuse more without a pattern inside them are relaxed too.
+ * `withoutPatterns` removes the regular expressions of a JSON Schema. Pure. Gateway and worker use the same rule.
+ * Invariant: a schema may come from an untrusted server, and a regular expression can take years. So patterns are left
+ * to the tool or server that declared them. Keywords that would refuse more without a pattern inside them are relaxed
+ * too.
  */
 import type { Json } from "@turnstream/protocol";
-
-/**
- * Time of one try of a validation. A request must not block the process for more than 50 ms, and it may try twice with
- * patterns and twice without.
- */
-export const SCHEMA_LIMIT_MS = 10;
 
 const NAMED: ReadonlySet<string> = new Set(["properties", "$defs", "definitions", "dependentSchemas"]);
 const DATA: ReadonlySet<string> = new Set(["enum", "const", "default", "examples"]);
