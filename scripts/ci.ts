@@ -123,7 +123,7 @@ async function check(): Promise<boolean> {
   return report("check", { ...run, budget: BUDGETS.check });
 }
 
-// For benches and tests whose bounds are in seconds.
+// For tests that limit CPU time.
 process.env["TURNSTREAM_SLOWNESS"] = String(machine.slowness);
 // One seed for all stages. Set the variable to run the same cases again.
 process.env["TURNSTREAM_SEED"] ??= String(randomInt(2 ** 31));
