@@ -151,6 +151,8 @@ test("sessions are renamed and deleted with the keyboard, and other tabs follow"
   await page.bringToFront();
   await row.getByRole("link").click();
   await reads(page, "one");
+  // The chat focuses the field in the next frame. Later it would take the focus from the form.
+  await expect.poll(() => isFocused(composer(page))).toBe(true);
   const remove = row.getByRole("button", { name: enChat.delete("A walk") });
   await remove.press("Enter");
   await page.keyboard.press("Escape");

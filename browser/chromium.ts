@@ -31,7 +31,7 @@ export async function openBrowser(): Promise<Browser> {
       "--disable-background-timer-throttling",
       "--disable-renderer-backgrounding",
       "--disable-backgrounding-occluded-windows",
-      // A page that is stopped in mid-movement looks as if it had arrived.
+      // If the machine stops the page during a smooth scroll, Playwright takes the position for the final one.
       "--disable-smooth-scrolling",
     ],
   });

@@ -45,7 +45,7 @@ test("a gateway that is killed in mid-answer and restarted", async () => {
 });
 
 test("W22 a worker that is killed in mid-answer and replaced by another, which the page shows", async () => {
-  // So slow that it can't end before it is killed.
+  // The answer is so slow that it can't end before the worker is killed.
   const first = await startWorker("first", 300);
   const ref = await browserSession.createSession();
   const tab = await browserSession.openTab(await browserSession.openContext(), ref);

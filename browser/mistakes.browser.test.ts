@@ -265,10 +265,17 @@ async function openPage(url: string): Promise<Page> {
 /** Opens the page of an app and sends a message. */
 async function chat(program: MistakenProgram): Promise<Page> {
   const page = await openPage(await program.url());
+  await sendFirst(page);
+  return page;
+}
+
+/** Returns the time directly before the message is sent. */
+async function sendFirst(page: Page): Promise<number> {
   const composer = page.getByRole("textbox", { name: en.thread.message });
   await composer.fill("Hi");
+  const sentAt = performance.now();
   await composer.press("Enter");
-  return page;
+  return sentAt;
 }
 
 describe("each mistake names the thing to change, in at most three lines", () => {
@@ -307,11 +314,11 @@ describe("in the page", () => {
   test("a worker that was not started is reported after 5 s, and once in the log", async () => {
     const program = startApp({ RUNS_TURNS: "false" });
     onTestFinished(() => program.end());
-    const startedAt = performance.now();
-    const page = await chat(program);
+    const page = await openPage(await program.url());
+    const sentAt = await sendFirst(page);
     const banner = page.getByText(en.thread.noWorker);
     await banner.waitFor();
-    expect(performance.now() - startedAt).toBeGreaterThan(5_000);
+    expect(performance.now() - sentAt).toBeGreaterThan(5_000);
     await page.getByRole("textbox", { name: en.thread.message }).fill("And then?");
     await page.keyboard.press("Enter");
     // The event of the second message ends the notice, and the next check of the gateway repeats it.

@@ -63,7 +63,7 @@ describe.runIf(isRun).each([
     page.setDefaultTimeout(TIMEOUT_MS);
     page.on("websocket", () => sockets++);
     await page.goto(url);
-  }, TIMEOUT_MS);
+  }, 180_000);
 
   beforeEach(() => keepArtefacts(context));
 

@@ -61,6 +61,7 @@ async function box(of: Locator) {
 test("Enter starts a second line, and the button sends both", async () => {
   const page = await open();
   await field(page).tap();
+  await expect.poll(() => field(page).evaluate((element) => element === document.activeElement)).toBe(true);
   await page.keyboard.type("east");
   await page.keyboard.press("Enter");
   await page.keyboard.type("west");

@@ -97,11 +97,16 @@ class ClosingDriver extends PageDriver {
   override async watch(ref: SessionRef, story: Story): Promise<void> {
     await super.watch(ref, story);
     const own = gates.get(story);
-    if (own !== undefined) own.onBeat = () => this.#closeThought();
+    if (own !== undefined) own.onBeat = (beat) => this.#closeThought(beat);
   }
 
-  async #closeThought(): Promise<void> {
+  async #closeThought(beat: number): Promise<void> {
     const summary = this.stableTab.page.locator("details:has(> .ts-thinking-body) > summary").first();
+    // The story waits at the fourth beat: a page that stood still must not get the whole thought at once.
+    if (this.seen.length === 0 && beat === 4) {
+      const body = this.stableTab.page.locator(".ts-thinking-body").first();
+      await body.filter({ hasText: /./ }).waitFor({ timeout: 30_000 });
+    }
     if ((await summary.count()) === 0) return;
     const { length, isOpen } = await summary.evaluate(({ parentElement: details }) => ({
       length: details?.querySelector(".ts-thinking-body")?.textContent?.length ?? 0,

@@ -64,8 +64,10 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
       illegal: [],
     };
     for (let n = 0; n < times; n++) {
-      environment.keepWorkers(WORKERS, SETTINGS);
-      await until("two workers", () => readyOf(environment) >= 2);
+      await until("two workers", () => {
+        environment.keepWorkers(WORKERS, SETTINGS);
+        return readyOf(environment) >= 2;
+      });
       await playOne(environment, `a${n}`, MOMENTS[n % MOMENTS.length] ?? "waits", random, found);
       progress(`${n + 1} of ${times}: ${JSON.stringify(found)}`.slice(0, 400));
     }

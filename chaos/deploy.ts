@@ -158,18 +158,22 @@ async function run({ times: replaced, random, progress }: RunOptions): Promise<F
       { figure: "turns left running", value: running, exactly: 0 },
       { figure: "journal rows left", value: journal, exactly: 0 },
       { figure: "hand-overs by SIGTERM", value: found.handOvers.length, atLeast: Math.floor(times / 3) },
-      {
-        figure: "hand-over, median",
-        value: Math.round(median(found.handOvers)),
-        atMost: HAND_OVER_MS,
-        unit: "ms",
-      },
-      {
-        figure: "hand-over, slowest, while a non-idempotent tool runs for 10 s",
-        value: Math.round(Math.max(...found.handOvers)),
-        atMost: SLOWEST_HAND_OVER_MS,
-        unit: "ms",
-      },
+      ...(found.handOvers.length === 0
+        ? []
+        : [
+            {
+              figure: "hand-over, median",
+              value: Math.round(median(found.handOvers)),
+              atMost: HAND_OVER_MS,
+              unit: "ms",
+            },
+            {
+              figure: "hand-over, slowest, while a non-idempotent tool runs for 10 s",
+              value: Math.round(Math.max(...found.handOvers)),
+              atMost: SLOWEST_HAND_OVER_MS,
+              unit: "ms",
+            },
+          ]),
       { figure: "slowest worker to shut down", value: Math.round(Math.max(...found.leaves)), unit: "ms" },
       { figure: "takeover after kill -9, median", value: Math.round(median(found.takeovers)), unit: "ms" },
     ];

@@ -35,7 +35,7 @@ const ABOUT = "erases sessions and users that are in use, then searches for them
 const TENANT = "chaos";
 const LONGEST_MS = 150;
 const AFTERWARDS_MS = 50;
-const HANGS_MS = 20_000;
+const HANGS_MS = 120_000;
 /** Sessions that one round erases. */
 const PER_ROUND = 5;
 

@@ -84,7 +84,7 @@ export class GatewayRound {
     if (fault === "stop") await until("the tools to run", () => countRunningTools(follower) >= TOOLS);
     else if (fault === "wipe") await untilText(follower);
     else {
-      await until("the turn to start", () => follower.running !== undefined, { everyMs: 2 });
+      await until("the turn to start", () => follower.state.turns.length > 0, { everyMs: 2 });
       await sleep(100 + this.#random() * 800);
     }
     await this.#do(fault, ref, viewers);

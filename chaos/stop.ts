@@ -147,8 +147,13 @@ async function playLeave(environment: TurnEnvironment, name: string, found: Foun
   const plan = createNestedPlan(name, 400);
   const ref = await environment.createSession();
   const follower = environment.follow(ref);
+  // At each event, because a process that stands still sees all tools end at once.
+  let isRunning = false;
+  follower.listeners.add(() => {
+    isRunning ||= countRunningTools(follower) > 0;
+  });
   const message = await environment.send(ref, plan);
-  await until("the tools to run", () => countRunningTools(follower) > 0);
+  await until("the tools to run", () => isRunning);
   await follower.stop();
   found.left++;
   // No client is attached from here on.

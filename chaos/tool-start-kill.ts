@@ -104,8 +104,10 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
       const work = async (): Promise<void> => {
         while (wanted < times) {
           if (tries > 2 * times) throw new Error("too few kills hit the moment between journal and log");
-          await pool.keep();
-          await until("two workers", () => pool.ready >= 2);
+          await until("two workers", async () => {
+            await pool.keep();
+            return pool.ready >= 2;
+          });
           const aim = wanted++ % 2 === 0 ? "start" : "call";
           if (!(await killOnce(environment, pool, `k${tries++}`, aim, random, found))) wanted--;
           progress(`${found.kills} of ${times}: ${JSON.stringify(found)}`.slice(0, 400));

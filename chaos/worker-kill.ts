@@ -244,7 +244,11 @@ async function killOn(
     environment.keepWorkers(WORKERS);
     // Wait for all workers, so that turns make progress between two kills. Only a kill after a takeover comes sooner.
     if (AIMS[(n + 1) % AIMS.length] !== TAKEOVER)
-      await until("all workers", () => aliveOf(environment).length >= WORKERS);
+      await until("all workers", () => {
+        // Also for a worker that stood still until another one had its lease.
+        environment.keepWorkers(WORKERS);
+        return aliveOf(environment).length >= WORKERS;
+      });
   }
 }
 

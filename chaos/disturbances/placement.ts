@@ -36,7 +36,7 @@ async function run({ times, isShort, progress }: RunOptions): Promise<Figure[]> 
       const all = [...started, ...later];
       const [, recovered] = await killAndWait(environment, all, 1);
       const gained = countOwners(environment, recovered).get(joined.name) ?? 0;
-      leastRecovered = Math.min(leastRecovered, (2 * gained) / recovered.length);
+      if (recovered.length > 0) leastRecovered = Math.min(leastRecovered, (2 * gained) / recovered.length);
       progress(
         `${n + 1} of ${times}: ${show(placed)}, then ${show(laterPlaced)}, then ${gained} of ${recovered.length}`,
       );

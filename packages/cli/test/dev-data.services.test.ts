@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { AgentFolder, ApiUser, CliProcess, runCli } from "./cli-process.ts";
 
 const AGENT = `
-import { appendFileSync } from "node:fs";
+import { appendFileSync, existsSync } from "node:fs";
 import { defineAgent, tool } from "@turnstream/server";
 import { script, scriptedModel } from "@turnstream/server/testing";
 
@@ -18,7 +18,7 @@ const wait = tool({
   idempotent: true,
   async run() {
     note("wait");
-    await new Promise((resolve) => setTimeout(resolve, 4_000));
+    while (!existsSync("done.txt")) await new Promise((resolve) => setTimeout(resolve, 50));
     return "waited";
   },
 });
@@ -81,6 +81,7 @@ test(
     first.post(`/sessions/${other}/messages`, { text: "wait" }).catch(() => undefined);
     await expect.poll(readCalls).toContain("wait");
     await kill();
+    folder.write({ "done.txt": "" });
 
     const user = await start();
     expect(await readTexts(user, session)).toContain("Answer to one");

@@ -89,7 +89,7 @@ describe.for(CHANNELS)("over a %s", (channel) => {
     let asked = 0;
     const auth = async () => {
       asked += 1;
-      return { token: await gateway.token({ ms: 2_000 }) };
+      return { token: await gateway.token({ ms: 5_000 }) };
     };
     const session = gateway.client({ channels: [channel], auth, env: shortWaits }).session(ref.session);
     const { views, phases } = seenBy(session);

@@ -12,7 +12,7 @@ import { framesFrom } from "@turnstream/conformance/support/replay.ts";
 import { emptyState, snapshot } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import { tasks } from "@turnstream/protocol/tasks";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createServer, type Server } from "../../src/gateway/create-server.ts";
 import { readHistory } from "../../src/session/history/read-history.ts";
 import { listen } from "../safe-fetch/listeners.ts";
@@ -132,6 +132,7 @@ test.each(WIRES)("a subscriber resumes exactly after a reload over %s", async (w
   await subscribers[0]?.until("there", () => subscribers[0]?.rendered.frames.length === 1);
   await world.append(...turnStart());
   const resumed = new AbortController();
+  onTestFinished(() => resumed.abort());
   let steps = 0;
   const writing = (async () => {
     for (; !resumed.signal.aborted; steps++) {

@@ -19,7 +19,7 @@ const EVENTS = 750;
 const CLAIMS = 9;
 const RECONNECTS = 25;
 const MAX_CUTS = 20;
-/** So many readers must receive something before the next cut: a slow machine recovers more slowly than it is cut. */
+/** Minimum number of readers that receive an entry between two cuts. Without it, a slow machine never recovers. */
 const READS_PER_CUT = 10;
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -9,7 +9,7 @@ function burn(): never {
   for (;;) Math.random();
 }
 
-/** Waits without using the CPU, as a process does that the machine has stopped. */
+/** Waits without using the CPU, like a process that the machine has stopped. */
 function stall(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

@@ -34,7 +34,7 @@ export async function localServer(
       void answer(one, response);
     });
   });
-  // Not a port that the system may give to others while this server is closed.
+  // The system would give a port of its own choice to others while this server is closed.
   const port = await freePort();
   const listen = () => new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   await listen();

@@ -26,12 +26,12 @@ const pending = (turn: Turn | undefined): ApprovalBlock[] =>
 export function parkedTurnsContract(name: string, makeBackend: () => Promise<HarnessBackend>): void {
   let harness: TurnHarness;
   let runs: { symbol: string; at: number }[];
-  let besidesReturns: Promise<void>;
-  let letBesidesReturn: () => void;
+  let slowToolEnds: Promise<void>;
+  let endSlowTool: () => void;
   const open = async (backend?: HarnessBackend): Promise<void> => {
     harness = await TurnHarness.open(backend ?? (await makeBackend()));
     runs = [];
-    besidesReturns = new Promise((resolve) => (letBesidesReturn = resolve));
+    slowToolEnds = new Promise((resolve) => (endSlowTool = resolve));
   };
   afterEach(() => harness.close());
 
@@ -44,7 +44,7 @@ export function parkedTurnsContract(name: string, makeBackend: () => Promise<Har
         return `traded ${symbol}`;
       },
     });
-    const slow = tool({ idempotent: true, run: () => besidesReturns.then(() => "slow") });
+    const slow = tool({ idempotent: true, run: () => slowToolEnds.then(() => "slow") });
     const calls = symbols.map((symbol) => script.toolCall("trade", { symbol }));
     const all = besides ? [...calls, script.toolCall("slow", {})] : calls;
     const model = scriptedModel([[script.reasoning("hm"), ...all], [script.text("done")]]);
@@ -130,7 +130,7 @@ export function parkedTurnsContract(name: string, makeBackend: () => Promise<Har
       await harness.until(ref, 20_000, ({ turns }) => pending(turns.last())[0] ?? null);
       await sleep(400);
       expect(worker.running).toBe(1);
-      letBesidesReturn();
+      endSlowTool();
       await parked(ref, worker, 1);
       const { turns } = await harness.state(ref);
       expect(outline(turns.last() as Turn)).toContain("result slow success slow");
