@@ -1,10 +1,10 @@
 /** Runs the bench of Redis' memory in its short form. Whether memory grows is the same on every machine. */
-import { isChosen } from "@turnstream/conformance/support/run-one-of.ts";
+import { isExpensiveChosen } from "@turnstream/conformance/support/run-one-of.ts";
 import { expect, test } from "vitest";
 import { isOk } from "./measure.ts";
 import { benchRedisGrowth, SHORT } from "./redis-growth.ts";
 
-test.runIf(isChosen("redis-growth bench", 3))(
+test.runIf(isExpensiveChosen("redis-growth bench"))(
   "no key of a session stays in Redis after its turns",
   { timeout: 300_000 },
   async () => {

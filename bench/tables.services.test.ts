@@ -1,10 +1,10 @@
 /** Runs the bench of tables in its short form. Whether rows are shared is the same on every machine; times are not. */
-import { isChosen } from "@turnstream/conformance/support/run-one-of.ts";
+import { isExpensiveChosen } from "@turnstream/conformance/support/run-one-of.ts";
 import { expect, test } from "vitest";
 import { isOk } from "./measure.ts";
 import { benchTables, SHORT } from "./tables/tables.ts";
 
-test.runIf(isChosen("tables bench", 3))(
+test.runIf(isExpensiveChosen("tables bench"))(
   "no operation makes a multixact, and no turn is missing in the usage",
   { timeout: 300_000 },
   async () => {

@@ -4,7 +4,7 @@
  */
 import { en } from "@turnstream/react";
 import { enChat } from "@turnstream/react/chat";
-import { isChosen } from "@turnstream/conformance/support/run-one-of.ts";
+import { isExpensiveChosen } from "@turnstream/conformance/support/run-one-of.ts";
 import { freePort } from "@turnstream/testkit/network/free-port.ts";
 import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
 import { sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
@@ -24,7 +24,7 @@ let app: NextApp;
 let browser: Browser;
 
 /** The first-hour bench opens the template in Chromium on every push. */
-const isRun = isChosen("packed apps", 3);
+const isRun = isExpensiveChosen("packed apps");
 
 beforeAll(async () => {
   if (isRun) [app, browser] = await Promise.all([NextApp.build(), openBrowser()]);

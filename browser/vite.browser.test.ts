@@ -7,7 +7,7 @@ import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Story } from "@turnstream/conformance/scenarios/story.ts";
-import { isChosen } from "@turnstream/conformance/support/run-one-of.ts";
+import { isExpensiveChosen } from "@turnstream/conformance/support/run-one-of.ts";
 import { en } from "@turnstream/react";
 import { makeFolder, removeFolder } from "@turnstream/testkit/processes/watch.ts";
 import type { Browser, Page } from "playwright-core";
@@ -21,7 +21,7 @@ import { type ServedFolder, serveFolder } from "./serve-folder.ts";
 const BUILD_MS = 600_000;
 
 /** The same pushes as those of the Next.js app, so that the packages are packed once. */
-const isRun = isChosen("packed apps", 3);
+const isRun = isExpensiveChosen("packed apps");
 
 let browser: Browser;
 let folder: string;

@@ -1,7 +1,7 @@
 /**
  * Runs the whole CI. The benches with limits come first, on an otherwise idle machine: the fold, the dialects, and the
  * first hour of a user, which also builds the packages. Then two groups of stages run in parallel: the tests without
- * servers and the checks, and the tests with servers and browsers.
+ * servers, those of the gallery and the checks, and the tests with servers and browsers.
  *
  * Invariant: every stage runs even if another failed. The end of the output names everything that failed, its last line
  * has the number of passed and failed tests, and the exit code is 0 only if everything passed. Installs nothing.
@@ -35,6 +35,7 @@ const BUDGETS = {
   test: 900,
   "test:services": 750,
   "test:browser": 750,
+  "test:gallery": 300,
   "test:older-react": 120,
 };
 /** Time budget of the whole run in seconds, without the installation. */
@@ -94,7 +95,7 @@ interface TestStage extends TestCount {
 
 /** @param isBuffered if true, the output is printed after the stage has ended */
 async function runTests(
-  stage: "test" | "test:services" | "test:browser" | "test:older-react",
+  stage: "test" | "test:services" | "test:browser" | "test:gallery" | "test:older-react",
   chosen: string,
   isBuffered: boolean,
 ): Promise<TestStage> {
@@ -139,6 +140,8 @@ async function runOnProcessor(): Promise<{ pure: TestStage[]; checkOk: boolean }
   const pure = [
     await runTests("test", "--project pure --project isolated", false),
     await runTests("test:older-react", "--project pure packages/react/test", false),
+    // Its pages use no server, so this group is as long as the other.
+    await runTests("test:gallery", "--project browser gallery/", true),
   ];
   return { pure, checkOk: await check() };
 }
@@ -146,7 +149,7 @@ async function runOnProcessor(): Promise<{ pure: TestStage[]; checkOk: boolean }
 async function runOnServers(): Promise<TestStage[]> {
   return [
     await runTests("test:services", "--project services", true),
-    await runTests("test:browser", "--project browser", true),
+    await runTests("test:browser", "--project browser browser/ examples/", true),
   ];
 }
 

@@ -1,6 +1,8 @@
 /**
- * `runOneOf(n)` makes a push run about one of `n` tests of the file that calls it. The seed of the run chooses which, so
- * that all of them run within a few pushes. The others are shown as skipped. With `TURNSTREAM_FULL=1` all run.
+ * `runOneOf(n)` makes a push run one of `n` tests of the file that calls it. The seed of the run chooses which, so that
+ * all of them run within a few pushes. The others are shown as skipped. With `TURNSTREAM_FULL=1` all run.
+ * Invariant: every push runs about the same share of each file, and exactly one of the tests in `EXPENSIVE`. Otherwise
+ * some pushes would take much longer than others.
  *
  * For tests that repeat others at a higher price: contracts that also run in memory, or many cases of one rule.
  */
@@ -8,14 +10,30 @@ import { crc32 } from "node:zlib";
 import { beforeEach } from "vitest";
 import { FRESH_SEED, isFull } from "./cases.ts";
 
+/** Each takes one to two minutes. A push runs one entry. The packed apps are what users install, so they have two. */
+const EXPENSIVE = [
+  "gateway bench",
+  "packed apps",
+  "tables bench",
+  "upload of 100 MB",
+  "packed apps",
+  "redis-growth bench",
+] as const;
+
 /** Returns whether this push runs the case with this name. */
 export function isChosen(name: string, n: number): boolean {
   return isFull || (crc32(name) + FRESH_SEED) % n === 0;
 }
 
+/** Returns whether this push runs an expensive test. */
+export function isExpensiveChosen(name: (typeof EXPENSIVE)[number]): boolean {
+  return isFull || EXPENSIVE[FRESH_SEED % EXPENSIVE.length] === name;
+}
+
 export function runOneOf(n: number): void {
+  let next: number | null = null;
   beforeEach(({ task, skip }) => {
-    const name = `${task.suite?.name ?? ""} ${task.name}`;
-    skip(!isChosen(name, n), "another push runs it");
+    next ??= crc32(task.file.name) + FRESH_SEED;
+    skip(!isFull && next++ % n !== 0, "another push runs it");
   });
 }

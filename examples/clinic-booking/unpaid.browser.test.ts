@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { BookingTab, openUser } from "./booking-steps.ts";
 
 /** Long enough to open the checkout page on a busy machine. */
-const PAY_SECONDS = 40;
+const PAY_SECONDS = 30;
 
 let example: Started;
 let browser: Browser;

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-import { isChosen } from "@turnstream/conformance/support/run-one-of.ts";
+import { isExpensiveChosen } from "@turnstream/conformance/support/run-one-of.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { readUpload, uploadFile, uploadIdOf } from "../../../src/session/blobs/upload.ts";
@@ -55,7 +55,7 @@ async function peakOf(work: () => Promise<void>): Promise<number> {
   return peak;
 }
 
-test.runIf(isChosen("100 MB", 3))(
+test.runIf(isExpensiveChosen("upload of 100 MB"))(
   "stores and reads 100 MB without holding all of it in memory",
   { timeout: 180_000 },
   async () => {
