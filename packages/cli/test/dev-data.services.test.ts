@@ -5,7 +5,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { isFull } from "@turnstream/conformance/support/cases.ts";
 import { AgentFolder, ApiUser, CliProcess, runCli } from "./cli-process.ts";
 
 const AGENT = `
@@ -35,7 +34,7 @@ export default defineAgent({ name: "helper", title: false, model, tools: { buy, 
 const TIMEOUT_MS = 480_000;
 /** The creation of a database takes about ten seconds of processor time, which a busy machine doesn't have for minutes. */
 const START_MS = 240_000;
-const KILLS = isFull ? 3 : 1;
+const KILLS = 3;
 
 let folder: AgentFolder;
 let cli: CliProcess;
