@@ -14,7 +14,11 @@ import { createMemoryStore } from "@turnstream/server/testing";
 import { startProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
 import type { RedisServer } from "@turnstream/testkit/servers/start-redis.ts";
-import { type RedisPair, startRedisPair } from "@turnstream/testkit/servers/start-redis-pair.ts";
+import {
+  type RedisPair,
+  startRedisPair,
+  untilReplicated,
+} from "@turnstream/testkit/servers/start-redis-pair.ts";
 import { readText } from "./ledger.ts";
 import { type Crowd, hasExactly, Load } from "./load.ts";
 import { WriterOwner } from "./writers.ts";
@@ -113,20 +117,6 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     await pair.stop();
   }
   return figures(times, found, load);
-}
-
-async function readOffset(server: RedisServer, field: string): Promise<number> {
-  const info = String(await server.command("INFO", "replication"));
-  return Number(new RegExp(`${field}:(\\d+)`).exec(info)?.[1] ?? 0);
-}
-
-/** Waits until the replica has everything that was compared before. A busy machine delays it. */
-async function untilReplicated(primary: RedisServer, replica: RedisServer): Promise<void> {
-  const wanted = await readOffset(primary, "master_repl_offset");
-  await until(
-    "the replica to have all entries",
-    async () => (await readOffset(replica, "slave_repl_offset")) >= wanted,
-  );
 }
 
 /** Tries to append to the new primary before a claim. @returns the head of each log there */

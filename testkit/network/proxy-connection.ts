@@ -23,6 +23,10 @@ interface Piece {
 export interface Connection {
   /** True if bytes were dropped. TCP has no gaps, so the connection can never continue. */
   readonly hasHole: boolean;
+  /** Keeps all further bytes, also those of a side that closes its socket meanwhile. */
+  hold(): void;
+  /** Delivers the kept bytes, and then the end if a side has closed its socket. */
+  release(): void;
   destroy(): void;
 }
 
@@ -34,6 +38,7 @@ class Pipe {
   readonly #to: Socket;
   readonly #faults: Faults;
   readonly #queue: Piece[] = [];
+  #isHeld = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(direction: Direction, from: Socket, to: Socket, faults: Faults) {
@@ -59,6 +64,20 @@ class Pipe {
     return this.hasHole;
   }
 
+  get isHeld(): boolean {
+    return this.#isHeld;
+  }
+
+  set isHeld(isHeld: boolean) {
+    this.#isHeld = isHeld;
+    if (!isHeld) this.#pump();
+  }
+
+  /** The sender is gone, and the receiver learns it after the bytes that are kept for it. */
+  endLater(): void {
+    this.#add(null);
+  }
+
   clear(): void {
     clearTimeout(this.#timer);
     this.#queue.length = 0;
@@ -72,7 +91,7 @@ class Pipe {
   #pump(): void {
     for (;;) {
       const [piece] = this.#queue;
-      if (piece === undefined) return;
+      if (piece === undefined || this.#isHeld) return;
       const wait = piece.dueAt - performance.now();
       if (wait > 0) {
         this.#timer = setTimeout(() => this.#pump(), Math.ceil(wait));
@@ -129,8 +148,9 @@ export function joinSockets(client: Socket, server: Socket, faults: Faults, onCl
         down.clear();
         onClose();
       }
-      if (!hadError || other.destroyed || pipe.lostItsEnd()) return;
-      reset(other);
+      if (other.destroyed || pipe.lostItsEnd()) return;
+      if (pipe.isHeld) pipe.endLater();
+      else if (hadError) reset(other);
     });
   }
   follow(client, up, server);
@@ -139,6 +159,14 @@ export function joinSockets(client: Socket, server: Socket, faults: Faults, onCl
   return {
     get hasHole() {
       return up.hasHole || down.hasHole;
+    },
+    hold() {
+      up.isHeld = true;
+      down.isHeld = true;
+    },
+    release() {
+      up.isHeld = false;
+      down.isHeld = false;
     },
     destroy() {
       up.clear();

@@ -168,6 +168,20 @@ test("blackhole in one direction: the request arrives, the answer doesn't", asyn
   expect(caller.text).toBe("");
 });
 
+test("hold: delivers the bytes of a caller after it has gone, while others pass", async () => {
+  const caller = await call();
+  const release = proxy.hold();
+  caller.socket.write("late");
+  caller.socket.destroy();
+  await closed(caller);
+  const next = await call();
+  next.socket.write("first ");
+  await untilReceived(next, "first ");
+  release();
+  await untilReceived(echo, "first late");
+  await until("the server to learn that the caller has gone", () => echo.sockets.size === 1);
+});
+
 test("cutAfter: closes the connection after exactly the given number of bytes", async () => {
   for (const count of [0, 3, 10]) {
     const [down, up] = [await call(), await call()];

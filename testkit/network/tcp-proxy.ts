@@ -40,6 +40,12 @@ export interface TcpProxy {
    */
   blackhole(direction?: Direction): void;
   /**
+   * Keeps the bytes of all present connections back, in both directions, while new connections work. A side may close
+   * its socket meanwhile: its bytes still arrive, as those that the kernel sends again after a partition.
+   * @returns a function that delivers what was kept, and the ends that followed
+   */
+  hold(): () => void;
+  /**
    * Lets exactly `bytes` more bytes through in one direction, over all connections, and cuts the connection that
    * carried the last of them. With 0 it cuts the connection that would carry the next byte. It applies once.
    * `cutAfter(0, "toClient")` delivers a request and loses its answer.
@@ -130,6 +136,13 @@ export async function startProxy(options: ProxyOptions): Promise<TcpProxy> {
     },
     blackhole(direction) {
       for (const each of direction ? [direction] : BOTH) blackholed.add(each);
+    },
+    hold() {
+      const held = [...connections];
+      for (const connection of held) connection.hold();
+      return () => {
+        for (const connection of held) connection.release();
+      };
     },
     cutAfter(count, direction) {
       cutAfter.set(direction, count);

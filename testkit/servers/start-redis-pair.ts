@@ -66,3 +66,17 @@ export async function startRedisPair(options: Omit<RedisOptions, "port"> = {}): 
     },
   };
 }
+
+async function readOffset(server: RedisServer, field: string): Promise<number> {
+  const info = String(await server.command("INFO", "replication"));
+  return Number(new RegExp(`${field}:(\\d+)`).exec(info)?.[1] ?? 0);
+}
+
+/** Waits until the replica has everything that the primary has acknowledged before this call. */
+export async function untilReplicated(primary: RedisServer, replica: RedisServer): Promise<void> {
+  const wanted = await readOffset(primary, "master_repl_offset");
+  await until(
+    "the replica to have all entries",
+    async () => (await readOffset(replica, "slave_repl_offset")) >= wanted,
+  );
+}
