@@ -179,6 +179,7 @@ test("hold: delivers the bytes of a caller after it has gone, while others pass"
   await untilReceived(next, "first ");
   release();
   await untilReceived(echo, "first late");
+  expect(next.closed).toBe(false);
   await until("the server to learn that the caller has gone", () => echo.sockets.size === 1);
 });
 

@@ -48,6 +48,8 @@ export interface EngineAppend {
   readonly lines: readonly string[];
   /** Null for a writer that joins the current epoch. */
   readonly epoch: number | null;
+  /** Of the writer, see `AppendBatch.generation`. 0 for a writer that joins. */
+  readonly generation: number;
   readonly repeat: boolean;
   readonly since: Position | null;
 }
@@ -64,7 +66,8 @@ export interface EngineClaim {
 }
 
 export type AppendOutcome =
-  | { readonly type: "added" | "found"; readonly last: Position }
+  /** `setAside`: for a claim, see `AppendResult.setAside`. */
+  | { readonly type: "added" | "found"; readonly last: Position; readonly setAside?: string }
   | { readonly type: "fenced" | "outbid"; readonly epoch: number }
   /** `last` is the position that the claim would have followed. */
   | { readonly type: "moved"; readonly last: Position }
@@ -102,7 +105,9 @@ export function toAppendResult(outcome: AppendOutcome, events: number): AppendRe
     case "added":
     case "found": {
       const { epoch, seq } = outcome.last;
-      return { epoch, first: seq - events + 1, last: seq, repeated: outcome.type === "found" };
+      const { setAside } = outcome;
+      const result = { epoch, first: seq - events + 1, last: seq, repeated: outcome.type === "found" };
+      return setAside === undefined ? result : { ...result, setAside };
     }
     case "fenced":
       throw new LogError("FENCED", { epoch: outcome.epoch, detail: `The log is in epoch ${outcome.epoch}` });

@@ -8,6 +8,7 @@
  * - Entries are written once and never change. An acknowledged append stays in the log, in the order of the
  *   acknowledgments. Only a trim, an expiry, a removal or a loss in the engine ends this.
  * - Every log expires: `UNARCHIVED_TTL_MS` after its last claim, or earlier with `expire`.
+ * - A command that arrives late, after its sender has given it up and gone on, changes nothing.
  * - A loss is never silent. A reader that continues from a lost position gets a reason. Appends are refused until a
  *   writer claims the log under a new epoch.
  */
@@ -35,8 +36,9 @@ export interface Log {
    *   Without one it joins the current epoch (messages, decisions, titles).
    * - It fails with UNCLAIMED if the log is missing, or if the engine is not the one on which the log was claimed.
    *   Entries may have been lost there, and the append would reuse positions.
-   * - After UNAVAILABLE the append may or may not have happened. The same call with `isRetry` returns the earlier
-   *   positions if it happened, and appends the batch if not.
+   * - After UNAVAILABLE the append may or may not have happened, or may happen later. The same call with `isRetry` and
+   *   the next `generation` returns the earlier positions if it happened, and appends the batch if not. From then on the
+   *   earlier call can't happen any more.
    *
    * A writer must wait for the result of one append before it starts the next.
    */
@@ -71,7 +73,7 @@ export interface Log {
    */
   expire(ref: SessionRef, archived: Cursor, afterMs: number): Promise<boolean>;
 
-  /** Deletes the log and ends all its readers with `removed`. */
+  /** Deletes the log, also one that was set aside, and ends all its readers with `removed`. */
   remove(ref: SessionRef): Promise<void>;
 
   /**
@@ -123,8 +125,13 @@ export interface AppendBatch {
   /** Set when this batch may be in the log already: the log looks for it before it appends. */
   readonly isRetry?: boolean;
   /**
-   * A position that was read before the batch was first sent: the search stops there. Fails with UNSURE once it was
-   * trimmed.
+   * For a writer with an `epoch`: how many of its tries failed with UNAVAILABLE until now. The log accepts no lower
+   * number after a higher one, so a try that arrives late changes nothing. @default 0
+   */
+  readonly generation?: number;
+  /**
+   * A position that was archived before the batch was first sent: the search stops there. Fails with UNSURE once it was
+   * trimmed, and with UNCLAIMED if the log ends before it.
    */
   readonly since?: Cursor;
 }
@@ -136,6 +143,11 @@ export interface AppendResult {
   readonly last: number;
   /** True if the batch was in the log already. */
   readonly repeated: boolean;
+  /**
+   * For a claim that restarted a log with entries that are not archived: the key in Redis under which the old log stays
+   * for seven days, at most one for each session.
+   */
+  readonly setAside?: string;
 }
 
 export interface ReadRange {

@@ -28,6 +28,8 @@ export function createMemoryLog(options: StreamLogOptions = {}): Log {
 export interface Stream {
   epoch: number;
   writer: string;
+  /** How many tries of the writer had no answer. */
+  generation: number;
   /** The timeline of the engine on which the log was claimed. It differs after the engine lost data. */
   timeline: number;
   base: Position;
@@ -47,9 +49,14 @@ export class MemoryEngine implements LogEngine {
   }
 
   #append(name: string, append: EngineAppend): AppendOutcome {
-    const { epoch, writer, lines } = append;
+    const { epoch, writer, generation, lines } = append;
     const stream = this.streams.get(name);
     if (stream === undefined) return { type: "unclaimed", detail: "There is no log" };
+    const isOwn =
+      stream.timeline === this.timeline &&
+      (epoch === null || (stream.epoch === epoch && stream.writer === writer && isCurrent(stream, append)));
+    // Before the search: if it finds the append, an earlier try of it may still arrive.
+    if (isOwn && epoch !== null) stream.generation = generation;
     const newest = append.repeat ? stream.entries.findLast((entry) => entry.writer === writer) : undefined;
     if (append.repeat) {
       const since = append.since ?? stream.base;
@@ -60,10 +67,10 @@ export class MemoryEngine implements LogEngine {
         return { type: "found", last: newest };
     }
     if (epoch !== null && stream.epoch > epoch) return { type: "fenced", epoch: stream.epoch };
-    const isOwn = epoch === null || (stream.epoch === epoch && stream.writer === writer);
-    if (!isOwn || stream.timeline !== this.timeline) {
-      return { type: "unclaimed", detail: "The log was claimed on another engine" };
-    }
+    // The log ends before a position that was archived: it lost entries, and its next claim restarts it.
+    const isCut =
+      append.repeat && append.since !== null && comparePositions(append.since, lastPosition(stream)) > 0;
+    if (!isOwn || isCut) return { type: "unclaimed", detail: "The log was claimed on another engine" };
     // Even the writer's own claim was trimmed, so entries that it wrote later may have been trimmed too.
     const isSure = !append.repeat || append.since !== null || epoch === null || newest !== undefined;
     if (!isSure) return { type: "unsure" };
@@ -97,6 +104,7 @@ export class MemoryEngine implements LogEngine {
     const claimed: Stream = {
       epoch,
       writer,
+      generation: 0,
       timeline: this.timeline,
       base: isWhole ? stream.base : floor,
       entries: isWhole ? [...stream.entries, entry] : [entry],
@@ -180,6 +188,11 @@ export class MemoryEngine implements LogEngine {
 
 export function lastPosition({ entries, base }: Stream): Position {
   return entries.at(-1) ?? base;
+}
+
+/** Only a retry raises the generation, or the first append to an expiring log. */
+function isCurrent(stream: Stream, { generation, repeat }: EngineAppend): boolean {
+  return repeat || stream.isExpiring ? stream.generation <= generation : stream.generation === generation;
 }
 
 export function retainLog(stream: Stream): void {

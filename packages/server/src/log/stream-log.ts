@@ -133,7 +133,7 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
 
 function toAppend(batch: AppendBatch, at: number): EngineAppend {
   checkWriter(batch.writer);
-  const { writer, counter, events, epoch = null, isRetry = false } = batch;
+  const { writer, counter, events, epoch = null, isRetry = false, generation = 0 } = batch;
   if (events.length === 0 || events.length > MAX_BATCH_EVENTS) {
     throw new LogError("INVALID", { detail: `\`events\` must have 1 to ${MAX_BATCH_EVENTS} elements` });
   }
@@ -141,7 +141,7 @@ function toAppend(batch: AppendBatch, at: number): EngineAppend {
   const lines = events.map((event) => checkedLine(key, event, at));
   checkBatch(lines);
   const since = batch.since === undefined ? null : mustParse(batch.since, "since");
-  return { writer, counter, lines, epoch, repeat: isRetry, since };
+  return { writer, counter, lines, epoch, generation, repeat: isRetry, since };
 }
 
 function headOf({ epoch, last, base }: EngineHead): LogHead {

@@ -23,6 +23,8 @@ export interface HistoryLoss extends SessionRef {
   readonly base: Cursor;
   /** The last position of the log. Events after `base` were dropped, because they don't follow the archive. */
   readonly last: Cursor;
+  /** The key in Redis under which the dropped events stay for seven days, or null if there are none. */
+  readonly setAside: string | null;
 }
 
 /** Commands also send signals, to wake the worker that acts on them. */

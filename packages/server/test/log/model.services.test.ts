@@ -49,7 +49,13 @@ const asks: fc.Arbitrary<[string, Ask]> = fc.oneof(
             async (log, session) => {
               const end = (await log.head(session))?.last ?? claim.archivedUpTo;
               const after = last === null ? {} : { last: last === "the end" ? end : last };
-              return log.claim(session, { ...claim, ...after, event: takeover() });
+              // Memory has nothing to set aside: it is lost with the process.
+              const { setAside: _, ...claimed } = await log.claim(session, {
+                ...claim,
+                ...after,
+                event: takeover(),
+              });
+              return claimed;
             },
           ] as [string, Ask],
       ),
@@ -63,6 +69,7 @@ const asks: fc.Arbitrary<[string, Ask]> = fc.oneof(
         events,
         epoch: fc.option(epoch, { nil: null }),
         isRetry: fc.boolean(),
+        generation: fc.constantFrom(0, 0, 0, 1, 2),
         since: fc.option(cursor, { nil: null }),
       })
       .map(

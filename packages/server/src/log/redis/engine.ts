@@ -24,27 +24,19 @@ import type { AppendResult } from "../log.ts";
 import { type RedisConnection, unavailable } from "./connection/connection.ts";
 import { isMoved } from "./connection/node.ts";
 import type { OutageMonitor } from "./connection/outage-monitor.ts";
-import {
-  APPEND,
-  APPEND_WITH_LOOKBACK,
-  CLAIM,
-  EXPIRE,
-  HEAD,
-  REMOVE,
-  type Script,
-  SCRIPTS,
-  TRIM,
-} from "./scripts.ts";
+import { APPEND, APPEND_WITH_LOOKBACK, CLAIM, EXPIRE, HEAD, REMOVE, TRIM } from "./scripts.ts";
 import type { RedisTopology, TopologySettings } from "./topology/open-topology.ts";
 import {
   formatHeadKey,
   isExpiring,
   parseEntries,
   parseHead,
-  parseHeadKey,
+  parseHeadEpoch,
   parsePosition,
 } from "./script-replies.ts";
 
+/** How long an operator can read a log that was set aside. */
+const SET_ASIDE_TTL_MS = 7 * 24 * 60 * 60 * 1_000;
 const MAX_REDIRECTS = 5;
 const MAX_ATTEMPTS = 6;
 
@@ -60,12 +52,12 @@ export class RedisEngine implements LogEngine {
   }
 
   append(name: string, append: EngineAppend): Promise<AppendResult> {
-    const { writer, epoch, lines } = append;
+    const { writer, epoch, generation, lines } = append;
     const log = this.#log(name);
     if (epoch === null || append.repeat) return this.#appendWithLookback(name, append);
     const command = (connection: RedisConnection) => {
-      const head = formatHeadKey(epoch, connection.replicationId, writer);
-      return ["EVALSHA", APPEND.sha, "2", log, `${log}:head`, head, `${epoch}-*`, ...lines];
+      const head = `${formatHeadKey(epoch, connection.replicationId, writer)}${generation}`;
+      return ["EVALSHA", connection.shaOf(APPEND), "2", log, `${log}:head`, head, `${epoch}-*`, ...lines];
     };
     const answer = (reply: unknown): AppendResult | Promise<AppendResult> => {
       if (typeof reply === "string") {
@@ -79,9 +71,10 @@ export class RedisEngine implements LogEngine {
   }
 
   async #appendWithLookback(name: string, append: EngineAppend): Promise<AppendResult> {
-    const { writer, counter, lines, epoch, repeat, since } = append;
+    const { writer, counter, lines, epoch, generation, repeat, since } = append;
     const reply = (await this.#evalOnce(name, APPEND_WITH_LOOKBACK, ({ replicationId }) => [
       epoch === null ? "" : formatHeadKey(epoch, replicationId, writer),
+      String(generation),
       replicationId,
       repeat ? writer : "",
       String(counter),
@@ -103,11 +96,14 @@ export class RedisEngine implements LogEngine {
       repeat ? "1" : "",
       last === null ? "" : formatCursor(last),
       String(UNARCHIVED_TTL_MS),
-    ])) as [string, string];
-    const [code, value] = reply;
+      String(SET_ASIDE_TTL_MS),
+    ])) as [string, string, number?];
+    const [code, value, isSetAside] = reply;
     if (code === "moved") return { type: "moved", last: parsePosition(value) };
     if (code === "outbid") return { type: "outbid", epoch: Number(value) };
-    return { type: code === "found" ? "found" : "added", last: parsePosition(value) };
+    const type = code === "found" ? "found" : "added";
+    const outcome = { type, last: parsePosition(value) } as const;
+    return isSetAside === 1 ? { ...outcome, setAside: `${this.#log(name)}:set-aside` } : outcome;
   }
 
   async range(name: string, from: Position, limit: number): Promise<EngineRange | null> {
@@ -120,7 +116,7 @@ export class RedisEngine implements LogEngine {
     ]);
     if (typeof head !== "string" || typeof base !== "string") return null;
     return {
-      epoch: parseHeadKey(head)?.epoch ?? 0,
+      epoch: parseHeadEpoch(head) ?? 0,
       base: parsePosition(base),
       entries: parseEntries(entries),
     };
@@ -178,7 +174,7 @@ export class RedisEngine implements LogEngine {
 
   #eval(
     name: string,
-    script: Script,
+    script: string,
     args: (connection: RedisConnection) => readonly string[],
   ): Promise<unknown> {
     return this.#retry(() => this.#evalOnce(name, script, args));
@@ -186,17 +182,18 @@ export class RedisEngine implements LogEngine {
 
   #evalOnce(
     name: string,
-    script: Script,
+    script: string,
     args: (connection: RedisConnection) => readonly string[],
   ): Promise<unknown> {
     const log = this.#log(name);
     const command = (connection: RedisConnection) => [
       "EVALSHA",
-      script.sha,
-      "3",
+      connection.shaOf(script),
+      "4",
       log,
       `${log}:head`,
       `${log}:base`,
+      `${log}:set-aside`,
       ...args(connection),
     ];
     return this.#execute(log, command, (reply) => reply);
@@ -242,7 +239,8 @@ export class RedisEngine implements LogEngine {
         const [code = "", , address = ""] = error instanceof ErrorReply ? error.message.split(" ") : [];
         if (code === "MOVED") await this.#topology.refresh(last);
         else if (code === "ASK") return await this.#ask(address, send);
-        else if (code === "NOSCRIPT") await loadScripts(last);
+        // Another server answers behind the same connection, or the scripts were flushed.
+        else if (code === "NOSCRIPT") await last?.discard();
         else break;
         error = null;
       } catch (caught) {
@@ -286,15 +284,11 @@ function readOutcome([code, value]: [string, string], epoch: number | null): App
 }
 
 function refusal(head: string, epoch: number | null): AppendOutcome {
-  const found = parseHeadKey(head);
+  const found = parseHeadEpoch(head);
   if (found === null) return { type: "unclaimed", detail: "There is no log" };
-  if (epoch !== null && found.epoch > epoch) return { type: "fenced", epoch: found.epoch };
+  if (epoch !== null && found > epoch) return { type: "fenced", epoch: found };
   return {
     type: "unclaimed",
     detail: "The log was claimed on another Redis, or before this one restarted",
   };
-}
-
-async function loadScripts(connection: RedisConnection | null): Promise<void> {
-  for (const { source } of SCRIPTS) await connection?.send(["SCRIPT", "LOAD", source]);
 }

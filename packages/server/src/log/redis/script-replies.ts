@@ -1,10 +1,10 @@
 /**
- * `parseNotification`, `parseEntries`, `parseHead`, `parseHeadKey` and `parsePulse` parse the replies and published messages of the
+ * `parseNotification`, `parseEntries`, `parseHead`, `parseHeadEpoch` and `parsePulse` parse the replies and published messages of the
  * scripts. Pure.
  *
  * Invariant: the formats are those of `scripts.ts`. An append publishes `<first id>\n<line>\n<line>…`, a claim
  * `<previous id> <id>\n<line>`, and a removal `removed`. Lines contain JSON, which never has an unescaped newline. An
- * id that is not a position throws; `parseHeadKey` returns null.
+ * id that is not a position throws; `parseHeadEpoch` returns null.
  */
 import type { Position } from "@turnstream/protocol";
 import type { EngineHead, PublishedBatch, LogNotification } from "../engine.ts";
@@ -46,20 +46,15 @@ export function parseEntries(reply: unknown): LogEntry[] {
   });
 }
 
-export interface HeadKey {
-  readonly epoch: number;
-  readonly replicationId: string;
-  readonly writer: string;
-}
-
+/** Returns the head up to its generation. */
 export function formatHeadKey(epoch: number, replicationId: string, writer: string): string {
-  return `${epoch} ${replicationId} ${writer}`;
+  return `${epoch} ${replicationId} ${writer}~`;
 }
 
-export function parseHeadKey(text: string): HeadKey | null {
-  const [epoch, replicationId, writer] = text.split(" ");
-  if (epoch === undefined || replicationId === undefined || writer === undefined) return null;
-  return { epoch: Number(epoch), replicationId, writer };
+/** Returns the epoch of a head, or null for a text that is not a head. */
+export function parseHeadEpoch(text: string): number | null {
+  const [epoch, , writer] = text.split(" ");
+  return writer === undefined ? null : Number(epoch);
 }
 
 /**
@@ -93,5 +88,5 @@ export function parsePulse(text: string): Pulse | null {
 export function parseHead(reply: unknown): EngineHead | null {
   const [head, last, base] = reply as string[];
   if (head === undefined) return null;
-  return { epoch: parseHeadKey(head)?.epoch ?? 0, last: parsePosition(last), base: parsePosition(base) };
+  return { epoch: parseHeadEpoch(head) ?? 0, last: parsePosition(last), base: parsePosition(base) };
 }

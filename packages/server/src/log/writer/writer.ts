@@ -45,6 +45,8 @@ export class Writer {
   readonly #options: Required<WriterOptions>;
   readonly #pending = new PendingDeltas();
   #counter = 0;
+  /** How many tries had no answer. Each of them may still reach the log. */
+  #generation = 0;
   /** How many drafts were accepted, and how many of them, counted from the first, are in the log. */
   #accepted = 0;
   #done = 0;
@@ -148,12 +150,13 @@ export class Writer {
     let repeat = false;
     await this.#persist(
       async () => {
-        const { last } = await log.append(ref, { ...batch, isRetry: repeat });
+        const { last } = await log.append(ref, { ...batch, isRetry: repeat, generation: this.#generation });
         this.#last = { epoch, seq: last };
       },
       (error) => {
-        // The append may have happened. `isRetry` makes the log look for it first.
+        // The append may have happened, or happen later. `isRetry` makes the log look for it first.
         repeat = true;
+        this.#generation++;
         return isLogError(error, "UNAVAILABLE");
       },
     );

@@ -8,7 +8,7 @@
 import { comparePositions, type Cursor, parseCursor } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import { isLogError, LogError } from "../../log/errors.ts";
-import type { Claim, LogHead } from "../../log/log.ts";
+import type { AppendResult, Claim, LogHead } from "../../log/log.ts";
 import { StoreError } from "../../store/errors.ts";
 import type { Session } from "../../store/ports/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
@@ -72,14 +72,15 @@ export async function claimSession(
     const { epoch, archived } = session;
     const writer = `${request.by}.${epoch}`;
     const claim = { epoch, writer, archivedUpTo: archived };
-    const seq = await claimAfter(backend, session, request.event, claim, deadline);
-    if (seq === null) {
+    const result = await claimAfter(backend, session, request.event, claim, deadline);
+    if (result === null) {
       const ifEpoch = request.ifEpoch && (() => Promise.resolve(epoch));
       taken = await takeEpoch(backend, ref, { ...request, ...(ifEpoch && { ifEpoch }) });
       continue;
     }
     const isLoss = head !== null && isArchiveBehind(head, archived);
-    if (isLoss) backend.onLoss?.({ ...ref, archived, base: head.base, last: head.last });
+    const { last: seq, setAside = null } = result;
+    if (isLoss) backend.onLoss?.({ ...ref, archived, base: head.base, last: head.last, setAside });
     const lostAfter = isLoss ? (parseCursor(archived)?.seq ?? 0) : null;
     await confirm(backend, ref, epoch, lostAfter);
     return { epoch, writer, cursor: `${epoch}-${seq}`, lostAfter };
@@ -117,7 +118,7 @@ async function claimAfter(
   event: ClaimRequest["event"],
   claim: Omit<Claim, "event" | "last">,
   deadline: number,
-): Promise<number | null> {
+): Promise<AppendResult | null> {
   const ref = { tenant: session.tenant, session: session.id };
   if (typeof event !== "function") return claimLog(backend, ref, { ...claim, event }, deadline);
   for (let moves = 0; ; moves++) {
@@ -139,7 +140,7 @@ export function claimIdleSession(backend: Backend, ref: SessionRef, by: string):
 
 /**
  * Claims the log, with retries while it is unavailable.
- * @returns the seq of the claim, or null if it did not happen or was lost with the log. The caller must then take a new
+ * @returns the position of the claim, or null if it did not happen or was lost with the log. The caller must then take a new
  * epoch: the archive may have advanced, and the same positions would be used twice
  */
 async function claimLog(
@@ -147,11 +148,11 @@ async function claimLog(
   ref: SessionRef,
   claim: Claim,
   deadline: number,
-): Promise<number | null> {
-  const attemptClaim = async (attempt: number): Promise<number | null> => {
+): Promise<AppendResult | null> {
+  const attemptClaim = async (attempt: number): Promise<AppendResult | null> => {
     const isRetry = attempt > 1;
     try {
-      return (await log.claim(ref, { ...claim, isRetry })).last;
+      return await log.claim(ref, { ...claim, isRetry });
     } catch (error) {
       const isOurs = isLogError(error, "OUTBID") && isRetry && (error.epoch ?? 0) <= claim.epoch;
       if (isOurs && performance.now() <= deadline) return null;

@@ -10,8 +10,8 @@ import { isLogError } from "../../log/errors.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Backend } from "../backend.ts";
 
-/** Longer than any claim that started before the session was erased. */
-const GRACE_MS = 60_000;
+/** Longer than a network delivers the bytes of a claim that started before the session was erased. */
+const GRACE_MS = 16 * 60_000;
 const BATCH = 100;
 /** Longer than one batch takes. A log that can't be deleted is tried again after it. */
 const LEASE_MS = 30_000;

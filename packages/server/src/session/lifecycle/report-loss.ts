@@ -13,9 +13,11 @@ export function createLossReporter(
   report: SecurityEventHandler,
   onError: ErrorHandler,
 ): (loss: HistoryLoss) => void {
-  return ({ tenant, session, archived, base, last }) => {
+  return ({ tenant, session, archived, base, last, setAside }) => {
     report({ type: "history_lost", reason: "archive_behind", tenant, subject: session });
-    const detail = `The archive of session ${session} ends at ${archived}, but its log started after ${base} and ended at ${last}`;
+    const rest =
+      setAside === null ? "" : `. Its events stay in Redis for seven days, as the stream ${setAside}`;
+    const detail = `The archive of session ${session} ends at ${archived}, but its log started after ${base} and ended at ${last}${rest}`;
     onError(new LogError("LOST", { detail }), { during: `restarting the log of session ${session}` });
   };
 }

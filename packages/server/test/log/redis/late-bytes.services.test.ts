@@ -67,7 +67,7 @@ beforeEach(async () => {
 
 const own = { writer: "w1", epoch: 7 };
 
-test.fails("an append whose retry was acknowledged", async () => {
+test("an append whose retry was acknowledged", async () => {
   const blobs = { put: async () => undefined };
   const writer = new Writer({ log: far, ref: session, ...own, blobs, newBlobId: () => "b" });
   const write = async (text: string): Promise<void> => {

@@ -91,6 +91,20 @@ export function writeContract(opened: () => Log): void {
       expect(await refusal(log.append(session, { ...next, counter: 3 }))).toBe("FENCED");
     });
 
+    test("refuses an earlier try of a writer after a later one, also if the later one found the append", async () => {
+      const session = await startSession(log);
+      const batch = { writer: "w1", epoch: 7, counter: 1, events: titles("a") };
+      const next = { ...batch, counter: 2, events: titles("b") };
+      await log.append(session, batch);
+      expect((await log.append(session, { ...batch, isRetry: true, generation: 2 })).repeated).toBe(true);
+      await log.expire(session, "7-2", 60_000);
+      expect(await refusal(log.append(session, next))).toBe("UNCLAIMED");
+      expect(await refusal(log.append(session, { ...next, isRetry: true, generation: 1 }))).toBe("UNCLAIMED");
+      expect((await log.append(session, { ...next, generation: 2 })).last).toBe(3);
+      expect(await refusal(log.append(session, { ...next, counter: 3 }))).toBe("UNCLAIMED");
+      expect((await readAll(log, session)).map(describeEntry)).toEqual(["session.start", "a", "b"]);
+    });
+
     test("happens once under one key, however many writers retry it at once", async () => {
       const session = await startSession(log);
       const since = "7-1";
@@ -117,6 +131,14 @@ export function writeContract(opened: () => Log): void {
       expect(await refusal(log.append(session, { ...batch, since: "7-2" }))).toBe("UNSURE");
       expect((await log.append(session, { ...batch, since: "7-3" })).last).toBe(5);
       expect((await log.append(session, batch)).repeated).toBe(true);
+    });
+
+    test("fails as UNCLAIMED when the log ends before its `since` bound, because it lost entries", async () => {
+      const session = await startSession(log);
+      const batch = { writer: "o/1", counter: 0, isRetry: true, events: titles("x") };
+      expect(await refusal(log.append(session, { ...batch, since: "7-2" }))).toBe("UNCLAIMED");
+      await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), archivedUpTo: "7-2" });
+      expect((await log.append(session, { ...batch, since: "7-2" })).last).toBe(4);
     });
 
     test("fails as UNSURE when the writer's own claim was trimmed", async () => {

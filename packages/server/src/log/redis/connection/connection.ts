@@ -7,7 +7,7 @@
  */
 import { LogError } from "../../errors.ts";
 import { type RedisClient, createConnectionClient, type ConnectionOptions } from "./client.ts";
-import { REPLICATION_ID_LENGTH, SCRIPTS } from "../scripts.ts";
+import { REPLICATION_ID_LENGTH, SCRIPTS, scriptOn } from "../scripts.ts";
 import { type ShardedSubscriptionEvents, ShardedSubscriptions } from "./sharded-subscriptions.ts";
 import { withTimeout } from "./with-timeout.ts";
 
@@ -21,6 +21,7 @@ export class RedisConnection {
   readonly #client: RedisClient;
   readonly #subscriptions: ShardedSubscriptions;
   readonly #timeout: { readonly ms: number; readonly message: string };
+  readonly #shas: ReadonlyMap<string, string>;
   #sent = 0;
   #answered = 0;
   /** `#answered` at the last call of `isSilent`. */
@@ -37,6 +38,7 @@ export class RedisConnection {
     this.#timeout = { ms: responseTimeoutMs, message: "No answer" };
     this.replicationId = server.replicationId;
     this.evictionPolicy = server.evictionPolicy;
+    this.#shas = server.shas;
     this.ended = ended;
   }
 
@@ -74,6 +76,11 @@ export class RedisConnection {
     } finally {
       signal?.removeEventListener("abort", abort);
     }
+  }
+
+  /** The SHA of one of `SCRIPTS` on the timeline of this connection. */
+  shaOf(script: string): string {
+    return this.#shas.get(script) ?? "";
   }
 
   send(args: readonly string[]): Promise<unknown> {
@@ -157,7 +164,14 @@ export class RedisConnection {
   }
 
   destroy(): void {
-    this.#client.destroy();
+    // Not while the client handles a message: it would handle the same message for ever.
+    queueMicrotask(() => this.#client.destroy());
+  }
+
+  /** Ends the connection, and resolves when it is not used any more. */
+  async discard(): Promise<void> {
+    this.destroy();
+    await this.ended;
   }
 }
 
@@ -172,19 +186,30 @@ function rethrow(error: unknown): never {
 interface ServerInfo {
   readonly replicationId: string;
   readonly evictionPolicy: string | null;
+  /** The SHA of each script on the timeline of the server. */
+  readonly shas: ReadonlyMap<string, string>;
 }
 
-/** Reads the replication id before any other command is sent, and loads the scripts. */
+/** Reads the replication id before any other command is sent, and loads the scripts of its timeline. */
 async function prepare(client: RedisClient): Promise<ServerInfo> {
   await client.connect();
   const [replication, memory] = await Promise.all([
     client.sendCommand<string>(["INFO", "replication"]),
     client.sendCommand<string>(["INFO", "memory"]),
-    ...SCRIPTS.map(({ source }) => client.sendCommand<string>(["SCRIPT", "LOAD", source])),
   ]);
+  const replicationId = parseReplicationId(replication);
+  const scripts = SCRIPTS.map((script) => [script, scriptOn(replicationId, script)] as const);
+  const loads = scripts.map(([, { source }]) => client.sendCommand(["SCRIPT", "LOAD", source]));
+  const [replicationNow] = await Promise.all([client.sendCommand<string>(["INFO", "replication"]), ...loads]);
+  if (parseReplicationId(replicationNow) !== replicationId) {
+    // A proxy has moved the connection, and the scripts of the old timeline may be on the new server.
+    await client.sendCommand(["SCRIPT", "FLUSH"]);
+    throw new LogError("UNAVAILABLE", { detail: "A failover happened while the connection was opened" });
+  }
   return {
-    replicationId: parseReplicationId(replication),
+    replicationId,
     evictionPolicy: /^maxmemory_policy:(\S+)/m.exec(memory)?.[1] ?? null,
+    shas: new Map(scripts.map(([script, { sha }]) => [script, sha])),
   };
 }
 

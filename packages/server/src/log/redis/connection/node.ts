@@ -221,7 +221,7 @@ export class RedisNode {
         return;
       }
       // Always a new token. If a process restored the known one, other processes would not notice the wipe.
-      const reply = await connection.check(["EVAL", PULSE.source, "1", key, randomUUID()]);
+      const reply = await connection.check(["EVAL", PULSE, "1", key, randomUUID()]);
       if (key === this.#sentinelKey) this.#learn(String(reply));
     } catch (error) {
       if (!(error instanceof ErrorReply)) return connection.destroy();
