@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { formatCursor } from "@turnstream/protocol";
 import { createRedisLog, defineAgent, type SessionRef } from "@turnstream/server";
 import { LogRetention, Writer } from "@turnstream/server/internal";
-import { createWorker, type Log, systemEnv } from "@turnstream/server/ports";
+import { createWorker, isLogError, type Log, systemEnv } from "@turnstream/server/ports";
 import { createMemoryStore, script, scriptedModel } from "@turnstream/server/testing";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { type RedisServer, startRedis } from "@turnstream/testkit/servers/start-redis.ts";
@@ -107,7 +107,9 @@ async function measureWhole({ wholeTurns, parts }: GrowthSize): Promise<Measurem
     agents: [defineAgent({ name: "short", model, title: false })],
     trimLogAfterMs: TRIM_MS,
     expireLogAfterMs: EXPIRE_MS,
-    onError: (error) => failures.push(error),
+    onError(error) {
+      if (!isLogError(error, "NOT_DURABLE")) failures.push(error);
+    },
   });
   try {
     const perPart = Math.ceil(wholeTurns / parts);

@@ -2,7 +2,7 @@
  * This program is a measured worker with PostgreSQL, Redis and the agents of the bench. It reports its memory and
  * the statements that it has sent, on request. Does not send messages.
  */
-import { createWorker } from "@turnstream/server/ports";
+import { createWorker, isLogError } from "@turnstream/server/ports";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 import { benchAgents, providerAgent } from "../turns-agents.ts";
@@ -60,7 +60,9 @@ const worker = await createWorker({
   ...(ttlMs === undefined ? {} : { leaseTtlMs: ttlMs }),
   ...(maxConcurrentTurns === undefined ? {} : { maxConcurrentTurns }),
   ...(parkAfterMs === undefined ? {} : { parkAfterMs }),
-  onError: (error, { during }) => failures.push(`${during}: ${String(error)}`),
+  onError(error, { during }) {
+    if (!isLogError(error, "NOT_DURABLE")) failures.push(`${during}: ${String(error)}`);
+  },
   onLeaseLost: () => {
     console.error("the worker has lost its lease");
     process.exit(1);

@@ -77,9 +77,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   const cleanup = setInterval(() => void deleteExpired(http.context), CLEANUP_INTERVAL_MS).unref();
   const { audit } = http.context;
   const refusals = setInterval(() => void audit.writeRefusals(), REFUSALS_INTERVAL_MS).unref();
-  const removeOutageListener = options.log.onOutage?.((error) =>
-    http.context.onError(error, { during: "the log" }),
-  );
+  const removeOutageListener = options.log.onOutage?.((error) => {
+    // Workers report that.
+    if (error.code !== "NOT_DURABLE") http.context.onError(error, { during: "the log" });
+  });
   const acceptSocket = createSocketAcceptor(http);
   const upgrade: Gateway["upgrade"] = (incoming, socket, head, prefix = "") =>
     handleUpgrade(http, acceptSocket, { incoming, socket, head }, prefix);

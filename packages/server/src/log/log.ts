@@ -78,8 +78,8 @@ export interface Log {
 
   /**
    * Calls the listener once when a server stays unreachable or refuses writes for more than a moment, or deletes logs
-   * when its memory is full. Calls it again only after the server was well in between. A log without servers never calls
-   * it.
+   * when its memory is full. Calls it again only after the server was well in between. Also calls it once if a server
+   * isn't durable or doesn't show whether it is (NOT_DURABLE). A log without servers never calls it.
    * @returns a function that removes the listener
    */
   onOutage?(listener: (error: LogError) => void): () => void;

@@ -90,3 +90,19 @@ test("reports a lasting outage to a late listener, and nothing to a stopped one"
   outages.listen((error) => late.push(error));
   expect(late).toHaveLength(1);
 });
+
+test("reports the first server that isn't durable, also to a late listener", () => {
+  const { outages, reported } = rehearse();
+  outages.stores(AT, { state: "durable" });
+  outages.stores(AT, { state: "by-service", service: "Amazon MemoryDB" });
+  expect(reported).toEqual([]);
+  outages.stores(AT, { state: "unknown" });
+  outages.stores("10.0.0.2:6379", { state: "lossy", setting: "appendonly no" });
+  outages.connected(AT);
+  expect(reported).toHaveLength(1);
+  expect(reported[0]).toMatchObject({ code: "NOT_DURABLE" });
+  expect(reported[0]?.message).toContain(`Redis at ${AT} doesn't show its settings`);
+  outages.listen((error) => reported.push(error));
+  expect(reported).toHaveLength(2);
+  expect(outages.isImpaired).toBe(false);
+});

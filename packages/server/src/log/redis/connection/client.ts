@@ -5,6 +5,7 @@
  * be sent again on another connection. Commands have no timeout of their own; the health check detects a dead server.
  */
 import { createClient } from "@redis/client";
+import type { OutageMonitor } from "./outage-monitor.ts";
 
 export interface ConnectionOptions {
   readonly url: string;
@@ -12,6 +13,8 @@ export interface ConnectionOptions {
   readonly password?: string | undefined;
   /** How long a server may take to answer before the connection counts as lost. */
   readonly responseTimeoutMs: number;
+  /** Learns whether the server is durable. */
+  readonly outages?: OutageMonitor;
 }
 
 export type RedisClient = ReturnType<typeof createConnectionClient>;

@@ -6,7 +6,9 @@
  * now. `replicationId` is read before the first command, and the node ends the connection if it changes.
  */
 import { LogError } from "../../errors.ts";
+import { addressOf } from "./address.ts";
 import { type RedisClient, createConnectionClient, type ConnectionOptions } from "./client.ts";
+import { readDurability } from "./durability.ts";
 import { REPLICATION_ID_LENGTH, SCRIPTS, scriptOn } from "../scripts.ts";
 import { type ShardedSubscriptionEvents, ShardedSubscriptions } from "./sharded-subscriptions.ts";
 import { withTimeout } from "./with-timeout.ts";
@@ -64,7 +66,7 @@ export class RedisConnection {
     signal?.addEventListener("abort", abort, { once: true });
     try {
       signal?.throwIfAborted();
-      const server = await withTimeout(prepare(client), {
+      const server = await withTimeout(prepare(client, options), {
         ms: responseTimeoutMs,
         message: "No connection",
       });
@@ -191,12 +193,14 @@ interface ServerInfo {
 }
 
 /** Reads the replication id before any other command is sent, and loads the scripts of its timeline. */
-async function prepare(client: RedisClient): Promise<ServerInfo> {
+async function prepare(client: RedisClient, { url, outages }: ConnectionOptions): Promise<ServerInfo> {
   await client.connect();
-  const [replication, memory] = await Promise.all([
+  const [replication, memory, durability] = await Promise.all([
     client.sendCommand<string>(["INFO", "replication"]),
     client.sendCommand<string>(["INFO", "memory"]),
+    outages === undefined ? null : readDurability(client, url),
   ]);
+  if (durability !== null) outages?.stores(addressOf(url), durability);
   const replicationId = parseReplicationId(replication);
   const scripts = SCRIPTS.map((script) => [script, scriptOn(replicationId, script)] as const);
   const loads = scripts.map(([, { source }]) => client.sendCommand(["SCRIPT", "LOAD", source]));

@@ -1,11 +1,12 @@
 /**
- * `OutageMonitor` reports to its listeners that a server is unreachable, refuses writes or deletes logs.
+ * `OutageMonitor` reports to its listeners that a server is unreachable, refuses writes, deletes logs or isn't durable.
  *
  * Invariant: it reports an outage once, and again only after the server was connected or forgotten, or accepted writes
- * for `CALM_MS`. It ignores interruptions shorter than `REPORT_AFTER_MS`, such as a failover. The message contains host and port, never the URL,
- * which may contain a password.
+ * for `CALM_MS`. It ignores interruptions shorter than `REPORT_AFTER_MS`, such as a failover. That servers aren't durable
+ * is reported once, for the first of them. The message contains host and port, never the URL, which may contain a password.
  */
 import { LogError } from "../../errors.ts";
+import type { Durability } from "./durability.ts";
 
 /**
  * Shorter than one connection attempt to a server that doesn't answer, so that the first failed attempt is reported.
@@ -34,6 +35,7 @@ export class OutageMonitor {
   /** By address, of servers that refuse writes or did so a moment ago. */
   readonly #refusals = new Map<string, Refusal>();
   readonly #evicting = new Map<string, LogError>();
+  #notDurable: LogError | null = null;
   readonly #listeners = new Set<OutageListener>();
   #hasConnected = false;
 
@@ -52,6 +54,7 @@ export class OutageMonitor {
     for (const error of this.#reported.values()) listener(error);
     for (const { error } of this.#refusals.values()) if (error !== null) listener(error);
     for (const error of this.#evicting.values()) listener(error);
+    if (this.#notDurable !== null) listener(this.#notDurable);
     return () => void this.#listeners.delete(listener);
   }
 
@@ -94,6 +97,15 @@ export class OutageMonitor {
     const error = new LogError("EVICTS", { detail });
     this.#evicting.set(address, error);
     this.#report(error);
+  }
+
+  /** Records whether an acknowledged append survives a crash of the server. */
+  stores(address: string, durability: Durability): void {
+    const { state } = durability;
+    if (state === "durable" || state === "by-service" || this.#notDurable !== null) return;
+    const shown = state === "lossy" ? `has \`${durability.setting}\`` : "doesn't show its settings";
+    this.#notDurable = new LogError("NOT_DURABLE", { detail: `Redis at ${address} ${shown}` });
+    this.#report(this.#notDurable);
   }
 
   /** The error of a server that deletes logs when its memory is full, or null. */
