@@ -62,8 +62,8 @@ async function diagnose(env: Record<string, string>, args: string[] = [], change
   return { code, problems: findings.filter(({ state }) => state !== "ok") };
 }
 
-async function redisWith(config: Record<string, string>, appendOnly = true): Promise<string> {
-  const server = await startRedis({ appendOnly, config });
+async function redisWith(config: Record<string, string>): Promise<string> {
+  const server = await startRedis({ config });
   cleanups.push(() => server.stop());
   return server.url;
 }
@@ -92,20 +92,6 @@ test("servers that are set up well pass every check", async () => {
 });
 
 test.each<[string, () => Promise<string>, string, RegExp, RegExp]>([
-  [
-    "no append-only file",
-    () => redisWith({}, false),
-    "Redis persistence",
-    /appendonly is no/,
-    /appendonly yes/,
-  ],
-  [
-    "appendfsync everysec",
-    () => redisWith({ appendfsync: "everysec" }),
-    "Redis persistence",
-    /appendfsync is everysec/,
-    /appendfsync always/,
-  ],
   [
     "eviction",
     () => redisWith({ "maxmemory-policy": "allkeys-lru" }),
@@ -138,6 +124,20 @@ test.each<[string, () => Promise<string>, string, RegExp, RegExp]>([
   expect(wrong).toEqual([
     { name, state: "wrong", text: expect.stringMatching(text), fix: expect.stringMatching(fix) },
   ]);
+});
+
+test.each([
+  ["everysec", () => redisWith({ appendfsync: "everysec" }), /^not durable \(appendfsync everysec\)/],
+  ["no append-only file", () => redisWith({ appendonly: "no" }), /^not durable \(appendonly no\)/],
+  ["hidden settings", () => redisWithoutConfig({}), /^unknown/],
+])("doctor warns of a Redis that may lose events, with %s", async (_, start, text) => {
+  const fix = expect.stringContaining("docs/managed-redis.md") as string;
+  expect(await diagnose({ REDIS_URL: await start() })).toEqual({
+    code: 0,
+    problems: [
+      { name: "Redis durability", state: "warning", text: expect.stringMatching(text) as string, fix },
+    ],
+  });
 });
 
 test("doctor finds a database without tables, and one that can't be reached", async () => {

@@ -2,13 +2,14 @@
 import { type DatabaseStatus, type RedisStatus, resolveSettings } from "@turnstream/server/operator";
 import { describe, expect, test } from "vitest";
 import {
+  type Finding,
   judgeAuditKey,
   judgeClocks,
   judgeDatabase,
+  judgeDurability,
   judgeEviction,
   judgeMigrations,
   judgeNode,
-  judgePersistence,
   judgeRedis,
   judgeStream,
 } from "../src/doctor/judge.ts";
@@ -25,10 +26,11 @@ const REDIS = {
   isReachable: true,
   version: "7.0.15",
   refusal: null,
-  settings: { appendOnly: true, appendFsync: "always" },
+  durability: { state: "durable" },
   evictionPolicy: "noeviction",
   clockAheadMs: -2,
 } as const satisfies RedisStatus;
+type Durability = Extract<RedisStatus, { isReachable: true }>["durability"];
 const DOWN: RedisStatus = { isReachable: false, problem: "Nothing listens at 127.0.0.1:1" };
 
 const clocks = (database: number, redis: number) =>
@@ -42,7 +44,7 @@ describe("doctor", () => {
       judgeMigrations({ status: DATABASE }),
       judgeAuditKey(1, null),
       judgeRedis(REDIS),
-      judgePersistence(REDIS),
+      judgeDurability(REDIS),
       judgeEviction(REDIS),
       judgeClocks({ status: DATABASE }, REDIS),
       judgeStream({ result: "in pieces" }),
@@ -86,9 +88,25 @@ describe("doctor", () => {
   });
 
   test("a check that can't run is skipped and not passed", () => {
-    const skipped = [judgePersistence(DOWN), judgeEviction(DOWN), judgeMigrations({ problem: "x" })];
-    expect(skipped.map(({ state }) => state)).toEqual(["skipped", "skipped", "skipped"]);
-    expect(judgePersistence({ ...REDIS, settings: null }).state).toBe("skipped");
+    const skipped = [judgeDurability(DOWN), judgeEviction(DOWN), judgeMigrations({ problem: "x" })];
+    expect(new Set(skipped.map(({ state }) => state))).toEqual(new Set(["skipped"]));
+  });
+
+  test.each<[string, Durability, Finding["state"], RegExp]>([
+    ["an append-only file that is always synced", { state: "durable" }, "ok", /^durable \(.*A failover/],
+    ["a durable service", { state: "by-service", service: "X" }, "ok", /^durable by the service \(X\)/],
+    [
+      "another setting",
+      { state: "lossy", setting: "appendonly no" },
+      "warning",
+      /^not durable \(appendonly no\)/,
+    ],
+    ["hidden settings", { state: "unknown" }, "warning", /^unknown, because the server doesn't show/],
+  ])("the durability of Redis with %s", (_, durability, state, text) => {
+    const finding = judgeDurability({ ...REDIS, durability });
+    expect(finding).toMatchObject({ state, text: expect.stringMatching(text) as string });
+    expect(finding.fix === null).toBe(state === "ok");
+    expect(`${finding.text} ${finding.fix ?? ""}`).toContain("docs/managed-redis.md");
   });
 });
 

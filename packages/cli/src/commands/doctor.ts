@@ -26,10 +26,10 @@ import {
   judgeAuditKey,
   judgeClocks,
   judgeDatabase,
+  judgeDurability,
   judgeEviction,
   judgeMigrations,
   judgeNode,
-  judgePersistence,
   judgeRedis,
   judgeStream,
   type Probed,
@@ -74,7 +74,7 @@ async function runDoctor(call: CommandCall, options: DoctorOptions): Promise<voi
     judgeMigrations(database),
     checkAuditKey(call),
     judgeRedis(redis),
-    judgePersistence(redis),
+    judgeDurability(redis),
     judgeEviction(redis),
     judgeClocks(database, redis),
     ...(options.url === undefined ? [] : [judgeStream(await probeProxy(call, options.url, options.tenant))]),
@@ -141,7 +141,8 @@ const MARKS = { ok: "ok", wrong: "wrong", warning: "warn", skipped: "-" } as con
 const MARK_CHARS = 7;
 
 function describeFinding({ name, state, text, fix }: Finding, { styles, context }: CommandCall): string[] {
-  const color = { ok: styles.green, wrong: styles.red, warning: styles.magenta, skipped: styles.dim }[state];
+  const { green, red, magenta, dim } = styles;
+  const color = { ok: green, wrong: red, warning: magenta, skipped: dim }[state];
   const width = (context.columns ?? Infinity) - MARK_CHARS;
   const [first = "", ...rest] = wrap(`${name}: ${text}`, width);
   const more = [...rest, ...(fix === null ? [] : wrap(`Fix: ${fix}`, width))];

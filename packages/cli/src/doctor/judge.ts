@@ -1,5 +1,5 @@
 /**
- * `judgeNode`, `judgeDatabase`, `judgeMigrations`, `judgeAuditKey`, `judgeRedis`, `judgePersistence`, `judgeEviction`,
+ * `judgeNode`, `judgeDatabase`, `judgeMigrations`, `judgeAuditKey`, `judgeRedis`, `judgeDurability`, `judgeEviction`,
  * `judgeClocks` and `judgeStream` decide for each check of `turnstream doctor` whether it passed, and how to correct what is wrong. Pure.
  * Invariant: a finding that is wrong or a warning always has a fix that names the setting, variable or command to change. Texts
  * contain no password.
@@ -67,8 +67,11 @@ export function judgeAuditKey(keys: number, problem: string | null): Finding {
   const fix = "Set TURNSTREAM_AUDIT_KEY to the output of `openssl rand -hex 32`, in all processes.";
   if (problem !== null) return wrong(name, problem, fix);
   if (keys > 0) return ok(name, "the audit is signed");
-  const text = "not set, so a process with write access to PostgreSQL can rewrite the audit unnoticed";
-  return { name, state: "warning", text, fix };
+  return warning(
+    name,
+    "not set, so a process with write access to PostgreSQL can rewrite the audit unnoticed",
+    fix,
+  );
 }
 
 export function judgeRedis(redis: RedisStatus): Finding {
@@ -93,19 +96,39 @@ function describeRefusal(refusal: string): string {
   return "Read the log of Redis, and check the permissions of the user in REDIS_URL.";
 }
 
-export function judgePersistence(redis: RedisStatus): Finding {
-  if (!redis.isReachable) return skipped("Redis persistence", "Redis can't be reached");
-  if (redis.settings === null) return skipped("Redis persistence", "the server doesn't show its settings");
-  const { appendOnly, appendFsync } = redis.settings;
-  if (appendOnly && appendFsync === "always")
-    return ok("Redis persistence", "appendonly yes, appendfsync always");
-  const text = appendOnly ? `appendfsync is ${appendFsync}` : "appendonly is no";
-  return wrong(
-    "Redis persistence",
-    `${text}, so a crash loses events that were already shown`,
-    "Set `appendonly yes` and `appendfsync always` in redis.conf.",
-  );
+export function judgeDurability(redis: RedisStatus): Finding {
+  const name = "Redis durability";
+  if (!redis.isReachable) return skipped(name, "Redis can't be reached");
+  const { durability } = redis;
+  switch (durability.state) {
+    case "durable":
+      return ok(
+        name,
+        `durable (appendonly yes, appendfsync always): a crash of Redis loses nothing that users have seen. A failover to a replica may lose the newest text, and readers are notified. ${PAGE}`,
+      );
+    case "by-service":
+      return ok(
+        name,
+        `durable by the service (${durability.service}): it stores each event in several zones before users see it, so neither a crash nor a failover loses one. ${PAGE}`,
+      );
+    case "lossy":
+      return warning(
+        name,
+        `not durable (${durability.setting}): ${LOSS}`,
+        `Set \`appendonly yes\` and \`appendfsync always\` in redis.conf, or use a durable service. ${PAGE}`,
+      );
+    case "unknown":
+      return warning(
+        name,
+        `unknown, because the server doesn't show its settings. Unless the service stores each write before it replies, ${LOSS}`,
+        `Look up what the service promises. ${PAGE}`,
+      );
+  }
 }
+
+const LOSS =
+  "a crash or failover may lose the newest text of running turns. Readers are notified of each loss, and decisions, messages and payments are in PostgreSQL";
+const PAGE = "See docs/managed-redis.md.";
 
 export function judgeEviction(redis: RedisStatus): Finding {
   if (!redis.isReachable) return skipped("Redis eviction", "Redis can't be reached");
@@ -167,6 +190,10 @@ function ok(name: string, text: string): Finding {
 
 function wrong(name: string, text: string, fix: string): Finding {
   return { name, state: "wrong", text, fix };
+}
+
+function warning(name: string, text: string, fix: string): Finding {
+  return { name, state: "warning", text, fix };
 }
 
 function skipped(name: string, reason: string): Finding {

@@ -1,6 +1,6 @@
 /**
  * `readRedisStatus` connects to one Redis server once and returns what an operator needs to know about it: whether it
- * can be reached and written to, its version, settings and clock.
+ * can be reached and written to, its version, durability and clock.
  *
  * Invariant: it never throws, and its texts never contain the password. It writes one key, which expires immediately,
  * because only a write shows that writes are refused.
@@ -8,6 +8,7 @@
 import { randomUUID } from "node:crypto";
 import { addressOf } from "../log/redis/connection/address.ts";
 import { createConnectionClient } from "../log/redis/connection/client.ts";
+import { type Durability, readDurability } from "../log/redis/connection/durability.ts";
 import { withTimeout } from "../log/redis/connection/with-timeout.ts";
 import { measureClock } from "./measure-clock.ts";
 
@@ -18,11 +19,7 @@ export type RedisStatus =
       readonly version: string;
       /** The error with which Redis refuses a write, or null. */
       readonly refusal: string | null;
-      /** Null if the server doesn't show its settings, as some hosted ones. */
-      readonly settings: {
-        readonly appendOnly: boolean;
-        readonly appendFsync: string;
-      } | null;
+      readonly durability: Durability;
       /** What the server does when its memory is full, such as `noeviction`; null if it doesn't show it. */
       readonly evictionPolicy: string | null;
       /** How far its clock is ahead of the clock of this machine. */
@@ -42,7 +39,6 @@ export async function readRedisStatus(url: string, now: () => number = Date.now)
       return Number(seconds) * 1_000 + Number(micros) / 1_000;
     }, now);
     const info = await client.sendCommand<string>(["INFO", "server"]);
-    const settings = await client.configGet(["appendonly", "appendfsync"]).catch(() => null);
     // Hosted servers often forbid CONFIG. INFO shows the policy too.
     const memory = await client.sendCommand<string>(["INFO", "memory"]).catch(() => "");
     const refusal = await client.set(`ts:probe:${randomUUID()}`, "", { PX: 1 }).then(
@@ -53,7 +49,7 @@ export async function readRedisStatus(url: string, now: () => number = Date.now)
       isReachable: true,
       version: /(?:valkey|redis)_version:(\S+)/.exec(info)?.[1] ?? "unknown",
       refusal,
-      settings: settings === null ? null : readSettings(settings),
+      durability: await readDurability(client, url),
       evictionPolicy: /^maxmemory_policy:(\S+)/m.exec(memory)?.[1] ?? null,
       clockAheadMs,
     };
@@ -65,13 +61,6 @@ export async function readRedisStatus(url: string, now: () => number = Date.now)
   } finally {
     client.destroy();
   }
-}
-
-function readSettings(settings: Readonly<Record<string, string>>) {
-  return {
-    appendOnly: settings["appendonly"] === "yes",
-    appendFsync: settings["appendfsync"] ?? "unknown",
-  };
 }
 
 function describe(error: unknown, address: string): string {
