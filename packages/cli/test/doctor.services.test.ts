@@ -7,6 +7,7 @@ import {
   type Server,
 } from "@turnstream/server";
 import { freePort } from "@turnstream/testkit/network/free-port.ts";
+import { startProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
 import { openBackend, type TestBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
@@ -87,7 +88,7 @@ test("servers that are set up well pass every check", async () => {
   const { code, out } = await ran(["doctor"], { DATABASE_URL: databaseUrl, REDIS_URL: redis.url });
   expect(code).toBe(0);
   expect(out).toMatch(/^warn +Audit key: not set/m);
-  expect(out.split("\n").filter((line) => line.startsWith("ok"))).toHaveLength(7);
+  expect(out.split("\n").filter((line) => line.startsWith("ok"))).toHaveLength(8);
   expect(out).toMatch(/^ok +Node: /);
 });
 
@@ -138,6 +139,21 @@ test.each([
       { name: "Redis durability", state: "warning", text: expect.stringMatching(text) as string, fix },
     ],
   });
+});
+
+test("doctor hints at a proxy in front of Redis", async () => {
+  const front = await startProxy({ to: { host: "127.0.0.1", port: redis.port } });
+  cleanups.push(() => front.close());
+  const { code, problems } = await diagnose({ REDIS_URL: `redis://127.0.0.1:${front.port}` });
+  expect(code).toBe(0);
+  expect(problems).toMatchObject([{ name: "Redis connection", state: "hint", fix: null }]);
+  expect(problems[0]?.text).toMatch(
+    new RegExp(
+      `connects 127.0.0.1:\\d+ to 127.0.0.1:${front.port}, .* sees .* to 127.0.0.1:${redis.port}\\.`,
+    ),
+  );
+  const { out } = await ran(["doctor"], { DATABASE_URL: databaseUrl, REDIS_URL: redis.url });
+  expect(out).toMatch(/^ok +Redis connection: direct$/m);
 });
 
 test("doctor finds a database without tables, and one that can't be reached", async () => {

@@ -11,6 +11,7 @@ import {
   judgeMigrations,
   judgeNode,
   judgeRedis,
+  judgeRoute,
   judgeStream,
 } from "../src/doctor/judge.ts";
 import { describeSettings } from "../src/commands/config.ts";
@@ -27,6 +28,7 @@ const REDIS = {
   version: "7.0.15",
   refusal: null,
   durability: { state: "durable" },
+  route: { socket: "10.0.0.1:50000 to 10.0.0.2:6379", redis: "10.0.0.1:50000 to 10.0.0.2:6379" },
   evictionPolicy: "noeviction",
   clockAheadMs: -2,
 } as const satisfies RedisStatus;
@@ -46,6 +48,7 @@ describe("doctor", () => {
       judgeRedis(REDIS),
       judgeDurability(REDIS),
       judgeEviction(REDIS),
+      judgeRoute(REDIS),
       judgeClocks({ status: DATABASE }, REDIS),
       judgeStream({ result: "in pieces" }),
     ];
@@ -88,7 +91,13 @@ describe("doctor", () => {
   });
 
   test("a check that can't run is skipped and not passed", () => {
-    const skipped = [judgeDurability(DOWN), judgeEviction(DOWN), judgeMigrations({ problem: "x" })];
+    const skipped = [
+      judgeDurability(DOWN),
+      judgeEviction(DOWN),
+      judgeRoute(DOWN),
+      judgeRoute({ ...REDIS, route: null }),
+      judgeMigrations({ problem: "x" }),
+    ];
     expect(new Set(skipped.map(({ state }) => state))).toEqual(new Set(["skipped"]));
   });
 
@@ -107,6 +116,13 @@ describe("doctor", () => {
     expect(finding).toMatchObject({ state, text: expect.stringMatching(text) as string });
     expect(finding.fix === null).toBe(state === "ok");
     expect(`${finding.text} ${finding.fix ?? ""}`).toContain("docs/managed-redis.md");
+  });
+
+  test("other addresses than those of our socket are a hint", () => {
+    const route = { ...REDIS.route, redis: "10.0.0.9:41000 to 10.0.0.2:6379" };
+    const finding = judgeRoute({ ...REDIS, route });
+    expect(finding).toMatchObject({ state: "hint", fix: null });
+    expect(finding.text).toContain("10.0.0.1:50000 to 10.0.0.2:6379, and Redis sees 10.0.0.9:41000 to");
   });
 });
 

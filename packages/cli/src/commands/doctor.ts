@@ -31,6 +31,7 @@ import {
   judgeMigrations,
   judgeNode,
   judgeRedis,
+  judgeRoute,
   judgeStream,
   type Probed,
 } from "../doctor/judge.ts";
@@ -76,6 +77,7 @@ async function runDoctor(call: CommandCall, options: DoctorOptions): Promise<voi
     judgeRedis(redis),
     judgeDurability(redis),
     judgeEviction(redis),
+    judgeRoute(redis),
     judgeClocks(database, redis),
     ...(options.url === undefined ? [] : [judgeStream(await probeProxy(call, options.url, options.tenant))]),
   ];
@@ -137,12 +139,12 @@ function isMistake(error: unknown): error is CommandError | SettingsError {
   return error instanceof CommandError || error instanceof SettingsError;
 }
 
-const MARKS = { ok: "ok", wrong: "wrong", warning: "warn", skipped: "-" } as const;
+const MARKS = { ok: "ok", wrong: "wrong", warning: "warn", hint: "hint", skipped: "-" } as const;
 const MARK_CHARS = 7;
 
 function describeFinding({ name, state, text, fix }: Finding, { styles, context }: CommandCall): string[] {
   const { green, red, magenta, dim } = styles;
-  const color = { ok: green, wrong: red, warning: magenta, skipped: dim }[state];
+  const color = { ok: green, wrong: red, warning: magenta, hint: dim, skipped: dim }[state];
   const width = (context.columns ?? Infinity) - MARK_CHARS;
   const [first = "", ...rest] = wrap(`${name}: ${text}`, width);
   const more = [...rest, ...(fix === null ? [] : wrap(`Fix: ${fix}`, width))];

@@ -1,5 +1,5 @@
 /**
- * `judgeNode`, `judgeDatabase`, `judgeMigrations`, `judgeAuditKey`, `judgeRedis`, `judgeDurability`, `judgeEviction`,
+ * `judgeNode`, `judgeDatabase`, `judgeMigrations`, `judgeAuditKey`, `judgeRedis`, `judgeDurability`, `judgeRoute`, `judgeEviction`,
  * `judgeClocks` and `judgeStream` decide for each check of `turnstream doctor` whether it passed, and how to correct what is wrong. Pure.
  * Invariant: a finding that is wrong or a warning always has a fix that names the setting, variable or command to change. Texts
  * contain no password.
@@ -14,8 +14,8 @@ import type { StreamProbe } from "./probe-stream.ts";
 
 export interface Finding {
   readonly name: string;
-  /** A server with a warning works, but lacks a protection. */
-  readonly state: "ok" | "wrong" | "warning" | "skipped";
+  /** A server with a warning works, but lacks a protection. A hint may be harmless. */
+  readonly state: "ok" | "wrong" | "warning" | "hint" | "skipped";
   readonly text: string;
   /** Null unless the state is `wrong` or `warning`. */
   readonly fix: string | null;
@@ -129,6 +129,16 @@ export function judgeDurability(redis: RedisStatus): Finding {
 const LOSS =
   "a crash or failover may lose the newest text of running turns. Readers are notified of each loss, and decisions, messages and payments are in PostgreSQL";
 const PAGE = "See docs/managed-redis.md.";
+
+export function judgeRoute(redis: RedisStatus): Finding {
+  const name = "Redis connection";
+  if (!redis.isReachable) return skipped(name, "Redis can't be reached");
+  if (redis.route === null) return skipped(name, "the server doesn't show which addresses it sees");
+  const { socket, redis: seen } = redis.route;
+  if (socket === seen) return ok(name, "direct");
+  const text = `our socket connects ${socket}, and Redis sees ${seen}. A proxy in between may hide a failover; a port mapping or NAT looks the same, and is harmless. ${PAGE}`;
+  return { name, state: "hint", text, fix: null };
+}
 
 export function judgeEviction(redis: RedisStatus): Finding {
   if (!redis.isReachable) return skipped("Redis eviction", "Redis can't be reached");

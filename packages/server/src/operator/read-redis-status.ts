@@ -1,6 +1,6 @@
 /**
  * `readRedisStatus` connects to one Redis server once and returns what an operator needs to know about it: whether it
- * can be reached and written to, its version, durability and clock.
+ * can be reached and written to, its version, durability and clock, and what it sees of the connection.
  *
  * Invariant: it never throws, and its texts never contain the password. It writes one key, which expires immediately,
  * because only a write shows that writes are refused.
@@ -11,6 +11,7 @@ import { createConnectionClient } from "../log/redis/connection/client.ts";
 import { type Durability, readDurability } from "../log/redis/connection/durability.ts";
 import { withTimeout } from "../log/redis/connection/with-timeout.ts";
 import { measureClock } from "./measure-clock.ts";
+import { connectWithSocket, readRedisRoute, type RedisRoute } from "./read-redis-route.ts";
 
 export type RedisStatus =
   | { readonly isReachable: false; readonly problem: string }
@@ -20,6 +21,8 @@ export type RedisStatus =
       /** The error with which Redis refuses a write, or null. */
       readonly refusal: string | null;
       readonly durability: Durability;
+      /** Null if the server doesn't show which addresses it sees. */
+      readonly route: RedisRoute | null;
       /** What the server does when its memory is full, such as `noeviction`; null if it doesn't show it. */
       readonly evictionPolicy: string | null;
       /** How far its clock is ahead of the clock of this machine. */
@@ -33,7 +36,7 @@ export async function readRedisStatus(url: string, now: () => number = Date.now)
   // Without a listener, an error of the connection would end the process.
   client.on("error", () => undefined);
   const ask = async (): Promise<RedisStatus> => {
-    await client.connect();
+    const socket = await connectWithSocket(client);
     const clockAheadMs = await measureClock(async () => {
       const [seconds = "0", micros = "0"] = await client.sendCommand<string[]>(["TIME"]);
       return Number(seconds) * 1_000 + Number(micros) / 1_000;
@@ -50,6 +53,7 @@ export async function readRedisStatus(url: string, now: () => number = Date.now)
       version: /(?:valkey|redis)_version:(\S+)/.exec(info)?.[1] ?? "unknown",
       refusal,
       durability: await readDurability(client, url),
+      route: await readRedisRoute(client, socket),
       evictionPolicy: /^maxmemory_policy:(\S+)/m.exec(memory)?.[1] ?? null,
       clockAheadMs,
     };
