@@ -17,7 +17,7 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
   react: ["docs/{react,react-content,sharing,sign-in,start,styling}.md"],
   protocol: ["docs/resuming.md", "PROTOCOL.md", "DIALECTS.md"],
   next: ["docs/{nextjs,sign-in,start}.md"],
-  cli: ["docs/{backup-and-restore,debug-a-stuck-turn,start,upgrade}.md"],
+  cli: ["docs/{backup-and-restore,debug-a-stuck-turn,managed-redis,start,upgrade}.md"],
 };
 
 /** All packages that are published. One without pages has only its README. */
