@@ -143,7 +143,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
   },
   {
     id: "H02",
-    text: "History also contains whether the agent is running, the interactions that wait for the user, and the event to subscribe after.",
+    text: "History also contains whether a turn runs or waits, the interactions that wait for the user, and the event to subscribe after.",
     levels: [encoder, runtime, gateway],
   },
   {

@@ -21,6 +21,8 @@ type PlainItem = PlainBlock | { type: "group"; blocks: PlainBlock[]; summary: st
 
 export class BlocksClient {
   readonly messages = new Map<string, PlainMessage>();
+  /** What the user wrote, from history and frames, also if no turn has started to answer it. */
+  readonly questions: string[] = [];
   /** The last cursor seen: where this client resumes. */
   cursor: string | null = null;
   /** Frames that a client of the documents can't interpret. */
@@ -42,16 +44,21 @@ export class BlocksClient {
   }
 
   /** Loads history. The stream after its `last_event_id` then continues in the same arrays. */
-  load(history: { messages: readonly unknown[]; agent_status: string; last_event_id: string }): void {
+  load(history: {
+    messages: readonly unknown[];
+    running_message_id: string | null;
+    last_event_id: string;
+  }): void {
     for (const message of history.messages as Data[]) {
       const id = message["message_id"];
+      if (message["role"] === "user")
+        this.questions.push((message["content"] as Data[])[0]?.["text"] as string);
       if (typeof id !== "string") continue;
       const into = this.message(id);
       into.streaming = false;
       loadMessage(into.blocks, message);
     }
-    const last = (history.messages as Data[]).at(-1)?.["message_id"];
-    if (history.agent_status === "running" && typeof last === "string") this.message(last).streaming = true;
+    if (history.running_message_id !== null) this.message(history.running_message_id).streaming = true;
     this.cursor = history.last_event_id;
   }
 
@@ -59,8 +66,8 @@ export class BlocksClient {
     const type = frame["type"] as string;
     const id = frame["message_id"];
     if (typeof id === "string") this.handleInMessage(type, id, frame);
-    else if (type !== "user_message" && type !== "session_title")
-      this.problems.push(`${type} without message_id`);
+    else if (type === "user_message") this.questions.push(frame["text"] as string);
+    else if (type !== "session_title") this.problems.push(`${type} without message_id`);
     if (typeof frame["event_id"] === "string") this.cursor = frame["event_id"];
   }
 

@@ -10,6 +10,10 @@ import {
   screen,
 } from "./document-row.ts";
 
+const HISTORY = "packages/server/test/gateway/http/history.contract.ts";
+const WAITING =
+  "H02 H03 a reload while messages wait for a worker shows each once, and its stream has their turns";
+
 export const ROWS_004: readonly DocumentRow[] = [
   row(206, "10", "History and stream are flat.", gateway("H01")),
   row(207, "14-15", "A message has one kind of content.", gateway("H01")),
@@ -65,7 +69,7 @@ export const ROWS_004: readonly DocumentRow[] = [
   row(244, "378-380", "Groups continue across history and stream.", gateway("H04")),
   row(245, "382", "There is no overlap and no gap.", gateway("H03")),
   row(246, "384-388", "A reload afterwards finds all groups closed.", runtime("H04")),
-  row(247, "387", "`agent_status` is `running` if a client has to subscribe.", gateway("H02")),
+  row(247, "387", "`agent_status` is `running` if a client has to subscribe.", oneTest(HISTORY, WAITING)),
   row(248, "392", "Tools can be shown outside of groups.", runtime("W15")),
   row(249, "394-396", "A shared thought is outside of groups and never folds.", screen("W19")),
   row(250, "398-411", "A question closes the group and is outside of groups.", gateway("W15")),
@@ -102,5 +106,11 @@ export const ROWS_004: readonly DocumentRow[] = [
     "431-444",
     "The line of a call stands above its approval.",
     difference("line of a call that waits for an approval"),
+  ),
+  row(
+    272,
+    "370-382",
+    "A reload shows a message whose turn has not started, then its answer.",
+    oneTest(HISTORY, WAITING),
   ),
 ];

@@ -9,8 +9,8 @@ import { framesFrom, sameAs, statesOf } from "../support/replay.ts";
 import { atEveryCut, atThreeCuts } from "../support/property-runs.ts";
 
 /**
- * Leaves out user messages, which only history contains, and `is_part` of texts outside of groups: only history knows
- * that a call followed a text.
+ * Leaves out user messages, whose frames have no `message_id`, and `is_part` of texts outside of groups: only history
+ * knows that a call followed a text.
  */
 function withoutUsers(display: ReturnType<BlocksClient["display"]>): unknown {
   const shown = Object.entries(display).flatMap(([id, message]) => {
@@ -38,7 +38,15 @@ function reload(events: SessionEvent[], cuts: number[]): void {
     feedBlocks(feedBlocks(client, replay), live);
     expect(client.problems).toEqual([]);
     expectShown(withoutUsers(client.display()));
+    expect(client.questions.toSorted()).toEqual(questionsAfter(events, from));
   }
+}
+
+/** The texts of all user messages, except those that were withdrawn or answered a question before the reload. */
+function questionsAfter(events: SessionEvent[], { settled }: SessionState): string[] {
+  return events
+    .flatMap((e) => (e.type === "message.add" && !settled.includes(e.message) ? [e.text] : []))
+    .toSorted();
 }
 
 function foldHandoffs(events: SessionEvent[]): SessionState[] {

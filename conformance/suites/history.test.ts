@@ -1,7 +1,7 @@
 /** Tests history in the `blocks` dialect: flat messages, their markers, and pending interactions. */
 import { restore, snapshot, restoreTurn } from "@turnstream/protocol";
 import { turnSnapshot } from "@turnstream/protocol/writer";
-import { toHistory, type HistoryMessage, turnMessages } from "@turnstream/protocol/blocks";
+import { toHistory, toHistoryMessages, type HistoryMessage } from "@turnstream/protocol/blocks";
 import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";
 import { pick } from "./frames.ts";
@@ -46,6 +46,7 @@ describe("messages", () => {
       {
         role: "user",
         message_id: log.turn,
+        user_message_id: "msg_1",
         content: [{ type: "text", text: "Can we sail today?" }],
         display_type: "content",
       },
@@ -197,7 +198,7 @@ describe("messages", () => {
       .slice(0, -1)
       .map((turn) => restoreTurn(turnSnapshot(turn)));
     expect(window.earlier).toBe(2);
-    expect([...older.flatMap(turnMessages), ...toHistory(window).messages]).toEqual(all);
+    expect([...toHistoryMessages(older), ...toHistory(window).messages]).toEqual(all);
   });
 });
 

@@ -47,35 +47,36 @@ describe("the status beside history", () => {
       title: null,
       messages: [],
       agent_status: "idle",
+      running_message_id: null,
       pending_approval: null,
       pending: [],
-      waiting: [],
       last_event_id: "1-1",
     });
     log.begin("x").text(["One."], { part: true });
     expect(toHistory(log.state)).toMatchObject({
       agent_status: "running",
+      running_message_id: log.turn,
       last_event_id: `1-${log.events.length}`,
     });
     log.text(["Two."], { final: true }).end();
     expect(toHistory(log.state)).toMatchObject({
       agent_status: "idle",
+      running_message_id: null,
       last_event_id: `1-${log.events.length}`,
     });
   });
 
-  test("H02 contains a queued message", () => {
-    const log = new LogWriter().session().begin("x");
-    log.add({
-      type: "message.add",
-      message: "later",
-      text: "And then?",
-      files: [{ url: "https://f.example/a" }],
-    });
-    expect(toHistory(log.state).waiting).toEqual([
+  test("H02 is running while a message waits, which is the last one of history", () => {
+    const log = new LogWriter().session().begin("x").text(["One."], { final: true }).end();
+    const files = [{ url: "https://f.example/a" }];
+    log.add({ type: "message.add", message: "m1", text: "And then?", files });
+    const history = toHistory(log.state);
+    expect(history).toMatchObject({ agent_status: "running", running_message_id: null });
+    expect(history.messages.slice(2)).toEqual([
       {
         role: "user",
         message_id: null,
+        user_message_id: "m1",
         content: [
           { type: "text", text: "And then?" },
           { type: "file", url: "https://f.example/a" },
@@ -83,6 +84,32 @@ describe("the status beside history", () => {
         display_type: "content",
       },
     ]);
+    log.add({ type: "message.remove", message: "m1" });
+    expect(toHistory(log.state)).toMatchObject({ agent_status: "idle", messages: [{}, {}] });
+  });
+
+  test("H02 H04 messages that wait behind a turn precede its answer, whose open group continues in the stream", () => {
+    const log = new LogWriter().session().begin("x").openGroup();
+    const call = log.call("get_tide", []);
+    for (const text of ["second", "third"]) log.add({ type: "message.add", message: text, text });
+    const handoff = foldHandoff(log);
+    const from = log.events.length;
+    log.result(call, "get_tide", "high").closeGroup("Tides").text(["High."], { final: true }).end();
+    const reloaded = client(toHistory(handoff), framesFrom(blocks, handoff, log.events.slice(from)));
+    expect(pick(toHistory(handoff).messages, "message_id", "display_type")).toEqual([
+      { message_id: log.turn, display_type: "content" },
+      { message_id: null, display_type: "content" },
+      { message_id: null, display_type: "content" },
+      { message_id: log.turn, display_type: "group_start" },
+    ]);
+    expect(reloaded[log.turn]).toMatchObject({
+      items: [
+        { type: "user" },
+        { type: "group", isOpen: false, blocks: [{ toolResult: "high" }] },
+        { text: "High." },
+      ],
+      streaming: false,
+    });
   });
 });
 

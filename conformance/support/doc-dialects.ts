@@ -190,7 +190,7 @@ export const checkHistory: DialectCheck = (text, log) => {
       toHistory((track = foldWithHandoffPoint(track, event)).handoff ?? emptyState),
     );
   });
-  const messages = all.flatMap((history) => [...history.messages, ...history.waiting]);
+  const messages = all.flatMap((history) => history.messages);
   const always = messages.reduce((keys, m) => keys.filter((key) => key in m), Object.keys(messages[0] ?? {}));
   const keys = messages.flatMap((m) => Object.keys(m).map((key) => (always.includes(key) ? key : `${key}?`)));
   const names = (table: string): string[] => readRows(text, table).map(([field]) => bare(field));

@@ -184,11 +184,13 @@ class BlocksClient:
     def load(self, history):
         """Loads history. The frames after its `last_event_id` then continue in the same lists."""
         for entry in history["messages"]:
+            if entry["message_id"] is None:  # a user message that waits for its turn
+                continue
             message = self.message(entry["message_id"])
             message["streaming"] = False
             load_entry(message["blocks"], entry)
-        if history["agent_status"] == "running":
-            self.message(history["messages"][-1]["message_id"])["streaming"] = True
+        if history["running_message_id"] is not None:
+            self.message(history["running_message_id"])["streaming"] = True
         self.cursor = history["last_event_id"]
 
     def display(self):

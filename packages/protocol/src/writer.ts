@@ -13,6 +13,7 @@ export { coalesce, joinDeltas } from "./coalesce.ts";
 export type { Dialect, Encoded } from "./dialects/dialect.ts";
 export { TURN_ERROR_CODES, type TurnErrorCode } from "./errors.ts";
 export type { EventDraft } from "./events/index.ts";
+export { isKnownMessage } from "./fold/fold.ts";
 export { interactionId, outlivesTurn, TRANSITIONS } from "./fold/interaction.ts";
 export { FORM_PROBLEMS } from "./form/problems.ts";
 export {

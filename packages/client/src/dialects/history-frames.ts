@@ -15,28 +15,27 @@ export interface HistoryPage extends Partial<Omit<BlocksHistory, "messages">> {
 /** Adds what other servers leave out of a response: the object around the messages, and empty `content`. */
 export function readHistoryPage(response: unknown): HistoryPage {
   const page = (Array.isArray(response) ? { messages: response } : response) as HistoryPage;
-  return {
-    ...page,
-    messages: page.messages.map(withContent),
-    waiting: (page.waiting ?? []).map(withContent),
-  };
-}
-
-function withContent(message: HistoryMessage): HistoryMessage {
-  return Array.isArray(message.content) ? message : { ...message, content: [] };
+  const messages = page.messages.map((message) =>
+    Array.isArray(message.content) ? message : { ...message, content: [] },
+  );
+  return { ...page, messages };
 }
 
 export function historyToFrames(page: HistoryPage, session: string): BlocksFrame[] {
   const frames: Loose[] = [];
   if (typeof page.title === "string")
     frames.push({ type: "session_title", session_id: session, title: page.title });
-  const turns = groupByTurn(page.messages);
-  turns.forEach(({ id, messages }, n) => {
-    const isRunning = n === turns.length - 1 && page.agent_status === "running";
-    frames.push(...turnFrames(id, messages, session, isRunning));
-  });
-  for (const [n, message] of (page.waiting ?? []).entries()) frames.push(userFrame(message, `waiting/${n}`));
+  const turns = groupByTurn(page.messages.filter((message) => !isWaiting(message)));
+  // Only our server names the running turn.
+  const { running_message_id: running = page.agent_status === "running" ? turns.at(-1)?.id : null } = page;
+  for (const { id, messages } of turns) frames.push(...turnFrames(id, messages, session, id === running));
+  for (const message of page.messages.filter(isWaiting)) frames.push(userFrame(message, null));
   return frames as unknown as BlocksFrame[];
+}
+
+/** Returns true for a user message whose turn has not started. */
+function isWaiting({ message_id }: HistoryMessage): boolean {
+  return message_id === null;
 }
 
 /** Groups consecutive messages of the same turn. If messages don't name a turn, each user message starts one. */
@@ -61,7 +60,7 @@ function turnFrames(
 ): Loose[] {
   const frames: Loose[] = [];
   const userMessage = messages.find(({ role }) => role === "user");
-  if (userMessage !== undefined) frames.push(userFrame(userMessage, `${id}/message`));
+  if (userMessage !== undefined) frames.push(userFrame(userMessage, id));
   frames.push({
     type: "message_start",
     session_id: session,
@@ -91,7 +90,8 @@ function turnFrames(
   ];
 }
 
-function userFrame({ content }: HistoryMessage, user_message_id: string): Loose {
+function userFrame({ content, user_message_id: own }: HistoryMessage, turn: string | null): Loose {
+  const user_message_id = own ?? `${turn}/message`;
   const text = joinText(content);
   const content_urls = content.flatMap((part) => (part.type === "file" ? [part["url"]] : []));
   return { type: "user_message", user_message_id, text, content_urls };

@@ -14,7 +14,7 @@ import { tasks } from "../../src/dialects/tasks.ts";
 import type { Session, SessionView } from "../../src/session/session.ts";
 import { fastTime } from "../live/fast-env.ts";
 import { createServer } from "../../../server/src/gateway/create-server.ts";
-import { LiveGateway, isLive, until } from "../live/live-gateway.ts";
+import { agent, LiveGateway, isLive, until } from "../live/live-gateway.ts";
 
 const ended = (view: SessionView): boolean => {
   const last = view.state.turns.last();
@@ -164,6 +164,41 @@ test("H03 blocks: history and the stream after it are complete, even for a clien
   // A client that joins after the last turn reads everything from history.
   const later = await until(gateway.client({ dialect: blocks }).session(id), "all of it", turns(2));
   expect(shown(later.state)).toEqual(shown(await truth(gateway, writer)));
+});
+
+test("H02 H03 blocks: a message that waits when a page loads is shown once, and its turn answers it", async () => {
+  const gateway = await LiveGateway.open();
+  const { session: id } = await gateway.stage.session();
+  const writer = gateway.client().session(id);
+  await until(writer, "live", isLive);
+  writer.send({ text: "book" });
+  const asked = await until(writer, "asked", (view) => pendingIn(view) !== null);
+  writer.send({ text: "behind a turn" });
+  const [behind] = (await until(writer, "queued", ({ state }) => state.waiting.length === 1)).state.waiting;
+  const early = gateway.client({ dialect: blocks }).session(id);
+  const { state: during } = await until(early, "loaded", isLive);
+  expect(during.turns.last()?.status).toBe("running");
+  expect(during.waiting).toMatchObject([{ id: behind?.id, text: "behind a turn" }]);
+  await writer.decideApproval(pendingIn(asked) ?? "", { decision: "approve" });
+  await until(writer, "both answered", turns(2));
+  await gateway.worker.shutdown();
+  writer.send({ text: "without a worker" });
+  const [alone] = (await until(writer, "queued", ({ state }) => state.waiting.length === 1)).state.waiting;
+  const late = gateway.client({ dialect: blocks }).session(id);
+  const { state: between } = await until(late, "loaded", isLive);
+  expect(between.turns.last()?.status).toBe("end_turn");
+  expect(between.waiting).toMatchObject([{ id: alone?.id, text: "without a worker" }]);
+  await gateway.stage.worker([agent]);
+  for (const session of [early, late]) {
+    const { state } = await until(session, "all answered", turns(3));
+    expect(state.waiting).toEqual([]);
+    expect(state.turns.toArray().map(({ message }) => message?.text)).toEqual([
+      "book",
+      "behind a turn",
+      "without a worker",
+    ]);
+    expect(shown(state)).toEqual(shown(await truth(gateway, writer)));
+  }
 });
 
 /** Keeps only what history contains of turns: their content, but not their start and duration. */

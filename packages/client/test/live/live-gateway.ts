@@ -6,6 +6,7 @@ import { script } from "../../../server/src/models/script-parts.ts";
 import { scriptedModel } from "../../../server/src/models/scripted-model.ts";
 import { defineAgent } from "../../../server/src/runtime/define/agent.ts";
 import { tool } from "../../../server/src/runtime/define/tool.ts";
+import type { Worker } from "../../../server/src/runtime/worker/worker.ts";
 import {
   createMemoryBackend,
   openServer,
@@ -34,13 +35,15 @@ export const agent = defineAgent({
 
 export class LiveGateway {
   readonly stage: TurnHarness;
+  readonly worker: Worker;
   readonly server: TestServer;
   readonly proxy: TcpProxy;
   readonly #clients: Client[] = [];
   readonly #proxies: TcpProxy[] = [];
 
-  private constructor(stage: TurnHarness, server: TestServer, proxy: TcpProxy) {
+  private constructor(stage: TurnHarness, worker: Worker, server: TestServer, proxy: TcpProxy) {
     this.stage = stage;
+    this.worker = worker;
     this.server = server;
     this.proxy = proxy;
   }
@@ -48,9 +51,9 @@ export class LiveGateway {
   static async open(options: Parameters<typeof openServer>[1] = {}): Promise<LiveGateway> {
     const stage = await TurnHarness.open(createMemoryBackend());
     // The long lease prevents a takeover when the test machine is slow.
-    await stage.worker([agent], { leaseTtlMs: 20_000 });
+    const worker = await stage.worker([agent], { leaseTtlMs: 20_000 });
     const server = await openServer(stage.backend, { actor: stage.actor, ...options });
-    const gateway = new LiveGateway(stage, server, await openProxy(server));
+    const gateway = new LiveGateway(stage, worker, server, await openProxy(server));
     open.push(gateway);
     return gateway;
   }

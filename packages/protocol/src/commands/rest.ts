@@ -158,9 +158,9 @@ export const restReplies = {
       ...olderPage,
       title: text.nullable().exactOptional(),
       agent_status: z.enum(["running", "idle"]).exactOptional(),
+      running_message_id: text.nullable().exactOptional(),
       pending_approval: object.nullable().exactOptional(),
       pending: z.array(object).exactOptional(),
-      waiting: z.array(object).exactOptional(),
       last_event_id: text.regex(CURSOR_PATTERN).exactOptional(),
     })
     .describe("A page of history. Only the newest page has fields other than the messages."),

@@ -201,9 +201,10 @@ export class NetworkDriver implements StoryDriver {
   }
 }
 
-function endedBefore({ messages, agent_status }: BlocksHistory): number {
-  const turns = new Set(messages.flatMap(({ message_id }) => (message_id === null ? [] : [message_id])));
-  return agent_status === "running" ? turns.size - 1 : turns.size;
+function endedBefore({ messages, running_message_id }: BlocksHistory): number {
+  const turns = new Set(messages.map(({ message_id }) => message_id));
+  for (const unended of [null, running_message_id]) turns.delete(unended);
+  return turns.size;
 }
 
 function isEnd(dialect: ClientDialect, { type, task_id, stop_reason }: Frame): boolean {

@@ -25,8 +25,10 @@ export type HistoryPart = { readonly type: string; readonly [field: string]: unk
 
 export interface HistoryMessage {
   readonly role: "user" | "assistant" | "tool";
-  /** Added: the turn, equal to the `message_id` of its frames; null for a queued message. */
+  /** Added: the turn, equal to the `message_id` of its frames; null for a message that waits for its turn. */
   readonly message_id: string | null;
+  /** Added: on user messages. */
+  readonly user_message_id?: string;
   /** Added: on every message of a turn in chat mode. */
   readonly display_mode?: "chat";
   /** Added: on every message of the first turn of a fork. */
@@ -53,33 +55,53 @@ export interface BlocksHistory {
   /** Added. */
   readonly title: string | null;
   readonly messages: readonly HistoryMessage[];
+  /** `running` also while a message waits, because a client that reads `idle` does not subscribe. */
   readonly agent_status: "running" | "idle";
+  /** Added: the turn that runs, or null. */
+  readonly running_message_id: string | null;
   readonly pending_approval: HistoryPart | null;
   /** Added: all pending interactions, including the pending approval. */
   readonly pending: readonly HistoryPart[];
-  /** Added: queued messages, which no turn has started to answer. */
-  readonly waiting: readonly HistoryMessage[];
   readonly last_event_id: string;
 }
 
 export function toHistory(state: SessionState): BlocksHistory {
   const turns = state.turns.toArray();
   const pending = turns.flatMap((turn) => listPendingInteractions(turn).map((block) => partOf(turn, block)));
+  const running = turns.find(isRunning);
   return {
     title: state.title,
-    messages: turns.flatMap(turnMessages),
-    agent_status: turns.at(-1)?.status === "running" ? "running" : "idle",
+    messages: toHistoryMessages(turns, state.waiting),
+    agent_status: running === undefined && state.waiting.length === 0 ? "idle" : "running",
+    running_message_id: running?.id ?? null,
     pending_approval: pending.find((part) => part.type === "approval_request") ?? null,
     pending,
-    waiting: state.waiting.map((message) => userMessage(message, null)),
     last_event_id: formatCursor(state),
   };
 }
 
-/** Returns the messages of one turn, starting with the user message. */
-export function turnMessages(turn: Turn): HistoryMessage[] {
-  const messages =
-    turn.message === null ? [] : [{ ...userMessage(turn.message, turn.id), ...startFields(turn) }];
+/**
+ * Returns the messages of turns, oldest first, and those of the user that wait for a turn. These precede the answer of
+ * a running turn, because the stream continues that answer, and a user message would end its open group.
+ */
+export function toHistoryMessages(
+  turns: readonly Turn[],
+  waiting: readonly UserMessage[] = [],
+): HistoryMessage[] {
+  const queued = waiting.map((message) => userMessage(message, null));
+  const messages = turns.flatMap((turn) => turnMessages(turn, isRunning(turn) ? queued : []));
+  return turns.some(isRunning) ? messages : [...messages, ...queued];
+}
+
+function isRunning({ status }: Turn): boolean {
+  return status === "running";
+}
+
+function turnMessages(turn: Turn, queued: readonly HistoryMessage[]): HistoryMessage[] {
+  const messages = [
+    ...(turn.message === null ? [] : [{ ...userMessage(turn.message, turn.id), ...startFields(turn) }]),
+    ...queued,
+  ];
   let group: HistoryMessage[] | null = null;
   let isFirst = true;
   for (const item of shownItems(turn)) {
@@ -129,6 +151,7 @@ function userMessage(message: UserMessage, turn: string | null): HistoryMessage 
   return {
     role: "user",
     message_id: turn,
+    user_message_id: message.id,
     content: [{ type: "text", text: message.text }, ...files],
     display_type: "content",
   };

@@ -37,7 +37,7 @@ export type { BlocksFrame, BlocksFrameOf } from "./frames.ts";
 export {
   type BlocksHistory,
   type HistoryMessage,
-  toHistory,
   type HistoryPart,
-  turnMessages,
+  toHistory,
+  toHistoryMessages,
 } from "./history.ts";

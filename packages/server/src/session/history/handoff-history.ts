@@ -4,8 +4,13 @@
  *
  * Invariant: the result is exact wherever the archive ends, also in the middle of a block.
  */
-import { type Cursor, formatCursor, type SessionState } from "@turnstream/protocol";
-import { isHandoffPoint, type HandoffTracker, trackHandoffPoint } from "@turnstream/protocol/writer";
+import { type Cursor, findTurn, formatCursor, type SessionState } from "@turnstream/protocol";
+import {
+  isHandoffPoint,
+  isKnownMessage,
+  type HandoffTracker,
+  trackHandoffPoint,
+} from "@turnstream/protocol/writer";
 import type { SessionRef } from "../../util/refs.ts";
 import { readCheckpoint } from "./archived-state.ts";
 import { foldTo } from "./fold-to.ts";
@@ -17,6 +22,11 @@ export interface HandoffHistory {
   readonly state: SessionState;
   /** Subscribe after this cursor. */
   readonly cursor: Cursor;
+  /**
+   * Whether the state lacks an accepted message or turn, such as a retry that no worker has started. The stream after the
+   * cursor has it.
+   */
+  readonly lacksAccepted: boolean;
 }
 
 /** How often to restart if archiving or trimming moved the archive and the log during the read. */
@@ -32,6 +42,10 @@ export async function readHandoffHistory(
   ref: SessionRef,
   window: TurnWindow | null,
 ): Promise<HandoffHistory> {
+  // Read the store before the log, or a turn that runs in between would go unnoticed. A message leaves the queue when its
+  // turn becomes the running one, so read the queue first.
+  const queued = await backend.store.queuedMessages.list(ref);
+  const running = await backend.store.running.get(ref);
   for (let left = TRIES; ; left--) {
     const base = await readCheckpoint(backend, ref);
     let track: HandoffTracker = trackHandoffPoint(base);
@@ -44,6 +58,9 @@ export async function readHandoffHistory(
     // No turn ran before the newest turn started, so the checkpoint is a handoff point.
     const handoff = track.handoff ?? base;
     const state = window === null ? handoff : await prependOlderTurns(backend, ref, handoff, window);
-    return { state, cursor: formatCursor(handoff) };
+    const lacksAccepted =
+      queued.some(({ id }) => !isKnownMessage(handoff, id)) ||
+      (running !== null && findTurn(handoff, running.turn) === undefined);
+    return { state, cursor: formatCursor(handoff), lacksAccepted };
   }
 }

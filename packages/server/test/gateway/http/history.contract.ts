@@ -1,6 +1,6 @@
 /** The contract of history over HTTP: pages of history and turns, snapshots, end states, stops and retries. */
 import { listBlocks, foldAll, restore, SCHEMA_VERSION, type Snapshot, snapshot } from "@turnstream/protocol";
-import { type BlocksHistory, toHistory, turnMessages } from "@turnstream/protocol/blocks";
+import { type BlocksHistory, toHistory, toHistoryMessages } from "@turnstream/protocol/blocks";
 import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
 import { afterEach, describe, expect, it } from "vitest";
 import { script } from "../../../src/models/script-parts.ts";
@@ -8,6 +8,7 @@ import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { archiveSession } from "../../../src/session/archive/archive.ts";
+import { messageKey } from "../../../src/session/message-event.ts";
 import type { SessionRef } from "../../../src/util/refs.ts";
 import type { HarnessBackend } from "../../runtime/turn-harness.ts";
 import { StreamClient } from "../clients.ts";
@@ -17,6 +18,11 @@ const FORM = {
   title: "Contact",
   fields: [{ name: "email", label: "E-mail", type: "email", required: true }],
 };
+
+interface Reload {
+  readonly history: BlocksHistory;
+  readonly stream: StreamClient;
+}
 
 const OPEN = (): Promise<void> => Promise.resolve();
 /** The gate that its tool waits for. */
@@ -47,7 +53,7 @@ const guide = defineAgent({
   }),
 });
 
-/** What a client shows of the agent. Frames don't contain the user's message, but history does. */
+/** What a client shows of the agent. Frames of user messages don't name a turn, but history does. */
 function answers(client: BlocksClient): unknown {
   return Object.entries(client.display()).map(([id, { items, ...rest }]) => [
     id,
@@ -55,13 +61,37 @@ function answers(client: BlocksClient): unknown {
   ]);
 }
 
+/** What a reloaded page shows after the end of a turn. */
+async function continued({ history, stream }: Reload, turn: string): Promise<BlocksClient> {
+  const client = new BlocksClient();
+  client.load(history);
+  const isThere = history.messages.some(({ message_id }) => message_id === turn);
+  if (history.agent_status === "running" || !isThere)
+    await stream.until("the end", ({ event, data }) => event === "message_stop" && data.includes(turn));
+  for (const frame of stream.frames) if (frame["type"] !== "subscribed") client.handle(frame);
+  expect(client.problems).toEqual([]);
+  stream.disconnect();
+  return client;
+}
+
 export function historyContract(name: string, makeParts: () => Promise<HarnessBackend>): void {
   let harness: GatewayHarness;
-  const open = async (): Promise<SessionRef> => {
+  const openWithoutWorker = async (): Promise<SessionRef> => {
     harness = await GatewayHarness.open(await makeParts());
-    await harness.stage.worker([guide]);
     return harness.stage.session();
   };
+  const open = async (): Promise<SessionRef> => {
+    const ref = await openWithoutWorker();
+    await harness.stage.worker([guide]);
+    return ref;
+  };
+  /** Loads history and subscribes after it, as a page does after F5. */
+  async function reload({ session }: SessionRef): Promise<Reload> {
+    const { url, auth: headers } = harness.server;
+    const history: BlocksHistory = await harness.json("GET", `/sessions/${session}/history`);
+    const address = `${url}/api/v1/sessions/${session}/events?last_event_id=${history.last_event_id}`;
+    return { history, stream: await StreamClient.open(address, { headers }) };
+  }
   /** All pages of a URL, the oldest first. */
   async function pages(path: string, limit: number): Promise<Record<string, unknown>[]> {
     const all: Record<string, unknown>[] = [];
@@ -107,50 +137,93 @@ export function historyContract(name: string, makeParts: () => Promise<HarnessBa
 
     it("H03 history plus the stream after its cursor equals the whole session at any moment", async () => {
       const ref = await open();
-      const { stage, server } = harness;
+      const { stage } = harness;
       await stage.ask(ref, "a");
-      const address = `/sessions/${ref.session}`;
-      const reload = async () => {
-        const history = await harness.json("GET", `${address}/history`);
-        const stream = await StreamClient.open(
-          `${server.url}/api/v1${address}/events?last_event_id=${history.last_event_id}`,
-          { headers: server.auth },
-        );
-        return { history, stream };
-      };
-      const reloads = [await reload()];
+      const reloads = [await reload(ref)];
       // The turn waits at each of its tools until some clients have loaded. On a busy machine it would end before.
       const waiting: (() => void)[] = [];
       toolGate = () => new Promise((resolve) => void waiting.push(resolve));
-      const message = await stage.send(ref, "slow");
+      await stage.send(ref, "slow");
+      let message = "";
       for (const n of [0, 1]) {
         await expect.poll(() => waiting.length, { timeout: 30_000 }).toBe(n + 1);
-        reloads.push(await reload(), await reload());
+        reloads.push(await reload(ref));
+        // One more message waits behind the turn.
+        message = await stage.send(ref, `later ${n}`);
+        reloads.push(await reload(ref));
         waiting[n]?.();
       }
       toolGate = OPEN;
       for (let n = 0; n < 8; n++) {
-        reloads.push(await reload());
+        reloads.push(await reload(ref));
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
       const { id } = await stage.ended(ref, (turn) => turn.message?.id === message);
       const whole = new BlocksClient();
       whole.load(toHistory(await stage.state(ref)));
-      for (const { history, stream } of reloads) {
-        const client = new BlocksClient();
-        client.load(history);
-        const isThere = history.messages.some((one: { message_id: string }) => one.message_id === id);
-        if (history.agent_status === "running" || !isThere)
-          await stream.until("the end", ({ event }) => event === "message_stop");
-        for (const frame of stream.frames) if (frame["type"] !== "subscribed") client.handle(frame);
-        expect(client.problems).toEqual([]);
+      for (const each of reloads) {
+        const client = await continued(each, id);
         expect(answers(client)).toEqual(answers(whole));
-        stream.disconnect();
+        expect(client.questions).toEqual(["a", "slow", "later 0", "later 1"]);
       }
       // Some clients must have loaded while the turn ran, or the test proves nothing.
       const running = reloads.filter(({ history }) => history.agent_status === "running");
       expect(running.length).toBeGreaterThan(3);
       expect(new Set(running.map(({ history }) => history.last_event_id)).size).toBeGreaterThan(1);
+    });
+
+    it("H02 H03 a reload while messages wait for a worker shows each once, and its stream has their turns", async () => {
+      const ref = await openWithoutWorker();
+      const { stage } = harness;
+      const { store } = stage.backend;
+      expect((await reload(ref)).history).toMatchObject({ agent_status: "idle", messages: [] });
+      // A process stored a message and died, so the log doesn't have it yet.
+      const draft = { type: "message.add", message: "m1", text: "a" } as const;
+      await store.transaction(async (tx) => {
+        await tx.queuedMessages.add(ref, { id: "m1", text: "a" });
+        await tx.outbox.add(ref, { key: messageKey("m", "m1"), draft });
+      });
+      const unpublished = await reload(ref);
+      expect(unpublished.history).toMatchObject({ agent_status: "running", messages: [] });
+      const withdrawn = await stage.send(ref, "b");
+      const last = await stage.send(ref, "c");
+      const queued = await reload(ref);
+      expect(queued.history).toMatchObject({ agent_status: "running", running_message_id: null });
+      await harness.request("DELETE", `/sessions/${ref.session}/messages/${withdrawn}`);
+      const without = await reload(ref);
+      await stage.worker([guide]);
+      const { id } = await stage.ended(ref, (turn) => turn.message?.id === last);
+      const whole = new BlocksClient();
+      whole.load(toHistory(await stage.state(ref)));
+      for (const [each, questions] of [
+        [unpublished, ["a", "b", "c"]],
+        [queued, ["a", "b", "c"]],
+        [without, ["a", "c"]],
+        [await reload(ref), ["a", "c"]],
+      ] as const) {
+        const client = await continued(each, id);
+        expect(client.questions).toEqual(questions);
+        expect(answers(client)).toEqual(answers(whole));
+      }
+    });
+
+    it("H02 the agent is running while a retry waits for a worker", async () => {
+      const ref = await openWithoutWorker();
+      const { stage } = harness;
+      const worker = await stage.worker([guide]);
+      await stage.send(ref, "hang");
+      const turn = await stage.until(ref, 40_000, (state) => state.turns.last() ?? null);
+      await stage.stop(ref);
+      await stage.ended(ref, ({ id }) => id === turn.id);
+      await worker.shutdown();
+      expect((await reload(ref)).history.agent_status).toBe("idle");
+      const retried = await harness.json("POST", `/sessions/${ref.session}/turns/${turn.id}/retry`);
+      const { history, stream } = await reload(ref);
+      expect(history).toMatchObject({ agent_status: "running", running_message_id: null });
+      await stage.worker([guide]);
+      expect((await stream.frame("message_start"))["message_id"]).toBe(retried.turn_id);
+      await stage.stop(ref);
+      await stage.ended(ref, ({ id }) => id === retried.turn_id);
     });
 
     it("native clients get a snapshot with its cursor, and older turns in pages", async () => {
@@ -245,7 +318,7 @@ export function historyContract(name: string, makeParts: () => Promise<HarnessBa
       expect(retried.receipt).toBe("retrying");
       const again = await stage.ended(ref, ({ id }) => id === retried.turn_id);
       expect(listBlocks(again).at(-1)).toMatchObject({ kind: "text", text: "now it works" });
-      expect(turnMessages(again).length).toBeGreaterThan(0);
+      expect(toHistoryMessages([again]).length).toBeGreaterThan(0);
     });
 
     it("withdraws a queued message once", async () => {

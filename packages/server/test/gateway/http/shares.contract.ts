@@ -1,6 +1,6 @@
 /** The contract of shares over HTTP: forks know their origin, history in every dialect that has one, expiry, lists. */
 import { type Snapshot, restore, restoreTurn, type TurnSnapshot } from "@turnstream/protocol";
-import { toHistory, turnMessages } from "@turnstream/protocol/blocks";
+import { toHistory, toHistoryMessages } from "@turnstream/protocol/blocks";
 import { afterEach, describe, expect, it } from "vitest";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
@@ -134,7 +134,7 @@ export function sharesContract(name: string, makeParts: () => Promise<HarnessBac
       const { token, event_id } = await share(ref);
       const shown = await harness.stage.state(ref);
       await harness.stage.ask(ref, "later");
-      const messages = JSON.parse(JSON.stringify(shown.turns.toArray().flatMap(turnMessages)));
+      const messages = JSON.parse(JSON.stringify(toHistoryMessages(shown.turns.toArray())));
       for (const limit of [1, 2, 5, 50]) {
         const blocks: unknown[] = [];
         const native: unknown[] = [];
@@ -229,7 +229,6 @@ export function sharesContract(name: string, makeParts: () => Promise<HarnessBac
         agent_status: "idle",
         pending_approval: null,
         pending: [],
-        waiting: [],
       });
       expect((await stage.state(ref)).turns.last()?.status).toBe("running");
       await stage.stop(ref);

@@ -7,7 +7,7 @@
  */
 import { SCHEMA_VERSION, type Turn, type TurnSnapshot } from "@turnstream/protocol";
 import { turnSnapshot, resolveBlobUrls } from "@turnstream/protocol/writer";
-import { toHistory, turnMessages } from "@turnstream/protocol/blocks";
+import { toHistory, toHistoryMessages } from "@turnstream/protocol/blocks";
 import { restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
 import { createBlobUrls } from "../../../session/blobs/blob-url.ts";
@@ -38,16 +38,19 @@ const history = defineRoute({
   query: page,
   responseSchema: restReplies.history,
   async handle({ context, ref, query }) {
-    const { state } = await readHandoffHistory(context, ref, null);
+    const { state, lacksAccepted } = await readHandoffHistory(context, ref, null);
     const { turns, next } = await readTurnPage(context, ref, state, query);
-    const { messages: _, ...current } = toHistory(state);
+    const pageEnd = { has_more: next !== null, next_before: next };
+    // Only the first page contains the cursor to subscribe after. Older pages extend a page that the client already
+    // shows.
+    if (query.before !== undefined)
+      return jsonWithBlobUrls(context, ref, { messages: toHistoryMessages(turns), ...pageEnd });
+    const current = toHistory(state);
     return jsonWithBlobUrls(context, ref, {
-      // Only the first page contains the cursor to subscribe after. Older pages extend a page that the client already
-      // shows.
-      ...(query.before === undefined ? current : {}),
-      messages: turns.flatMap(turnMessages),
-      has_more: next !== null,
-      next_before: next,
+      ...current,
+      ...(lacksAccepted ? { agent_status: "running" } : {}),
+      messages: toHistoryMessages(turns, state.waiting),
+      ...pageEnd,
     });
   },
 });
