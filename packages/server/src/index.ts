@@ -78,4 +78,5 @@ export { createPostgresStore } from "./store/postgres/store.ts";
 export type { SessionRef } from "./util/refs.ts";
 export { verifyTenantAudit } from "./store/rules/verify-audit.ts";
 export { SettingsError } from "./operator/settings.ts";
-export { turnstream, type Turnstream, type TurnstreamOptions } from "./turnstream/turnstream.ts";
+export type { TurnstreamOptions } from "./turnstream/options.ts";
+export { turnstream, type Turnstream } from "./turnstream/turnstream.ts";

@@ -5,91 +5,26 @@
  * opening that failed. `close` ends the parts in reverse order: connections, turns, then the servers' connections.
  */
 import { randomBytes } from "node:crypto";
-import { type Server, type ServerOptions, createServer } from "../gateway/create-server.ts";
-import type { UserOf } from "../gateway/auth/sign-in.ts";
+import { type Server, createServer } from "../gateway/create-server.ts";
 import { type Gateway, createGateway } from "../gateway/gateway.ts";
 import type { GatewayOptions } from "../gateway/options.ts";
 import {
   DEFAULT_TENANT,
   explainServerError,
   readSettings,
-  type ServerSettings,
   type Settings,
   SettingsError,
 } from "../operator/settings.ts";
 import type { Agent } from "../runtime/define/agent.ts";
 import { RuntimeError } from "../runtime/errors.ts";
-import type { WorkerOptions } from "../runtime/worker/options.ts";
 import { type SupervisedWorker, startWorker } from "../runtime/worker/supervise.ts";
-import type { ObjectStorage } from "../store/ports/objects.ts";
 import { createSecurityReporter, type SecurityEventHandler } from "../util/security-event.ts";
 import { reportUncaught } from "../util/report-uncaught.ts";
 import { type ActivityLog, createActivityLog } from "./activity-log.ts";
+import { assertTurnstreamOptions, type TurnstreamOptions } from "./options.ts";
 import { type OpenedParts, openParts, type Parts } from "./parts.ts";
 import { withScriptedAnswers } from "./scripted-answers.ts";
 import { createSessionCommands, type SessionCommands } from "./session-commands.ts";
-
-/** Options that `turnstream` sets itself, or that both gateway and worker need. */
-type OwnOptions =
-  | "store"
-  | "log"
-  | "signals"
-  | "engine"
-  | "agents"
-  | "secrets"
-  | "signIn"
-  | "payments"
-  | "onSecurityEvent";
-
-export interface TurnstreamOptions extends ServerSettings {
-  /** The first one answers messages that name no agent. */
-  readonly agents: readonly Agent[];
-  /** Returns the id of the user who sends a request, for example from a cookie, or null if the user is not signed in. */
-  readonly user: UserOf;
-  /** The tenant of all users. @default "default" */
-  readonly tenant?: string;
-  /** Lets agents request payments. Default: agents can't request payments. */
-  readonly payments?: GatewayOptions["payments"];
-  /** Whether this process runs turns too. Without it, start a worker in another process. @default true */
-  readonly runsTurns?: boolean;
-  /**
-   * Keeps files, such as `createS3Storage` of `@turnstream/server/s3`. Not used in memory.
-   * @default none: PostgreSQL keeps them
-   */
-  readonly storage?: ObjectStorage;
-  /**
-   * Keeps the data in this folder while neither `databaseUrl` nor `redisUrl` is set, for development. It needs the
-   * package `@electric-sql/pglite`; without it, everything is in memory. One process at a time can use a folder.
-   * @default none: everything is in memory
-   */
-  readonly dataFolder?: string;
-  /** Whether to create and update the tables at the start. @default true, unless NODE_ENV is "production" */
-  readonly migrates?: boolean;
-  /**
-   * Whether an agent whose provider has no API key answers with a text that names the variable to set, for development.
-   * Otherwise its turns fail.
-   * @default false
-   */
-  readonly scriptedAnswers?: boolean;
-  /**
-   * Called for refused sign-ins, foreign origins, floods, invalid signatures and workers that were replaced. It must be
-   * fast. Default: `print` gets a bounded number of lines, and does so too with this option.
-   */
-  readonly onSecurityEvent?: SecurityEventHandler;
-  /** Prints one line per turn and per error, and a bounded number for security events; false prints nothing. @default standard error */
-  readonly print?: ((line: string) => void) | false;
-  /** Whether to print also one line per tool call and per request to the user. @default false */
-  readonly printsSteps?: boolean;
-  /**
-   * Answers requests to `listen` that are not for the gateway, such as those for your page. Null answers 404. The
-   * request has no body.
-   */
-  readonly page?: ServerOptions["page"];
-  /** Further options of the gateway, such as `allowedOrigins`. */
-  readonly gateway?: Omit<GatewayOptions, OwnOptions>;
-  /** Further options of the worker, such as `defaultLocale`. */
-  readonly worker?: Omit<WorkerOptions, OwnOptions>;
-}
 
 export interface Turnstream {
   /**
@@ -130,9 +65,10 @@ const IN_MEMORY =
 const WITHOUT_PGLITE =
   "Everything is in memory: it ends with this process. Install @electric-sql/pglite to keep it in a folder.";
 
-/** @throws SettingsError if a setting is missing or wrong */
+/** @throws RuntimeError for an unknown option, SettingsError if a setting is missing or wrong */
 export function turnstream(options: TurnstreamOptions): Turnstream {
   try {
+    assertTurnstreamOptions(options);
     return new App(options, readSettings(options, process.env));
   } catch (error) {
     throw reported(error);

@@ -10,7 +10,8 @@ import { scriptedModel } from "../../src/models/scripted-model.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
 import { tool } from "../../src/runtime/define/tool.ts";
 import type { ServerSettings } from "../../src/operator/settings.ts";
-import { turnstream, type TurnstreamOptions } from "../../src/turnstream/turnstream.ts";
+import type { TurnstreamOptions } from "../../src/turnstream/options.ts";
+import { turnstream } from "../../src/turnstream/turnstream.ts";
 
 const buy = tool({ approval: true, run: () => "bought" });
 

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
+import type { TurnstreamOptions } from "../../src/turnstream/options.ts";
 import { turnstream } from "../../src/turnstream/turnstream.ts";
 import { turnstreamContract } from "./turnstream.contract.ts";
 
@@ -25,6 +26,25 @@ test("prints once that everything is in memory, and what to set", async () => {
 test("a wrong setting is refused at the call, before anything is opened", () => {
   expect(() => turnstream({ agents: AGENTS, user: () => null, databaseUrl: "postgres://x@y/z" })).toThrow(
     "REDIS_URL",
+  );
+});
+
+test.each([
+  ["`datFolder` is not an option of turnstream() (did you mean `dataFolder`?)", { datFolder: "data" }],
+  ["`dataDir` is not an option of turnstream() (there are agents, user, ", { dataDir: "data" }],
+  [
+    "`allowedOrigin` is not an option of `gateway` of turnstream() (did you mean `allowedOrigins`?)",
+    { gateway: { allowedOrigin: [] } },
+  ],
+  [
+    "`defaultLocal` is not an option of `worker` of turnstream() (did you mean `defaultLocale`?)",
+    { worker: { defaultLocal: "vi" } },
+  ],
+  ["`store` is not an option of `worker` of turnstream()", { worker: { store: {} } }],
+  ["`user` of turnstream() is missing", { user: undefined }],
+])("an option that can't be used is refused at the call: %s", (message, options) => {
+  expect(() => turnstream({ agents: AGENTS, user: () => "an", ...options } as TurnstreamOptions)).toThrow(
+    expect.objectContaining({ code: "BAD_OPTIONS", message: expect.stringContaining(message) }),
   );
 });
 

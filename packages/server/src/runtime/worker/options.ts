@@ -156,7 +156,7 @@ export interface WorkerOptions {
   readonly env?: Env;
 }
 
-const OPTIONS: OptionKeys<WorkerOptions> = {
+export const WORKER_OPTIONS: OptionKeys<WorkerOptions> = {
   store: true,
   log: true,
   signals: true,
@@ -277,7 +277,7 @@ const PORTS = {
 /** Fills in the defaults. Throws BAD_OPTIONS with the option, its value and what is expected. */
 export function resolveOptions(options: WorkerOptions): ResolvedWorkerOptions {
   const { fetchPolicy = {}, fileLimits = {}, webhooks = {}, strings = {}, defaultLocale = "en" } = options;
-  assertKnownOptions(options, OPTIONS, "the worker", "BAD_OPTIONS");
+  assertKnownOptions(options, WORKER_OPTIONS, "the worker", "BAD_OPTIONS");
   checkPorts(options);
   const ranges = Object.fromEntries(Object.entries(NUMBERS).map(([name, { range }]) => [name, range]));
   assertInRange(options, ranges, "the worker", "BAD_OPTIONS");
