@@ -66,7 +66,7 @@ export const ERRORS = {
     number: 10013,
     about: "connection",
     can_retry: true,
-    meaning: "A running turn produced no event for 180 seconds. Reconnect from the last event received.",
+    meaning: "A running turn produced no event for too long. Reconnect from the last event received.",
   },
   CURSOR_INVALID: {
     number: 10014,

@@ -152,8 +152,8 @@ export interface ToolDisplay {
   /** Shows the content of the result; false shows only whether the call succeeded. @default true */
   readonly result: boolean;
   /**
-   * Shows the call on its own, outside of groups. Beside other calls of the same step it runs after those that the
-   * model requested before it, and later calls of the step run after it.
+   * Shows the call on its own, outside of groups. If a step also has other calls, those of the same kind as its first
+   * call run first, and the others after their results.
    * @default false
    */
   readonly standalone: boolean;
