@@ -122,7 +122,7 @@ describe("DIALECTS.md matches the code:", () => {
 
 /** Errors that are planted in the code of README.md: a name, a text, and what replaces it. */
 const PLANTED_CODE = [
-  ["code that doesn't compile", "turnstream({", "turnstreams({"],
+  ["code that doesn't compile", "defineAgent({", "defineAgents({"],
   ["a page that doesn't compile", "<Chat ", "<Chat session "],
 ] as const;
 
@@ -166,8 +166,10 @@ test("docs/README.md links to every page of docs/, and README.md to it", () => {
   expect(checkListed(read("README.md"), ["docs/README.md"])).toEqual([]);
 });
 
-test("README.md has a program", () => {
-  expect(readFences(read("README.md")).map(({ info }) => info)).toContain("ts");
+test("README.md shows the agent that `npm run demo` runs", () => {
+  const shown = readFences(read("README.md")).find(({ info }) => info === "ts");
+  expect(read("package.json")).toContain("dev examples/readme/agent.ts");
+  expect(`${shown?.body}\n`).toBe(read("examples/readme/agent.ts"));
 });
 
 describe("on the log of PROTOCOL.md", () => {

@@ -1,21 +1,17 @@
 /**
  * `benchFirstHour` does what a new user does, in empty folders and with packages from a registry: it creates an app
- * from each template, reads an answer in Chromium, and changes the agent. It also runs the program of the README and
- * `npx turnstream dev`.
+ * from each template, reads an answer in Chromium, and changes the agent. It also runs `npx turnstream dev`.
  * Invariant: a figure starts with a command and does not include `npm install`. No server and no API key is set. A figure
  * over its limit is measured once more, in a new folder, because other load on the machine may be the reason. A command
  * that fails and a page without an answer are never tried again.
  */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { closeBrowser, openBrowser } from "@turnstream/browser/chromium.ts";
-import { createClient, signIn } from "@turnstream/client";
-import { listBlocks } from "@turnstream/protocol";
 import { freePort } from "@turnstream/testkit/network/free-port.ts";
 import { makeFolder, removeFolder } from "@turnstream/testkit/processes/watch.ts";
 import { MachineSpeed } from "@turnstream/testkit/util/machine-speed.ts";
 import { useMemoryFolder } from "@turnstream/testkit/util/memory-folder.ts";
-import { until } from "@turnstream/testkit/util/until.ts";
 import type { Browser } from "playwright-core";
 import { figure, isOk, type Measurement, round } from "../measure.ts";
 import { askInPage, measureChange } from "./chat-user.ts";
@@ -23,7 +19,7 @@ import { type LocalRegistry, startRegistry } from "./local-registry.ts";
 import { runCommand, startCommand, type StartedCommand } from "./user-commands.ts";
 
 /** Seconds. They are multiplied by the slowness of the machine while the bench runs. */
-const LIMITS = { template: 60, change: 2, dev: 10, readme: 5 };
+const LIMITS = { template: 60, change: 2, dev: 10 };
 /** How often the speed of the machine is measured. */
 const SPEED_EVERY_MS = 5_000;
 
@@ -63,16 +59,12 @@ export async function benchFirstHour(): Promise<Measurement[]> {
       };
       figures.push(...(await measureTwice(machine, () => measureApp(app, browser), again)));
     }
-    const measurePlain = async (where: string): Promise<Measurement[]> => [
-      await measureReadme(where),
-      ...(await measureDev(where, browser)),
-    ];
     const again = async (): Promise<Measurement[]> => {
       const next = createPlainFolder(folder, "plain-again");
       await installPlain(next, registry);
-      return await measurePlain(next);
+      return await measureDev(next, browser);
     };
-    figures.push(...(await measureTwice(machine, () => measurePlain(plain), again)));
+    figures.push(...(await measureTwice(machine, () => measureDev(plain, browser), again)));
     return figures;
   } finally {
     await closeBrowser(browser);
@@ -179,30 +171,12 @@ export default defineAgent({
 });
 `;
 
-/** A folder with the program of the README and an agent. */
+/** A folder with an agent. */
 function createPlainFolder(parent: string, name: string): string {
   const folder = join(parent, name);
   mkdirSync(folder);
-  const readme = readFileSync(join(root, "README.md"), "utf8");
-  writeFileSync(join(folder, "server.ts"), /```ts\n(.*?)```/s.exec(readme)?.[1] ?? "");
   writeFileSync(join(folder, "agent.ts"), AGENT);
   return folder;
-}
-
-async function measureReadme(folder: string): Promise<Measurement> {
-  return await withCommand("node server.ts", folder, async ({ url }, elapsed) => {
-    const client = createClient({ url, auth: () => signIn(url) });
-    const session = client.session((await client.createSession()).id);
-    const stop = session.subscribe(() => undefined);
-    session.send({ text: "Buy 100 VNM" });
-    await until("the approval", () => {
-      const turn = session.getSnapshot().state.turns.last();
-      return turn !== undefined && listBlocks(turn).some(({ kind }) => kind === "approval");
-    });
-    stop();
-    client.close();
-    return figure("README: node server.ts, to an answer", elapsed(), "s", LIMITS.readme);
-  });
 }
 
 async function measureDev(folder: string, browser: Browser): Promise<Measurement[]> {
