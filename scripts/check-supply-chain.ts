@@ -1,6 +1,6 @@
 /**
- * Checks the dependencies: the lockfile, their licences, docs/licences.md, and known vulnerabilities. Writes the bill of
- * materials to `.artefacts/sbom.cdx.json`. `npm run licences` (`--write`) writes docs/licences.md instead of checking it.
+ * Checks the lockfile, without the network. `--audit` also checks licences, docs/licences.md and known vulnerabilities,
+ * and writes the bill of materials to `.artefacts/sbom.cdx.json`. `npm run licences` (`--write`) writes docs/licences.md.
  *
  * Invariant: vulnerabilities are known only if the registry answers `npm audit`. If it doesn't, the output states it,
  * and the check passes. A finding of the severity high or critical in a dependency that is not a tool fails.
@@ -64,19 +64,20 @@ const published = listPublished(
 );
 const page = createLicencesPage(published);
 
+function report(problems: readonly string[]): void {
+  for (const problem of problems) console.error(problem);
+  process.exitCode = problems.length === 0 ? 0 : 1;
+}
+
+async function findLockfileProblems(): Promise<string[]> {
+  const registry = await outputOf("npm", ["config", "get", "registry"], AUDIT_TIMEOUT_MS);
+  return lintLockfile(lock, URL.parse(registry.trim())?.origin ?? "");
+}
+
 if (process.argv.includes("--write")) {
   writeFileSync(join(root, "docs/licences.md"), page);
-} else {
-  const [registry, vulnerabilities] = await Promise.all([
-    outputOf("npm", ["config", "get", "registry"], AUDIT_TIMEOUT_MS),
-    findVulnerabilities(),
-  ]);
-  const problems = [
-    ...lintLockfile(lock, URL.parse(registry.trim())?.origin ?? ""),
-    ...listLicenceProblems(lock, published),
-    ...(read("docs/licences.md") === page ? [] : ["docs/licences.md is out of date; run npm run licences"]),
-    ...(vulnerabilities ?? []),
-  ];
+} else if (process.argv.includes("--audit")) {
+  const vulnerabilities = await findVulnerabilities();
   const { version } = JSON.parse(read("packages/server/package.json")) as { readonly version: string };
   mkdirSync(join(root, ".artefacts"), { recursive: true });
   const sbom = JSON.stringify(createSbom(published, version), null, 2);
@@ -84,6 +85,11 @@ if (process.argv.includes("--write")) {
   if (vulnerabilities === null) console.log("npm audit: not available, the registry doesn't answer it");
   else console.log(`npm audit: ${vulnerabilities.length} serious findings`);
   console.log(`${published.length} published dependencies, listed in .artefacts/sbom.cdx.json`);
-  for (const problem of problems) console.error(problem);
-  process.exitCode = problems.length === 0 ? 0 : 1;
+  report([
+    ...listLicenceProblems(lock, published),
+    ...(read("docs/licences.md") === page ? [] : ["docs/licences.md is out of date; run npm run licences"]),
+    ...(vulnerabilities ?? []),
+  ]);
+} else {
+  report(await findLockfileProblems());
 }

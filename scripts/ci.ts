@@ -1,117 +1,65 @@
 /**
- * Runs the whole CI: two groups of stages in parallel, the tests without servers, those of the gallery and the checks,
- * and the tests with servers and browsers.
+ * Runs what decides whether a push lands: the checks beside the tests without servers, then the tests with servers, then
+ * those in a browser.
  *
- * Invariant: every stage runs even if another failed, and time never fails one: a stage is only killed when it hangs.
- * The end of the output names everything that failed, its last line has the number of passed and failed tests, and the
- * exit code is 0 only if everything passed. Installs nothing.
+ * Invariant: every lane runs even if another failed, and time never fails one. The output ends with what failed and the
+ * number of passed and failed tests; the same is in `.artefacts/ci.json`, also after a failure.
  */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { inSeconds, root, runCommand } from "./run-command.ts";
+import { describeRun, runVitest, type TestRun } from "./run-vitest.ts";
 
-import { MachineSpeed } from "../testkit/util/machine-speed.ts";
-import { countTests, type TestCount } from "./count-tests.ts";
-import { inSeconds, runCommand } from "./run-command.ts";
+/** With this many files that pass only alone, something is wrong with the change or with the tests. */
+const MAX_FLAKY = 2;
 
-function readReport(file: string): unknown {
-  try {
-    return JSON.parse(readFileSync(file, "utf8"));
-  } catch {
-    return undefined;
-  }
+interface Lane {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly seconds: number;
+  readonly tests?: Omit<TestRun, "ok" | "seconds">;
 }
-
-/** A stage that hangs, such as a browser, is killed. A slow machine needs a third of this. */
-const KILL_AFTER_SECONDS = 25 * 60;
 
 const started = performance.now();
+const lanes: Lane[] = [];
 
-interface FailedStage {
-  result: string;
-  lastLines: string[];
-}
-
-/** Each stage that failed, and each test that failed. They are printed at the end. */
-const failedStages = new Map<string, FailedStage>();
-const failedTests: string[] = [];
-
-interface Stage {
-  ok: boolean;
-  seconds: number;
-  /** What the end of the output repeats if the stage fails. */
-  lastLines?: string[];
-}
-
-function report(stage: string, { ok, seconds, lastLines = [] }: Stage): boolean {
-  const result = `${ok ? "ok" : "FAILED"}, ${inSeconds(seconds)}`;
-  console.log(`[ci] ${stage}: ${result}`);
-  if (!ok) failedStages.set(stage, { result, lastLines });
-  return ok;
-}
-
-interface TestStage extends TestCount {
-  ok: boolean;
-}
-
-/** @param isBuffered if true, the output is printed after the stage has ended */
-async function runTests(
-  stage: "test" | "test:services" | "test:browser" | "test:gallery" | "test:older-react",
-  chosen: string,
-  isBuffered: boolean,
-): Promise<TestStage> {
-  console.log(`[ci] ${stage}`);
-  const scratch = mkdtempSync(join(tmpdir(), "turnstream-ci-"));
-  const results = join(scratch, "tests.json");
-  const reporters = `--reporter=default --reporter=json --outputFile.json=${results}`;
-  const react = stage === "test:older-react" ? "env TURNSTREAM_REACT=18 " : "";
-  const within = `${react}timeout --kill-after=10 ${KILL_AFTER_SECONDS}`;
-  const run = await runCommand(`${within} vitest run ${chosen} ${reporters}`, {
-    // Hides the only line between vitest's summary and ours.
-    hide: /^JSON report written to /,
-    isBuffered,
+async function check(): Promise<void> {
+  const { ok, seconds } = await runCommand("timeout --kill-after=10 1500 node scripts/check.ts", {
+    isBuffered: true,
   });
-  const count = countTests(readReport(results), run.ok);
-  rmSync(scratch, { recursive: true });
-  failedTests.push(...count.failures);
-  const ok = report(stage, { ok: run.ok && count.failed === 0, seconds: run.seconds });
-  return { ...count, ok };
+  console.log(`[ci] check: ${ok ? "ok" : "FAILED"}, ${inSeconds(seconds)}`);
+  lanes.push({ name: "check", ok, seconds });
 }
 
-async function check(): Promise<boolean> {
-  console.log("[ci] check");
-  return report("check", await runCommand("node scripts/check.ts", { isBuffered: true }));
+async function test(name: string, ...projects: string[]): Promise<void> {
+  console.log(`[ci] ${name}`);
+  const run = await runVitest(projects.map((project) => `--project=${project}`));
+  console.log(`[ci] ${name}: ${describeRun(run)}`);
+  const { ok, seconds, ...tests } = run;
+  lanes.push({ name, ok, seconds, tests });
 }
 
-// For tests that limit CPU time.
-process.env["TURNSTREAM_SLOWNESS"] = String(new MachineSpeed(20_000).slowness);
-// Every push runs the same cases. Set the variable to run others.
-process.env["TURNSTREAM_SEED"] ??= "20261119";
+await Promise.all([check(), test("test", "test", "isolated")]);
+await test("services", "services");
+await test("browser", "browser");
 
-async function runOnProcessor(): Promise<{ pure: TestStage[]; checkOk: boolean }> {
-  const pure = [
-    await runTests("test", "--project pure --project isolated", false),
-    await runTests("test:older-react", "--project pure packages/react/test", false),
-    // Its pages use no server, so this group is as long as the other.
-    await runTests("test:gallery", "--project browser gallery/", true),
-  ];
-  return { pure, checkOk: await check() };
-}
+const runs = lanes.flatMap(({ tests }) => tests ?? []);
+const flaky = runs.flatMap((run) => run.flaky);
+const failures = runs.flatMap((run) => run.failures);
+const ok = lanes.every((lane) => lane.ok) && flaky.length <= MAX_FLAKY;
+const passed = runs.reduce((sum, run) => sum + run.passed, 0);
+const seconds = (performance.now() - started) / 1000;
+const commit = execFileSync("git", ["rev-parse", "HEAD"], { cwd: root, encoding: "utf8" }).trim();
+mkdirSync(join(root, ".artefacts"), { recursive: true });
+writeFileSync(
+  join(root, ".artefacts/ci.json"),
+  JSON.stringify({ ok, commit, seconds, passed, failed: failures.length, flaky, lanes }, null, 2),
+);
 
-async function runOnServers(): Promise<TestStage[]> {
-  return [
-    await runTests("test:services", "--project services", true),
-    await runTests("test:browser", "--project browser browser/ examples/", true),
-  ];
-}
-
-const [{ pure, checkOk }, withServers] = await Promise.all([runOnProcessor(), runOnServers()]);
-const stages = [...pure, ...withServers];
-
-console.log(`[ci] all: ${inSeconds((performance.now() - started) / 1000)}`);
-for (const failure of failedTests) console.log(`[ci] failed test: ${failure}`);
-for (const [stage, { result, lastLines }] of failedStages)
-  console.log([`[ci] failed stage: ${stage}: ${result}`, ...lastLines].join("\n"));
-const sum = (count: "passed" | "failed") => stages.reduce((total, stage) => total + stage[count], 0);
-console.log(`${sum("passed")} passed, ${sum("failed")} failed`);
-process.exitCode = checkOk && stages.every(({ ok }) => ok) ? 0 : 1;
+console.log(`[ci] all: ${inSeconds(seconds)}`);
+for (const failure of failures) console.log(`[ci] failed test: ${failure}`);
+for (const file of flaky) console.log(`[ci] FLAKY: ${file}`);
+for (const lane of lanes) if (!lane.ok) console.log(`[ci] failed: ${lane.name}`);
+console.log(`${passed} passed, ${failures.length} failed`);
+process.exitCode = ok ? 0 : 1;

@@ -1,6 +1,6 @@
 /**
  * `runCommand` runs one command of the toolchain and prints its output. It does not throw if the command fails.
- * Invariant: it keeps a bounded number of lines, except of a command whose output is buffered.
+ * `runSteps` runs several, one after the other, and sets the exit code.
  */
 import { spawn } from "node:child_process";
 import { delimiter, join } from "node:path";
@@ -20,11 +20,7 @@ interface CommandOptions {
 interface CommandResult {
   ok: boolean;
   seconds: number;
-  /** The end of the command's output, which names the reason of a failure. Empty if it printed to a terminal. */
-  lastLines: string[];
 }
-
-const LAST_LINES = 30;
 
 export async function runCommand(command: string, options: CommandOptions = {}): Promise<CommandResult> {
   const { folder = ".", hide, isBuffered = false } = options;
@@ -45,10 +41,8 @@ export async function runCommand(command: string, options: CommandOptions = {}):
     if (stream === null) continue;
     createInterface({ input: stream }).on("line", (line) => {
       if (hide?.test(line) === true) return;
-      lines.push(line);
-      if (isBuffered) return;
-      console.log(line);
-      if (lines.length > LAST_LINES) lines.shift();
+      if (isBuffered) lines.push(line);
+      else console.log(line);
     });
   }
   const ok = await new Promise<boolean>((resolve) => {
@@ -61,7 +55,26 @@ export async function runCommand(command: string, options: CommandOptions = {}):
     });
   });
   if (isBuffered && lines.length > 0) console.log(lines.join("\n"));
-  return { ok, seconds: (performance.now() - started) / 1000, lastLines: lines.slice(-LAST_LINES) };
+  return { ok, seconds: (performance.now() - started) / 1000 };
+}
+
+interface Step {
+  readonly name: string;
+  readonly command: string;
+  readonly folder?: string;
+}
+
+/** Runs all steps, even if one fails. The exit code is 0 only if none failed. */
+export async function runSteps(steps: readonly Step[]): Promise<void> {
+  const failed: string[] = [];
+  for (const { name, command, folder = "." } of steps) {
+    console.log(`\n[check] ${name}: ${command}`);
+    const { ok, seconds } = await runCommand(command, { folder });
+    if (!ok) failed.push(name);
+    console.log(`[check] ${name}: ${ok ? "ok" : "FAILED"}, ${inSeconds(seconds)}`);
+  }
+  console.log(failed.length === 0 ? "\n[check] all ok" : `\n[check] failed: ${failed.join(", ")}`);
+  process.exitCode = failed.length === 0 ? 0 : 1;
 }
 
 export function inSeconds(seconds: number): string {

@@ -4,9 +4,9 @@
  */
 import fc from "fast-check";
 import { afterAll } from "vitest";
-import { FRESH_SEED } from "./cases.ts";
+import { SEED } from "./cases.ts";
 
-fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: FRESH_SEED });
+fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: SEED });
 
 const warnings: Error[] = [];
 const note = (warning: Error): void => {

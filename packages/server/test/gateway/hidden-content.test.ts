@@ -42,8 +42,8 @@ import { visibleEvents } from "./exact-subscriber.ts";
 import { findCanary, hideContent } from "./hidden-content.ts";
 import { readFrames, streamFormat } from "./test-subscriber.ts";
 
-const CASES: CaseCounts = { fixed: 10, fresh: 20, full: 200 };
-const FEW: CaseCounts = { fixed: 4, fresh: 4, full: 40 };
+const CASES: CaseCounts = { push: 30, full: 200 };
+const FEW: CaseCounts = { push: 8, full: 40 };
 const LONG_MS = Math.max(600_000, totalCases(CASES) * 3_000);
 
 const hiddenLog = fc

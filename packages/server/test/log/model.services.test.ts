@@ -149,7 +149,7 @@ test(
         }
         await memory.close();
       }),
-      { fixed: 100, fresh: 300, full: 2_000 },
+      { push: 400, full: 2_000 },
     );
     expect([...seen].toSorted()).toEqual(["FENCED", "MOVED", "OUTBID", "UNCLAIMED", "UNSURE"]);
   },

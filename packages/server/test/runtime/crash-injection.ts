@@ -3,7 +3,7 @@
  * either happened or not.
  * The lease expires at that moment and not before. So no test waits for it, and a slow machine doesn't lose it early.
  */
-import { FRESH_SEED, isFull } from "@turnstream/conformance/support/cases.ts";
+import { isFull } from "@turnstream/conformance/support/cases.ts";
 import type { HarnessBackend } from "./turn-harness.ts";
 
 export interface CrashOptions {
@@ -13,14 +13,10 @@ export interface CrashOptions {
   readonly isExecuted: boolean;
 }
 
-/**
- * Returns after how many calls a worker dies: every number in a full run, every third on a push. The seed chooses the
- * first one.
- */
+/** Returns after how many calls a worker dies: every number at night, every third on a push. */
 export function crashPoints(first: number, calls: number): number[] {
   const step = isFull ? 1 : 3;
-  const start = first + (FRESH_SEED % step);
-  return Array.from({ length: Math.max(0, Math.ceil((calls - start) / step)) }, (_, n) => start + n * step);
+  return Array.from({ length: Math.max(0, Math.ceil((calls - first) / step)) }, (_, n) => first + n * step);
 }
 
 export class CrashPoint {

@@ -59,7 +59,7 @@ test("every prefix of a legal log forks to a legal log with nothing open", async
         }
       }
     }),
-    { fixed: 100, fresh: 200, full: 2_000 },
+    { push: 300, full: 2_000 },
   );
 });
 
@@ -76,7 +76,7 @@ test("a fork shows the turns of its source", async () => {
         );
       });
     }),
-    { fixed: 25, fresh: 50, full: 500 },
+    { push: 75, full: 500 },
   );
 });
 
@@ -89,7 +89,7 @@ test("a fork contains no user names and no form values", async () => {
       filled += log.filter((event) => "values" in event).length;
       for (const event of fork) if ("values" in event) expect(event.values).toEqual({});
     }),
-    { fixed: 15, fresh: 30, full: 300 },
+    { push: 45, full: 300 },
   );
   expect(filled).toBeGreaterThan(0);
 });
@@ -104,7 +104,7 @@ test("renumbers epochs in their order and keeps seqs", async () => {
         log.map((event) => event.id.split("-")[1]),
       );
     }),
-    { fixed: 10, fresh: 20, full: 200 },
+    { push: 30, full: 200 },
   );
 });
 

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { FairQueue, type Owner, type QueuedTask, shareOf } from "../../src/util/fair-queue.ts";
 
-const CASES: CaseCounts = { fixed: 100, fresh: 300, full: 20_000 };
+const CASES: CaseCounts = { push: 400, full: 20_000 };
 const PRESENT_MS = 10 * 60_000;
 
 interface Call {

@@ -21,7 +21,7 @@ import { titles } from "../../log/drafts.ts";
 import { SessionHarness } from "../../session/session-harness.ts";
 import { streamFormat, type Frame, readFrames } from "../test-subscriber.ts";
 
-const CASES: CaseCounts = { fixed: 20, fresh: 80, full: 100 };
+const CASES: CaseCounts = { push: 100, full: 100 };
 const RUNS = totalCases(CASES);
 const NATIVE = streamFormat("native");
 /** The number of bytes that a connection buffers before it applies backpressure. */

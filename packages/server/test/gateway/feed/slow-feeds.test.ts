@@ -19,7 +19,7 @@ import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { SessionHarness } from "../../session/session-harness.ts";
 import { streamFormat, type Frame, waitUntilIdle, TestSubscriber } from "../test-subscriber.ts";
 
-const CASES: CaseCounts = { fixed: 10, fresh: 30, full: 40 };
+const CASES: CaseCounts = { push: 40, full: 40 };
 const LOGS = totalCases(CASES);
 
 /** The state that each client builds from its frames. It clears everything on a restart. */

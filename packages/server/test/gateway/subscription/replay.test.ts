@@ -25,7 +25,7 @@ import { trimState } from "../../../src/session/history/trim-state.ts";
 import { visibleEvents } from "../exact-subscriber.ts";
 import { streamFormat, type Frame, readFrames } from "../test-subscriber.ts";
 
-const CASES: CaseCounts = { fixed: 5, fresh: 5, full: 30 };
+const CASES: CaseCounts = { push: 10, full: 30 };
 const LOGS = totalCases(CASES);
 /** `npm run test:replays` runs 600 logs with more than 1,000 turns within half an hour. */
 const LONG_MS = Math.max(600_000, LOGS * 3_000);

@@ -24,7 +24,7 @@ test("each dialect continues from a trimmed state as from the whole state at eve
         expect(trimState(slim)).toBe(slim);
       }
     },
-    { fixed: 2, fresh: 3, full: 20 },
+    { push: 5, full: 20 },
   );
   expect(dropped).toBeGreaterThan(0);
 });

@@ -11,7 +11,7 @@ import {
   type TransitionInput,
 } from "../../../src/store/rules/interactions.ts";
 
-const CASES: CaseCounts = { fixed: 1_000, fresh: 5_000, full: 100_000 };
+const CASES: CaseCounts = { push: 6_000, full: 100_000 };
 const DEADLINE = 300_000;
 const DIGEST = "sha256:shown";
 const USER_STATUSES = ["approved", "edited", "rejected"];

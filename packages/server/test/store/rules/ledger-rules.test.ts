@@ -16,7 +16,7 @@ import {
   allowedFrom,
 } from "../../../src/store/rules/interactions.ts";
 
-const CASES: CaseCounts = { fixed: 1_000, fresh: 5_000, full: 100_000 };
+const CASES: CaseCounts = { push: 6_000, full: 100_000 };
 
 describe("decisions", () => {
   const kind = fc.constantFrom(...INTERACTION_KINDS.filter((name) => name !== "payment"));

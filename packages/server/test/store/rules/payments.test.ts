@@ -21,7 +21,7 @@ import {
   resolvePayment,
 } from "../../../src/store/rules/payments.ts";
 
-const CASES: CaseCounts = { fixed: 2_000, fresh: 8_000, full: 100_000 };
+const CASES: CaseCounts = { push: 10_000, full: 100_000 };
 const MONEY = { amount: 100, currency: "TWD" };
 const START: PaymentState = {
   ...MONEY,

@@ -1,0 +1,22 @@
+/**
+ * Checks what users install: the packages, their types and sizes, licences and known vulnerabilities. Runs at night and
+ * before a release. Builds the packages first.
+ */
+import { runSteps } from "./run-command.ts";
+
+const published = ["protocol", "server", "cli", "next", "client", "react", "create"];
+
+await runSteps([
+  { name: "build", command: "npm run --silent build" },
+  ...published.flatMap((name) => [
+    { name: `package ${name}`, command: "publint --strict", folder: `packages/${name}` },
+    {
+      name: `types of ${name}`,
+      command:
+        "attw --pack . --profile esm-only --exclude-entrypoints ./styles.css ./shadcn.css ./highlight.css ./internal --no-summary --no-color --format ascii",
+      folder: `packages/${name}`,
+    },
+  ]),
+  { name: "sizes", command: "size-limit" },
+  { name: "licences and vulnerabilities", command: "node scripts/check-supply-chain.ts --audit" },
+]);
