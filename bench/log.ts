@@ -99,10 +99,12 @@ export async function benchLog(): Promise<Measurement[]> {
   const redis = await startRedis({ config: { appendfsync: "everysec" } });
   const runs: Record<"bare" | "ours", Run[]> = { bare: [], ours: [] };
   const subjects = { bare: openBaseline, ours: openTurnstreamLog } as const;
+  const isOursOnly = process.argv.includes("--ours");
   try {
     // The first round is a warm-up and doesn't count.
     for (let n = 0; n <= ROUNDS; n++) {
       for (const name of n % 2 === 0 ? (["bare", "ours"] as const) : (["ours", "bare"] as const)) {
+        if (isOursOnly && name === "bare") continue;
         const run = { ...(await pace(redis, subjects[name])), perSecond: await rush(redis, subjects[name]) };
         if (n > 0) runs[name].push(run);
       }
@@ -112,7 +114,8 @@ export async function benchLog(): Promise<Measurement[]> {
   }
   const of = (name: "bare" | "ours", figure: (run: Run) => number) => median(runs[name].map(figure));
   const cpu = (run: Run) => run.clientMicros + run.redisMicros;
-  const figures = (["bare", "ours"] as const).flatMap((name): Measurement[] => [
+  const measured = isOursOnly ? (["ours"] as const) : (["bare", "ours"] as const);
+  const figures = measured.flatMap((name): Measurement[] => [
     {
       measure: `${name}: client CPU`,
       value: round(of(name, (run) => run.clientMicros)),
@@ -127,6 +130,7 @@ export async function benchLog(): Promise<Measurement[]> {
       note: "events per second",
     },
   ]);
+  if (isOursOnly) return figures;
   const times = (figure: (run: Run) => number) => round(of("ours", figure) / of("bare", figure));
   return [
     ...figures,

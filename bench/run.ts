@@ -3,6 +3,7 @@
  * the exit code is 0 only if every measurement is within its bound.
  */
 import { benchArchive } from "./archive/archive.ts";
+import { compare } from "./compare.ts";
 import { benchDialects } from "./dialects.ts";
 import { benchEngine } from "./engine/engine.ts";
 import { benchFairness } from "./fairness.ts";
@@ -39,18 +40,27 @@ const BENCHES: Readonly<Record<string, () => Measurement[] | Promise<Measurement
 };
 
 const HELP = `npm run bench -- NAME [--check]
+npm run bench -- compare REF NAME    this checkout and another commit, in seven alternating pairs
 
 Benches: ${Object.keys(BENCHES).join(", ")}
   --check   exit with 1 if a figure is not within its bound
+  --ours    log only: without the bare stream
   --peers   fold only: measure other libraries on the same turns instead (two minutes)
   --short   react, queue, redis-growth and tables: a small run, as a smoke test
 
 Example: npm run bench -- fold --check`;
 
-const [name] = process.argv.slice(2).filter((word) => !word.startsWith("--"));
+const [name, ...words] = process.argv.slice(2).filter((word) => !word.startsWith("--"));
 const bench = name === undefined ? undefined : BENCHES[name];
 
-if (bench === undefined || process.argv.includes("--help")) {
+if (name === "compare" && BENCHES[words[1] ?? ""] !== undefined) {
+  const [ref = "", ...benchWords] = words;
+  const compared = await compare(ref, benchWords);
+  for (const figure of compared) console.log(JSON.stringify({ bench: benchWords[0], ...figure }));
+  const worse = compared.filter(({ ok }) => !ok).map(({ measure }) => measure);
+  console.log(JSON.stringify({ bench: benchWords[0], ref, ok: worse.length === 0, worse }));
+  if (worse.length > 0) process.exitCode = 1;
+} else if (bench === undefined || process.argv.includes("--help")) {
   console.log(HELP);
   process.exitCode = bench === undefined && name !== undefined ? 2 : 0;
 } else {
