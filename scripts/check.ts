@@ -15,5 +15,6 @@ await runSteps([
   { name: "lint", command: "oxlint" },
   { name: "direction", command: "node scripts/check-direction.ts" },
   { name: "unused code", command: "knip --no-progress" },
+  { name: "quarantine", command: "node scripts/check-quarantine.ts" },
   { name: "lockfile", command: "node scripts/check-supply-chain.ts" },
 ]);

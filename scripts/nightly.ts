@@ -78,7 +78,9 @@ if (part === undefined) {
       if (!ok) failures.push(step.command);
       continue;
     }
-    const run = await runVitest(step.tests, { env: { TURNSTREAM_SEED: seed, ...step.env } });
+    const run = await runVitest(step.tests, {
+      env: { TURNSTREAM_SEED: seed, TURNSTREAM_NIGHTLY: "1", ...step.env },
+    });
     console.log(`[nightly] ${step.tests.join(" ")}: ${describeRun(run)}`);
     failures.push(...run.failures);
     flaky.push(...run.flaky);
