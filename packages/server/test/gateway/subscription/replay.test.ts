@@ -27,7 +27,7 @@ import { streamFormat, type Frame, readFrames } from "../test-subscriber.ts";
 
 const CASES: CaseCounts = { push: 10, full: 30 };
 const LOGS = totalCases(CASES);
-/** `npm run test:replays` runs 600 logs with more than 1,000 turns within half an hour. */
+/** `TURNSTREAM_CASES=600` runs 600 logs with more than 1,000 turns within half an hour. */
 const LONG_MS = Math.max(600_000, LOGS * 3_000);
 
 function entryOf({ id, ...rest }: SessionEvent): LogEntry {
