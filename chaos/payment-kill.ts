@@ -3,7 +3,7 @@
  * payment sandbox, PostgreSQL and Redis. A gateway or worker is killed with -9 at every step of a payment, and
  * notifications are lost, late, repeated, reordered and forged.
  */
-import { FRESH_SEED } from "@turnstream/conformance/support/cases.ts";
+import { SEED } from "@turnstream/conformance/support/cases.ts";
 import { findingFigures, noFindings } from "./payment-check.ts";
 import { type Found, MOMENTS, type Moment, PaymentRound } from "./payment-round.ts";
 import { PaymentEnvironment } from "./payment-environment.ts";
@@ -27,7 +27,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   return PaymentEnvironment.use({ queryAfterMs: QUERY_AFTER_MS }, async (environment) => {
     for (let n = 0; n < times; n++) {
       // A short run has only a few moments, and each seed has others.
-      const moment = MOMENTS[(n + FRESH_SEED) % MOMENTS.length] ?? "next turn: started";
+      const moment = MOMENTS[(n + SEED) % MOMENTS.length] ?? "next turn: started";
       await PaymentRound.run(environment, { name: `p${n}`, moment, random, found });
       const { kills: _, ...rest } = found;
       progress(`${n + 1} of ${times} (${moment}): ${JSON.stringify(rest)}`.slice(0, 400));

@@ -1,5 +1,5 @@
 /** Tests the gallery itself: moving through a log and back gives the same page, and its URL, keys and switches work. */
-import { FRESH_SEED, isFull } from "@turnstream/conformance/support/cases.ts";
+import { SEED, isFull } from "@turnstream/conformance/support/cases.ts";
 import { pageUrl } from "@turnstream/browser/pages.ts";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
@@ -22,7 +22,7 @@ async function drawn(page: Page): Promise<string> {
 
 const LOGS = ["sub-agent/side-by-side", "story/market-order-approved", "scenario/takeover"];
 
-test.each(LOGS.filter((_, n) => isFull || n === FRESH_SEED % LOGS.length))(
+test.each(LOGS.filter((_, n) => isFull || n === SEED % LOGS.length))(
   "moving back and forth gives the same page: %s",
   async (name) => {
     const page = await openStage({

@@ -64,7 +64,7 @@ const published = listPublished(
 );
 const page = createLicencesPage(published);
 
-function report(problems: readonly string[]): void {
+function printProblems(problems: readonly string[]): void {
   for (const problem of problems) console.error(problem);
   process.exitCode = problems.length === 0 ? 0 : 1;
 }
@@ -85,11 +85,11 @@ if (process.argv.includes("--write")) {
   if (vulnerabilities === null) console.log("npm audit: not available, the registry doesn't answer it");
   else console.log(`npm audit: ${vulnerabilities.length} serious findings`);
   console.log(`${published.length} published dependencies, listed in .artefacts/sbom.cdx.json`);
-  report([
+  printProblems([
     ...listLicenceProblems(lock, published),
     ...(read("docs/licences.md") === page ? [] : ["docs/licences.md is out of date; run npm run licences"]),
     ...(vulnerabilities ?? []),
   ]);
 } else {
-  report(await findLockfileProblems());
+  printProblems(await findLockfileProblems());
 }

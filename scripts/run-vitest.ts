@@ -58,12 +58,10 @@ async function runOnce(
 ): Promise<{ ok: boolean; seconds: number; count: TestCount }> {
   const scratch = mkdtempSync(join(tmpdir(), "turnstream-tests-"));
   const results = join(scratch, "tests.json");
-  const command = [
-    ...["env", ...Object.entries(env).map(([name, value]) => `${name}=${value}`)],
-    ...["timeout", "--kill-after=10", String(KILL_AFTER_SECONDS)],
-    ...["vitest", "run", ...chosen],
-    ...["--reporter=default", "--reporter=json", `--outputFile.json=${results}`],
-  ];
+  const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${results}`];
+  const limit = ["timeout", "--kill-after=10", String(KILL_AFTER_SECONDS)];
+  const command = ["env", ...settings, ...limit, "vitest", "run", ...chosen, ...reporters];
   // Hides the only line between vitest's summary and ours.
   const run = await runCommand(command.join(" "), { hide: /^JSON report written to /, isBuffered });
   const count = countTests(readReport(results), run.ok);

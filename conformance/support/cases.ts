@@ -42,6 +42,3 @@ export function leastSeen(share: number, counts: CaseCounts): number {
   const mean = share * totalCases(counts);
   return Math.max(0, mean - 4 * Math.sqrt(mean));
 }
-
-/** Until the chaos scenarios use `SEED`. */
-export const FRESH_SEED = SEED;
