@@ -24,7 +24,7 @@ import type { AppendResult } from "../log.ts";
 import { type RedisConnection, unavailable } from "./connection/connection.ts";
 import { isMoved } from "./connection/node.ts";
 import type { OutageMonitor } from "./connection/outage-monitor.ts";
-import { APPEND, APPEND_WITH_LOOKBACK, CLAIM, EXPIRE, HEAD, REMOVE, TRIM } from "./scripts.ts";
+import { APPEND, APPEND_WITH_LOOKBACK, CLAIM, EXPIRE, HEAD, REMOVE, SET_ASIDE, TRIM } from "./scripts.ts";
 import type { RedisTopology, TopologySettings } from "./topology/open-topology.ts";
 import {
   formatHeadKey,
@@ -103,7 +103,7 @@ export class RedisEngine implements LogEngine {
     if (code === "outbid") return { type: "outbid", epoch: Number(value) };
     const type = code === "found" ? "found" : "added";
     const outcome = { type, last: parsePosition(value) } as const;
-    return isSetAside === 1 ? { ...outcome, setAside: `${this.#log(name)}:set-aside` } : outcome;
+    return isSetAside === 1 ? { ...outcome, setAside: `${this.#log(name)}${SET_ASIDE}` } : outcome;
   }
 
   async range(name: string, from: Position, limit: number): Promise<EngineRange | null> {
@@ -189,11 +189,10 @@ export class RedisEngine implements LogEngine {
     const command = (connection: RedisConnection) => [
       "EVALSHA",
       connection.shaOf(script),
-      "4",
+      "3",
       log,
       `${log}:head`,
       `${log}:base`,
-      `${log}:set-aside`,
       ...args(connection),
     ];
     return this.#execute(log, command, (reply) => reply);

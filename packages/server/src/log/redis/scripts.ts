@@ -7,7 +7,7 @@
  * - its head, `<epoch> <timeline> <writer>~<generation>`: the writer that may append, and how many of its tries had no
  *   answer;
  * - its base: the position right before the first entry;
- * - `set-aside`: a log that a claim had to drop with entries that are not archived.
+ * - `:set-aside`: a log that a claim had to drop with entries that are not archived.
  * The first three always have the same time to live: `UNARCHIVED_TTL_MS` after a claim, less once the log is archived.
  *
  * The timeline is Redis's replication id. It changes when another or a restarted server answers, and then entries may
@@ -31,6 +31,9 @@ export function scriptOn(timeline: string, script: string): LoadableScript {
   const source = `-- timeline ${timeline}${script}`;
   return { source, sha: createHash("sha1").update(source).digest("hex") };
 }
+
+/** What follows the name of a log in the key under which it is set aside. */
+export const SET_ASIDE = ":set-aside";
 
 /** How many characters of a replication id are used. They distinguish two ids, and every append carries them. */
 export const REPLICATION_ID_LENGTH = 12;
@@ -121,7 +124,7 @@ return {'added', id}
 
 /** Takes over the log: writes the first entry of a new epoch and fences all earlier writers. */
 export const CLAIM = `
--- KEYS log head base set-aside; ARGV epoch, timeline, writer, floor, line, '1' to only look, the position to follow (''
+-- KEYS log head base; ARGV epoch, timeline, writer, floor, line, '1' to only look, the position to follow (''
 -- for any), time to live, that of a log that is set aside. Returns {'added' | 'found', id, whether a log is set aside},
 -- {'outbid', epoch} or {'moved', the position that it would follow}.
 local function position(id)
@@ -140,7 +143,7 @@ if last then seen = math.max(seen, (position(last))) end
 if seen >= tonumber(ARGV[1]) then
   if last and head and string.sub(head, 1, #mine) == mine then
     local first = redis.call('XRANGE', KEYS[1], ARGV[1] .. '-0', '+', 'COUNT', 1)[1]
-    if first then return {'found', first[1], redis.call('EXISTS', KEYS[4])} end
+    if first then return {'found', first[1], redis.pcall('EXISTS', KEYS[1] .. '${SET_ASIDE}')} end
   end
   return {'outbid', string.format('%.0f', seen)}
 end
@@ -160,9 +163,9 @@ redis.call('SET', KEYS[2], mine .. '0', 'PX', ARGV[8])
 local isSetAside = 0
 if starts then
   if newest and before(ARGV[4], base) then
-    redis.call('RENAME', KEYS[1], KEYS[4])
-    redis.call('PEXPIRE', KEYS[4], ARGV[9])
-    isSetAside = 1
+    -- Not one of KEYS: while a slot moves, Redis refuses a script with a key that doesn't exist.
+    local setAside = KEYS[1] .. '${SET_ASIDE}'
+    if redis.pcall('RENAME', KEYS[1], setAside).ok then isSetAside = redis.call('PEXPIRE', setAside, ARGV[9]) end
   end
   redis.call('DEL', KEYS[1])
   redis.call('SET', KEYS[3], ARGV[4], 'PX', ARGV[8])
@@ -228,8 +231,9 @@ return message
 `;
 
 export const REMOVE = `
--- KEYS log head base set-aside.
+-- KEYS log head base.
 redis.call('DEL', unpack(KEYS))
+redis.pcall('DEL', KEYS[1] .. '${SET_ASIDE}')
 redis.call('SPUBLISH', KEYS[1], 'removed')
 return 1
 `;
