@@ -6,6 +6,7 @@ import { clockJump } from "./disturbances/clock-jump.ts";
 import { placement } from "./disturbances/placement.ts";
 import { poison } from "./disturbances/poison.ts";
 import { postgresFrozen } from "./disturbances/postgres-frozen.ts";
+import { redisLate } from "./disturbances/redis-late.ts";
 import { redisPartition } from "./disturbances/redis-partition.ts";
 import { redisRestart } from "./disturbances/redis-restart.ts";
 import { rollingDeploy } from "./disturbances/rolling-deploy.ts";
@@ -64,6 +65,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   "redis-restart": redisRestart,
   "postgres-frozen": postgresFrozen,
   placement,
+  "redis-late": redisLate,
   "redis-partition": redisPartition,
   "clock-jump": clockJump,
   "redis-full": redisFull,

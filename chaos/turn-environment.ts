@@ -55,7 +55,14 @@ export class TurnEnvironment {
     use: (environment: TurnEnvironment) => Promise<T>,
     servers: Parameters<typeof startBackend>[0] = {},
   ): Promise<T> {
-    const backend = await startBackend(servers);
+    return TurnEnvironment.over(await startBackend(servers), use);
+  }
+
+  /** Like `use`, on servers that are running already. They stop in the end. */
+  static async over<T>(
+    backend: StartedBackend,
+    use: (environment: TurnEnvironment) => Promise<T>,
+  ): Promise<T> {
     await runSql(backend.databaseUrl, EFFECTS);
     await backend.store.tenants.create({ id: ACTOR.tenant, name: "Chaos" });
     const environment = new TurnEnvironment(backend);
@@ -106,7 +113,7 @@ export class TurnEnvironment {
   /** @param from the state to continue from, for a session whose log was trimmed. Default: the start */
   follow(ref: SessionRef, from?: SessionState): TurnFollower {
     const onStop = () => this.followers.delete(follower);
-    const follower = new TurnFollower(this.backend.log, ref, onStop, from);
+    const follower = new TurnFollower(this.backend, ref, onStop, from);
     this.followers.add(follower);
     return follower;
   }

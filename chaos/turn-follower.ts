@@ -12,9 +12,8 @@ import {
   type Turn,
 } from "@turnstream/protocol";
 import { checkEvent } from "@turnstream/protocol/writer";
-import type { SessionRef } from "@turnstream/server";
+import { type Backend, readHistory, type SessionRef } from "@turnstream/server";
 import type { LogEntry } from "@turnstream/server/internal";
-import type { Log } from "@turnstream/server/ports";
 import { until } from "@turnstream/testkit/util/until.ts";
 
 export type Listener = (entry: LogEntry, follower: TurnFollower) => void;
@@ -27,19 +26,24 @@ export class TurnFollower {
   /** The name of the worker process that owns the current epoch. */
   owner: string | null = null;
   takeovers = 0;
-  readonly #log: Log;
+  readonly #backend: Backend;
   readonly #stopped = new AbortController();
   readonly #done: Promise<void>;
   readonly #onStop: () => void;
   #last: Cursor;
 
-  constructor(log: Log, ref: SessionRef, onStop: () => void, from: SessionState = emptyState) {
-    this.#log = log;
+  constructor(backend: Backend, ref: SessionRef, onStop: () => void, from: SessionState = emptyState) {
+    this.#backend = backend;
     this.ref = ref;
     this.state = from;
     this.#last = formatCursor(from);
     this.#onStop = onStop;
     this.#done = this.#follow();
+  }
+
+  /** The position of the last entry that it has read. */
+  get cursor(): Cursor {
+    return this.#last;
   }
 
   /** The running turn, or undefined. */
@@ -65,12 +69,20 @@ export class TurnFollower {
   async #follow(): Promise<void> {
     const { signal } = this.#stopped;
     while (!signal.aborted) {
-      for await (const delivery of this.#log.attach(this.ref, { after: this.#last, signal })) {
-        if (delivery.type === "end") break;
-        for (const entry of delivery.entries) this.#take(entry);
+      for await (const delivery of this.#backend.log.attach(this.ref, { after: this.#last, signal })) {
+        if (delivery.type === "end") await this.#reload().catch(() => undefined);
+        else for (const entry of delivery.entries) this.#take(entry);
       }
       if (!signal.aborted) await sleep(10);
     }
+  }
+
+  /** Does nothing while the log is missing. */
+  async #reload(): Promise<void> {
+    const { state, cursor, logUnavailableReason } = await readHistory(this.#backend, this.ref);
+    if (logUnavailableReason !== null) return;
+    this.state = state;
+    this.#last = cursor;
   }
 
   #take(entry: LogEntry): void {

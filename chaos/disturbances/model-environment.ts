@@ -4,7 +4,8 @@
  */
 import { randomUUID } from "node:crypto";
 import { listBlocks, type Turn } from "@turnstream/protocol";
-import { sendMessage } from "@turnstream/server";
+import { sendMessage, type SessionRef } from "@turnstream/server";
+import { type StartedBackend, startBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
 import type { ModelWorkerSettings } from "../processes/model-worker.ts";
 import type { Figure } from "../scenario.ts";
@@ -50,10 +51,11 @@ export class ModelEnvironment {
   static async use<T>(
     progress: (text: string) => void,
     use: (environment: ModelEnvironment) => Promise<T>,
+    start: () => Promise<StartedBackend> = startBackend,
   ): Promise<T> {
     const provider = await StandInProvider.start();
     try {
-      return await TurnEnvironment.use(async (turns) => {
+      return await TurnEnvironment.over(await start(), async (turns) => {
         const environment = new ModelEnvironment(turns, provider);
         try {
           return await use(environment);
@@ -72,15 +74,14 @@ export class ModelEnvironment {
     return this.workers.filter(({ hasExited }) => !hasExited);
   }
 
-  async launchWorker(settings: Partial<ModelWorkerSettings> = {}): Promise<ModelWorkerProcess> {
+  async launchWorker(
+    settings: Partial<ModelWorkerSettings> = {},
+    launcher: readonly string[] = [],
+  ): Promise<ModelWorkerProcess> {
     const { databaseUrl, redisUrl } = this.turns.backend;
-    const worker = new ModelWorkerProcess({
-      name: `worker-${++this.#launched}`,
-      databaseUrl,
-      redisUrl,
-      modelUrl: this.provider.url,
-      ...settings,
-    });
+    const name = `worker-${++this.#launched}`;
+    const base = { name, databaseUrl, redisUrl, modelUrl: this.provider.url };
+    const worker = new ModelWorkerProcess({ ...base, ...settings }, launcher);
     this.workers.push(worker);
     await worker.waitFor("ready");
     return worker;
@@ -93,14 +94,23 @@ export class ModelEnvironment {
     return Promise.all(Array.from({ length: count }, () => this.launchWorker(settings)));
   }
 
-  /** Sends the messages of `count` turns, each in a session of its own. */
-  async start(count: number, answerMs: number, nameOf = (name: string) => name): Promise<StartedTurn[]> {
+  /**
+   * Sends the messages of `count` turns, each in a session of its own.
+   * @param prepare called before the message is sent
+   */
+  async start(
+    count: number,
+    answerMs: number,
+    nameOf = (name: string) => name,
+    prepare: (ref: SessionRef) => Promise<void> = async () => undefined,
+  ): Promise<StartedTurn[]> {
     const started: StartedTurn[] = [];
     for (let n = 0; n < count; n++) {
       const ref = await this.turns.createSession();
       const name = nameOf(`t${++this.#started}`);
       const message = `m-${randomUUID()}`;
       started.push({ name, message, answerMs, follower: this.turns.follow(ref) });
+      await prepare(ref);
       await sendMessage(this.turns.backend, ref, {
         id: message,
         text: messageText(name, answerMs),

@@ -6,8 +6,10 @@ import type { ModelWorkerMessage, ModelWorkerSettings } from "../processes/model
 const PROCESSES = join(import.meta.dirname, "../processes");
 
 export class ModelWorkerProcess extends ChildProgram<ModelWorkerMessage> {
-  constructor(settings: ModelWorkerSettings) {
+  /** @param launcher in front of the command, see `ChildProgram` */
+  constructor(settings: ModelWorkerSettings, launcher: readonly string[] = []) {
     super({
+      launcher,
       file: join(PROCESSES, "model-worker.ts"),
       settings,
       name: settings.name,

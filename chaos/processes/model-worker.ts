@@ -21,6 +21,8 @@ export interface ModelWorkerSettings {
   readonly ttlMs?: number;
   /** The file from which shifted-clock.ts reads how many milliseconds the clock of this process is off. */
   readonly clockFile?: string;
+  /** Where it records its appends and reads. @default nothing is recorded */
+  readonly historyFolder?: string;
 }
 
 export type ModelWorkerMessage =
@@ -32,7 +34,8 @@ export type ModelWorkerMessage =
 /** Long enough for the worker to commit that the tool has started. */
 const CRASH_MS = 300;
 
-const { name, databaseUrl, redisUrl, modelUrl, ttlMs } = readSettings() as ModelWorkerSettings;
+const settings = readSettings() as ModelWorkerSettings;
+const { name, databaseUrl, redisUrl, modelUrl, ttlMs, historyFolder } = settings;
 const parent = connectParent<never, ModelWorkerMessage>();
 
 const described = () => ({ type: "object", properties: {} });
@@ -58,6 +61,7 @@ const { store, log, signals } = await openBackend({
   redisUrl,
   name,
   hasLeasePool: true,
+  ...(historyFolder === undefined ? {} : { historyFolder }),
 });
 const worker = await startWorker({
   env: createNamedEnv(name),

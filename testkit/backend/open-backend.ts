@@ -12,6 +12,7 @@ import {
   type PostgresOptions,
 } from "@turnstream/server";
 import type { ClosableStore, Log, Signals } from "@turnstream/server/ports";
+import { HistoryFolder, recordLog } from "../history/record-history.ts";
 import { migrateDatabase } from "./migrate-database.ts";
 import {
   type PostgresOptions as PostgresServerOptions,
@@ -32,6 +33,8 @@ export interface BackendOptions {
   readonly hasLeasePool?: boolean;
   /** Whether to create the tables first. @default false */
   readonly shouldMigrate?: boolean;
+  /** Records every append and every read of the log in this folder, under `name`. @default nothing is recorded */
+  readonly historyFolder?: string;
 }
 
 export interface TestBackend {
@@ -44,7 +47,7 @@ export interface TestBackend {
 const LEASE_CONNECTIONS = 2;
 
 export async function openBackend(options: BackendOptions): Promise<TestBackend> {
-  const { databaseUrl, redisUrl, keyPrefix, name } = options;
+  const { databaseUrl, redisUrl, keyPrefix, name, historyFolder } = options;
   if (options.shouldMigrate === true) await migrateDatabase(databaseUrl);
   const named = name === undefined ? {} : { name };
   const prefixed = keyPrefix === undefined ? {} : { keyPrefix };
@@ -55,7 +58,11 @@ export async function openBackend(options: BackendOptions): Promise<TestBackend>
       ? { leases: openDatabase({ url: databaseUrl, max: LEASE_CONNECTIONS, ...named }) }
       : {},
   );
-  const log = await createRedisLog({ url: redisUrl, ...prefixed });
+  const redisLog = await createRedisLog({ url: redisUrl, ...prefixed });
+  const log =
+    historyFolder === undefined
+      ? redisLog
+      : recordLog(redisLog, name ?? "", new HistoryFolder(historyFolder).open(name ?? ""));
   const signals = createRedisSignals({ url: redisUrl, ...prefixed });
   return {
     store,

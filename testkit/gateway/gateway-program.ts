@@ -15,6 +15,10 @@ export interface GatewaySettings extends Pick<
   readonly payments?: PaymentSettings;
   /** A gateway that is restarted needs the same port. @default a free port */
   readonly port?: number;
+  /** The address to listen on. @default 127.0.0.1 */
+  readonly host?: string;
+  /** In front of the command, see `ChildProgram`. @default none */
+  readonly launcher?: readonly string[];
   /** Whether to sample how much it buffers for its slowest client; see `takePeak`. @default false */
   readonly samplesBuffers?: boolean;
 }
@@ -32,7 +36,8 @@ export class GatewayProgram extends ChildProgram<GatewayMessage, GatewayRequest>
 
   private constructor(settings: GatewaySettings, root: string) {
     const { name = "gateway" } = settings.backend;
-    super({ file: join(root, "testkit/gateway/run-gateway.ts"), settings, name });
+    const { launcher = [] } = settings;
+    super({ file: join(root, "testkit/gateway/run-gateway.ts"), settings, name, launcher });
     this.settings = settings;
   }
 

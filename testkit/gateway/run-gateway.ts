@@ -6,7 +6,15 @@ import { connectParent, readSettings } from "../processes/parent-process.ts";
 import type { GatewayMessage, GatewayRequest, GatewaySettings } from "./gateway-program.ts";
 
 const SAMPLE_MS = 5;
-const { backend, payments, port, samplesBuffers, ...options } = readSettings() as GatewaySettings;
+const {
+  backend,
+  payments,
+  port,
+  host,
+  launcher: _,
+  samplesBuffers,
+  ...options
+} = readSettings() as GatewaySettings;
 const parent = connectParent<GatewayRequest, GatewayMessage>();
 const { store, log, signals } = await openBackend(backend);
 const server = createServer({
@@ -27,4 +35,4 @@ parent.onMessage(() => {
   parent.send({ peakBufferedBytes });
   peakBufferedBytes = 0;
 });
-parent.send({ url: await server.listen(port) });
+parent.send({ url: await server.listen(port, host) });

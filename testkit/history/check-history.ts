@@ -87,6 +87,8 @@ export interface HistoryReport {
   /** Entries that readers received. */
   readonly reads: number;
   readonly acknowledged: number;
+  /** Tries after one without an answer. */
+  readonly retries: number;
   /** Appends of which no answer is known. */
   readonly unknown: number;
   /** How often a reader was told to reload. */
@@ -114,6 +116,7 @@ interface Write {
   /** Where it was acknowledged: more than once if a failover lost it, and its writer sent it again. */
   readonly firsts: Position[];
   isRefused: boolean;
+  retries: number;
 }
 
 interface Reader {
@@ -141,6 +144,7 @@ export function checkHistory(history: Iterable<Operation>, options: CheckOptions
     readers: sum(({ readers }) => readers),
     reads: sum(({ reads }) => reads),
     acknowledged: sum(({ acknowledged }) => acknowledged),
+    retries: sum(({ retries }) => retries),
     unknown: sum(({ unknown }) => unknown),
     told: sum(({ told }) => told),
     lost: sum(({ lost }) => lost),
@@ -163,7 +167,8 @@ function collectSessions(history: Iterable<Operation>): Session[] {
       const { session, key, bodies, epoch, isClaim } = each;
       const known = writeOf(session, key);
       if (known === undefined)
-        find(session).writes.set(key, { bodies, epoch, isClaim, firsts: [], isRefused: false });
+        find(session).writes.set(key, { bodies, epoch, isClaim, firsts: [], isRefused: false, retries: 0 });
+      else known.retries++;
     } else if (each.type === "follow") {
       const reader: Reader = { name: each.reader, after: each.after, entries: [], end: null };
       readers.set(each.reader, reader);
@@ -219,6 +224,7 @@ class SessionCheck {
       readers: readers.length,
       reads: readers.reduce((sum, { entries }) => sum + entries.length, 0),
       acknowledged: outcomes.filter(({ firsts }) => firsts.length > 0).length,
+      retries: outcomes.reduce((total, { retries }) => total + retries, 0),
       unknown: outcomes.filter(({ firsts, isRefused }) => firsts.length === 0 && !isRefused).length,
       told: readers.filter(({ end }) => end === "told").length,
       lost,

@@ -5,12 +5,12 @@
  * Invariant: an append is recorded before it is sent, and a read before its reader gets it.
  */
 import { createHash } from "node:crypto";
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { SessionRef } from "@turnstream/server";
 import type { LogEntry } from "@turnstream/server/internal";
 import { isLogError, type AttachOptions, type Log, type LogDelivery } from "@turnstream/server/ports";
+import { makeFolder, removeFolder } from "../processes/watch.ts";
 import type { HistoryEntry, Operation } from "./check-history.ts";
 
 type Draft = Parameters<Log["append"]>[1]["events"][number];
@@ -129,12 +129,15 @@ function digest(text: string): string {
 export class HistoryFolder {
   readonly path: string;
 
-  /** @param path of a folder that another process has made. Default: a new temporary folder */
-  constructor(path = mkdtempSync(join(tmpdir(), "turnstream-history-"))) {
+  constructor(path: string) {
     this.path = path;
   }
 
-  /** Returns a function that records the operations of one process. */
+  static async make(): Promise<HistoryFolder> {
+    return new HistoryFolder(await makeFolder("history"));
+  }
+
+  /** Returns a function that records the operations of one process. They survive its death. */
   open(process: string): Record {
     const file = join(this.path, `${process}.jsonl`);
     return (operation) => appendFileSync(file, `${JSON.stringify(operation)}\n`);
@@ -153,6 +156,6 @@ export class HistoryFolder {
   }
 
   remove(): void {
-    rmSync(this.path, { recursive: true });
+    removeFolder(this.path);
   }
 }

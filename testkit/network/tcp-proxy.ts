@@ -60,6 +60,8 @@ export interface TcpProxy {
 
 export interface ProxyOptions {
   to: Address;
+  /** The address to listen on. @default 127.0.0.1 */
+  host?: string;
   /** @default a free port */
   port?: number;
 }
@@ -67,6 +69,7 @@ export interface ProxyOptions {
 const BOTH: readonly Direction[] = ["toServer", "toClient"];
 
 export async function startProxy(options: ProxyOptions): Promise<TcpProxy> {
+  const { host = HOST } = options;
   const port = options.port ?? (await freePort());
   const connections = new Set<Connection>();
   const bytes = { toServer: 0, toClient: 0 };
@@ -109,7 +112,7 @@ export async function startProxy(options: ProxyOptions): Promise<TcpProxy> {
   async function listen(): Promise<void> {
     if (listener) return;
     listener = createServer({ allowHalfOpen: true }, accept);
-    listener.listen({ host: HOST, port, exclusive: true });
+    listener.listen({ host, port, exclusive: true });
     await once(listener, "listening");
   }
 
@@ -126,7 +129,7 @@ export async function startProxy(options: ProxyOptions): Promise<TcpProxy> {
 
   await listen();
   return {
-    host: HOST,
+    host,
     port,
     counters: () => ({ open: connections.size, accepted, cutMidway, bytes: { ...bytes } }),
     cut,

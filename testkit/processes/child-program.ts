@@ -17,6 +17,8 @@ export interface ChildProgramOptions {
   readonly name?: string;
   /** Flags for Node, in front of the file. */
   readonly nodeFlags?: readonly string[];
+  /** A command that runs Node, for example in another network namespace. It must replace itself by Node. */
+  readonly launcher?: readonly string[];
 }
 
 export interface ReceivedMessage<Incoming> {
@@ -40,10 +42,17 @@ export class ChildProgram<Incoming extends object = object, Outgoing extends obj
   readonly exited: Promise<ExitStatus>;
   readonly #process: ChildProcess;
 
-  constructor({ file, settings = {}, name = basename(file), nodeFlags = [] }: ChildProgramOptions) {
+  constructor({
+    file,
+    settings = {},
+    name = basename(file),
+    nodeFlags = [],
+    launcher = [],
+  }: ChildProgramOptions) {
     this.name = name;
     const flags = ["--conditions=@turnstream/source", ...nodeFlags];
-    this.#process = spawn(process.execPath, [...flags, file, JSON.stringify(settings)], {
+    const [command = "", ...args] = [...launcher, process.execPath, ...flags, file, JSON.stringify(settings)];
+    this.#process = spawn(command, args, {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });
     const { pid } = this.#process;
