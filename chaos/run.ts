@@ -4,7 +4,8 @@
  * figure is within its bounds.
  */
 import { readSeed, seededRandom } from "@turnstream/testkit/util/seeded-random.ts";
-import { isMet } from "./scenario.ts";
+import { runInNamespace } from "@turnstream/testkit/network/partitioned-network.ts";
+import { isMet, type Scenario } from "./scenario.ts";
 import { SCENARIOS } from "./scenarios.ts";
 
 const HELP = `npm run chaos -- NAME [--times N] [--seed N] [--short]
@@ -32,20 +33,25 @@ if (scenario === undefined || process.argv.includes("--help")) {
   console.log(HELP);
   process.exitCode = name === undefined || process.argv.includes("--help") ? 0 : 2;
 } else {
+  const exitCode = scenario.usesNamespaces === true ? runInNamespace() : null;
+  process.exitCode = exitCode ?? (await runScenario(name as string, scenario));
+}
+
+async function runScenario(title: string, chosen: Scenario): Promise<number> {
   const isShort = process.argv.includes("--short");
-  const times = option("times") ?? (isShort ? (scenario.short ?? scenario.times) : scenario.times);
+  const times = option("times") ?? (isShort ? (chosen.short ?? chosen.times) : chosen.times);
   const seed = option("seed") ?? readSeed();
   const started = performance.now();
-  const figures = await scenario.run({
+  const figures = await chosen.run({
     times,
     isShort,
     random: seededRandom(seed),
-    progress: (text) => console.error(`[${name}] ${text}`),
+    progress: (text) => console.error(`[${title}] ${text}`),
   });
-  for (const figure of figures) console.log(JSON.stringify({ chaos: name, ...figure, ok: isMet(figure) }));
+  for (const figure of figures) console.log(JSON.stringify({ chaos: title, ...figure, ok: isMet(figure) }));
   const missed = figures.filter((figure) => !isMet(figure)).map(({ figure }) => figure);
   const seconds = Math.round((performance.now() - started) / 1000);
   const ok = missed.length === 0;
-  console.log(JSON.stringify({ chaos: name, ok, promise: scenario.promise, times, seed, seconds, missed }));
-  process.exitCode = ok ? 0 : 1;
+  console.log(JSON.stringify({ chaos: title, ok, promise: chosen.promise, times, seed, seconds, missed }));
+  return ok ? 0 : 1;
 }

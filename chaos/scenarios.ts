@@ -2,6 +2,10 @@
 import { approvalKill } from "./approval-kill.ts";
 import { decisions } from "./decisions.ts";
 import { deploy } from "./deploy.ts";
+import { failoverProxied } from "./disturbances/failover-proxied.ts";
+import { postgresSplit } from "./disturbances/postgres-split.ts";
+import { pairs } from "./disturbances/pairs.ts";
+import { partitions } from "./disturbances/partitions.ts";
 import { clockJump } from "./disturbances/clock-jump.ts";
 import { placement } from "./disturbances/placement.ts";
 import { poison } from "./disturbances/poison.ts";
@@ -66,6 +70,10 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   "postgres-frozen": postgresFrozen,
   placement,
   "redis-late": redisLate,
+  "failover-proxied": failoverProxied,
+  partitions,
+  "postgres-split": postgresSplit,
+  pairs,
   "redis-partition": redisPartition,
   "clock-jump": clockJump,
   "redis-full": redisFull,

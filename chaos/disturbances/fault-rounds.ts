@@ -60,6 +60,8 @@ export interface FaultRoundsOptions extends RunOptions {
   readonly startNetwork?: (servers: Readonly<Record<string, number>>) => Promise<Network>;
   /** The URL of Redis for one worker. @default that of the servers */
   readonly redisUrlOf?: (worker: number) => string;
+  /** The URL of PostgreSQL for one worker. @default that of the servers */
+  readonly databaseUrlOf?: (worker: number) => string;
   /** Whether a failover may lose acknowledged entries, if their readers are told. @default false */
   readonly mayLose?: boolean;
 }
@@ -79,6 +81,7 @@ export class FaultRounds {
   readonly #findings = new Map<FindingKind, number>();
   #headers: Readonly<Record<string, string>> = {};
   #rounds = 0;
+  #launched = 0;
   #clients = 0;
   #returns = 0;
 
@@ -158,9 +161,10 @@ export class FaultRounds {
   #launchWorker(n: number, host: NetworkHost | null): Promise<ModelWorkerProcess> {
     const { backend } = this.models.turns;
     const redisUrl = this.#options.redisUrlOf?.(n) ?? backend.redisUrl;
+    const databaseUrl = this.#options.databaseUrlOf?.(n) ?? backend.databaseUrl;
     const settings = {
       redisUrl: this.#urlOf(host, "redis", redisUrl),
-      databaseUrl: this.#urlOf(host, "postgres", backend.databaseUrl),
+      databaseUrl: this.#urlOf(host, "postgres", databaseUrl),
       modelUrl: this.#urlOf(host, "model", this.models.provider.url),
       historyFolder: this.#history.path,
     };
@@ -173,7 +177,7 @@ export class FaultRounds {
       backend: {
         redisUrl: this.#urlOf(host, "redis", backend.redisUrl),
         databaseUrl: this.#urlOf(host, "postgres", backend.databaseUrl),
-        name: `gateway-${n + 1}-${this.#rounds}`,
+        name: `gateway-${n + 1}-${++this.#launched}`,
         historyFolder: this.#history.path,
       },
       secrets: ["a secret that only this scenario knows, for all of its gateways"],
@@ -183,10 +187,14 @@ export class FaultRounds {
     return GatewayProgram.launch(settings);
   }
 
-  /** Kills a worker or gateway with -9. `#repair` replaces it. */
+  /** Kills a worker or gateway with -9. It is replaced after the round. */
   async kill({ program }: Placed<ModelWorkerProcess> | Placed<GatewayProgram>): Promise<void> {
     await program.kill();
     this.#observe({ type: "killed", process: program.name });
+  }
+
+  async replace(gateway: Placed<GatewayProgram>): Promise<void> {
+    gateway.program = await this.#launchGateway(this.gateways.indexOf(gateway), gateway.host);
   }
 
   count(figure: string, by = 1): void {
@@ -279,8 +287,7 @@ export class FaultRounds {
       await placed.program.kill();
       placed.program = await this.#launchWorker(n, placed.host);
     }
-    for (const [n, placed] of this.gateways.entries())
-      if (placed.program.hasExited) placed.program = await this.#launchGateway(n, placed.host);
+    for (const gateway of this.gateways) if (gateway.program.hasExited) await this.replace(gateway);
   }
 
   #figures(): Figure[] {

@@ -57,7 +57,7 @@ export class RenderedState {
 
   handle(frame: Frame): void {
     if (frame.type === "subscribed") this.#begin(frame as unknown as ConnectionStart);
-    else {
+    else if (!NOTICES.has(frame.type)) {
       this.frames.push(frame);
       this.#fold.handle(frame);
     }
@@ -71,6 +71,9 @@ export class RenderedState {
     this.#fold = createFold(this.name);
   }
 }
+
+/** What a socket reports about a session beside its events. */
+const NOTICES = new Set(["resuming", "no_worker"]);
 
 export const DONE = "[DONE]";
 

@@ -109,14 +109,19 @@ interface Position {
   readonly seq: number;
 }
 
-interface Write {
+interface Try {
   readonly bodies: readonly string[];
   readonly epoch: number | null;
+}
+
+interface Write {
+  /** A claim that is refused is sent again under a higher epoch. All others repeat the same. */
+  readonly tries: Try[];
   readonly isClaim: boolean;
   /** Where it was acknowledged: more than once if a failover lost it, and its writer sent it again. */
   readonly firsts: Position[];
-  isRefused: boolean;
-  retries: number;
+  /** How many tries were refused. */
+  refusals: number;
 }
 
 interface Reader {
@@ -165,10 +170,9 @@ function collectSessions(history: Iterable<Operation>): Session[] {
   for (const each of operations) {
     if (each.type === "write") {
       const { session, key, bodies, epoch, isClaim } = each;
-      const known = writeOf(session, key);
-      if (known === undefined)
-        find(session).writes.set(key, { bodies, epoch, isClaim, firsts: [], isRefused: false, retries: 0 });
-      else known.retries++;
+      const write = writeOf(session, key) ?? { tries: [], isClaim, firsts: [], refusals: 0 };
+      find(session).writes.set(key, write);
+      write.tries.push({ bodies, epoch });
     } else if (each.type === "follow") {
       const reader: Reader = { name: each.reader, after: each.after, entries: [], end: null };
       readers.set(each.reader, reader);
@@ -186,7 +190,7 @@ function collectSessions(history: Iterable<Operation>): Session[] {
     } else if (each.type === "acknowledged" || each.type === "refused") {
       const write = writeOf(each.session, each.key);
       if (write === undefined) continue;
-      if (each.type === "refused") write.isRefused = true;
+      if (each.type === "refused") write.refusals++;
       else write.firsts.push(parse(each.first));
     }
   }
@@ -224,8 +228,8 @@ class SessionCheck {
       readers: readers.length,
       reads: readers.reduce((sum, { entries }) => sum + entries.length, 0),
       acknowledged: outcomes.filter(({ firsts }) => firsts.length > 0).length,
-      retries: outcomes.reduce((total, { retries }) => total + retries, 0),
-      unknown: outcomes.filter(({ firsts, isRefused }) => firsts.length === 0 && !isRefused).length,
+      retries: outcomes.reduce((total, { tries }) => total + tries.length - 1, 0),
+      unknown: outcomes.filter((write) => write.firsts.length === 0 && !isRefused(write)).length,
       told: readers.filter(({ end }) => end === "told").length,
       lost,
     };
@@ -245,8 +249,8 @@ class SessionCheck {
       if (at.epoch < before.epoch) this.#report("epoch", `${name}: ${position} after ${format(before)}`);
       if (at.epoch > before.epoch && write?.isClaim === false)
         this.#report("epoch", `${name}: ${position} begins an epoch without a claim`);
-      if (write !== undefined && write.epoch !== null && write.epoch !== at.epoch)
-        this.#report("epoch", `${name}: ${position} has an entry of epoch ${write.epoch}`);
+      if (write?.tries.every(({ epoch }) => epoch !== null && epoch !== at.epoch) === true)
+        this.#report("epoch", `${name}: ${position} has an entry of epoch ${write.tries[0]?.epoch}`);
       this.#checkMeaning(name, position, key, body);
       before = at;
     }
@@ -269,12 +273,13 @@ class SessionCheck {
     }
     for (const [key, found] of bodies) {
       const write = this.#session.writes.get(key);
-      if (write === undefined || write.isRefused)
+      const size = Math.max(...(write?.tries.map(({ bodies: sent }) => sent.length) ?? []));
+      if (write === undefined || isRefused(write))
         this.#report("unwritten", `${name}: ${key} was ${write === undefined ? "never sent" : "refused"}`);
-      else if (found.length > write.bodies.length) this.#report("doubled", `${name}: ${key}`);
-      else if (found.length < write.bodies.length) {
+      else if (found.length > size) this.#report("doubled", `${name}: ${key}`);
+      else if (found.length < size) {
         if (isWhole && this.#base.seq === 0) this.#report("torn", `${name}: ${key}`);
-      } else if (found.some((body, n) => body !== write.bodies[n]))
+      } else if (!write.tries.some(({ bodies: sent }) => found.every((body, n) => body === sent[n])))
         this.#report("replaced", `${name}: ${key} has another content than was sent`);
     }
   }
@@ -298,9 +303,11 @@ class SessionCheck {
     return this.#list.has(position) || parse(position).seq <= this.#base.seq;
   }
 
-  #countLost(key: string, { firsts, bodies }: Write): number {
+  #countLost(key: string, { firsts, tries }: Write): number {
     const last = firsts.at(-1);
     if (last === undefined || this.#session.final === null) return 0;
+    // Only a claim has tries with other contents, and it was the last one that succeeded.
+    const { bodies = [] } = tries.at(-1) ?? {};
     let lost = 0;
     for (const [n, body] of bodies.entries()) {
       const positions = firsts.map(({ epoch, seq }) => ({ epoch, seq: seq + n }));
@@ -321,6 +328,10 @@ class SessionCheck {
       return each.epoch === epoch && each.seq > seq;
     });
   }
+}
+
+function isRefused({ tries, refusals }: Write): boolean {
+  return refusals === tries.length;
 }
 
 function parse(position: string): Position {

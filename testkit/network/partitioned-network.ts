@@ -41,11 +41,11 @@ const IN_NAMESPACE = "TURNSTREAM_NAMESPACE";
  */
 export function runInNamespace(): number | null {
   if (process.env[IN_NAMESPACE] === "1") return null;
-  if (spawnSync("unshare", ["--net", "ip", "link", "set", "lo", "up"], { stdio: "ignore" }).status !== 0)
-    return null;
-  const args = ["--net", process.execPath, ...process.execArgv, ...process.argv.slice(1)];
+  const inside = ["--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"];
+  if (spawnSync("unshare", [...inside, "true"], { stdio: "ignore" }).status !== 0) return null;
+  const program = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
   const env = { ...process.env, [IN_NAMESPACE]: "1" };
-  return spawnSync("unshare", args, { stdio: "inherit", env }).status ?? 1;
+  return spawnSync("unshare", [...inside, ...program], { stdio: "inherit", env }).status ?? 1;
 }
 
 /** @param servers the ports of the servers on this host, by name */
@@ -79,7 +79,6 @@ async function startProxies(servers: Readonly<Record<string, number>>): Promise<
  * what its rules name. The servers have proxies here, because they listen on 127.0.0.1 only.
  */
 async function startNamespaces(servers: Readonly<Record<string, number>>): Promise<Network> {
-  run("ip", "link", "set", "lo", "up");
   const router = await openNamespace();
   run("ip", "link", "add", "hub", "type", "veth", "peer", "name", "hub", "netns", String(router.pid));
   run("ip", "link", "set", "hub", "up");
@@ -140,7 +139,6 @@ async function startNamespaces(servers: Readonly<Record<string, number>>): Promi
     async close() {
       await Promise.all([...proxies.values()].map((proxy) => proxy.close()));
       for (const namespace of namespaces) namespace.close();
-      run("ip", "link", "del", "hub");
     },
   };
 }

@@ -51,7 +51,8 @@ export class ChildProgram<Incoming extends object = object, Outgoing extends obj
   }: ChildProgramOptions) {
     this.name = name;
     const flags = ["--conditions=@turnstream/source", ...nodeFlags];
-    const [command = "", ...args] = [...launcher, process.execPath, ...flags, file, JSON.stringify(settings)];
+    const program = [process.execPath, ...flags, file, JSON.stringify(settings)];
+    const [command, ...args] = [...launcher, ...program] as [string, ...string[]];
     this.#process = spawn(command, args, {
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });
