@@ -11,7 +11,6 @@ import { placement } from "./disturbances/placement.ts";
 import { poison } from "./disturbances/poison.ts";
 import { postgresFrozen } from "./disturbances/postgres-frozen.ts";
 import { redisLate } from "./disturbances/redis-late.ts";
-import { redisPartition } from "./disturbances/redis-partition.ts";
 import { redisRestart } from "./disturbances/redis-restart.ts";
 import { rollingDeploy } from "./disturbances/rolling-deploy.ts";
 import { diskFull } from "./disk-full.ts";
@@ -74,7 +73,6 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   partitions,
   "postgres-split": postgresSplit,
   pairs,
-  "redis-partition": redisPartition,
   "clock-jump": clockJump,
   "redis-full": redisFull,
   "postgres-failover": postgresFailover,

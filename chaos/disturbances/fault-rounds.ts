@@ -133,11 +133,6 @@ export class FaultRounds {
     );
   }
 
-  /** Whether faults of the network drop packets, and not only bytes. */
-  get dropsPackets(): boolean {
-    return this.#network?.dropsPackets ?? false;
-  }
-
   /** The URL with which the processes of a host reach a server. */
   #urlOf(host: NetworkHost | null, server: string, url: string): string {
     return host?.urlOf(server, url) ?? url;
@@ -202,7 +197,11 @@ export class FaultRounds {
   }
 
   /** Starts turns, injects a fault when the model answers all of them, and judges them when they have ended. */
-  async round(turns: number, answerMs: number, fault: () => Promise<void>): Promise<void> {
+  async round(
+    turns: number,
+    answerMs: number,
+    fault: (started: readonly StartedTurn[]) => Promise<void>,
+  ): Promise<void> {
     this.#rounds++;
     this.#history.clear();
     const viewers: { readonly ref: SessionRef; readonly client: ReconnectingClient }[] = [];
@@ -220,7 +219,7 @@ export class FaultRounds {
       },
     );
     await this.models.untilAsked(started);
-    await fault();
+    await fault(started);
     await this.#judge(started, viewers);
     await this.#repair();
     this.#options.progress(
@@ -308,6 +307,11 @@ export class FaultRounds {
       { figure: "model calls per turn", value: Number((calls / turns).toFixed(3)) },
       { figure: "most model calls of one turn", value: mostCalls },
       { figure: "takeovers", value: takeovers },
+      ...(this.#network === null
+        ? []
+        : [
+            { figure: "partitions drop packets (1) or bytes (0)", value: this.#network.dropsPackets ? 1 : 0 },
+          ]),
       ...[...this.counts].map(([figure, value]) => ({ figure, value })),
     ];
   }
