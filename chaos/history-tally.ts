@@ -1,6 +1,6 @@
 /**
- * `HistoryTally` checks the history of every round, and sums up the results as figures. It also plants each fault into
- * a copy of every history, so that a run shows that its checks would have found it.
+ * `HistoryTally` checks the history of every round, and sums up the results as figures. It also plants faults into a
+ * copy of every history, all of them in turn, so that a run shows that its checks would have found them.
  */
 import {
   checkHistory,
@@ -26,6 +26,9 @@ const FINDINGS: Readonly<Record<FindingKind, string>> = {
 
 /** How many findings of a round are printed. */
 const MAX_PRINTED = 5;
+/** A check of a planted fault takes as long as the check of the round. The ten rounds of a short run plant each fault. */
+const FAULTS_PER_ROUND = 3;
+const FAULTS = Object.entries(PLANTED_FAULTS);
 
 type Count = Exclude<keyof HistoryReport, "findings">;
 
@@ -75,7 +78,8 @@ export class HistoryTally {
   }
 
   #plantFaults(history: readonly Operation[]): void {
-    for (const [name, { kind, plant }] of Object.entries(PLANTED_FAULTS)) {
+    const first = (this.#rounds * FAULTS_PER_ROUND) % FAULTS.length;
+    for (const [name, { kind, plant }] of [...FAULTS, ...FAULTS].slice(first, first + FAULTS_PER_ROUND)) {
       const planted = plant(history, this.#options.random);
       if (planted === null) continue;
       this.#planted++;
