@@ -1,6 +1,6 @@
 /** Checks histories of real runs, and copies of them with planted faults. */
 import { readdirSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { seededRandom } from "../util/seeded-random.ts";
 import { checkHistory } from "./check-history.ts";
@@ -8,10 +8,13 @@ import { PLANTED_FAULTS } from "./planted-faults.ts";
 import { readRecording } from "./recorded-history.ts";
 
 const FOLDER = join(import.meta.dirname, "recorded");
-const RECORDINGS = readdirSync(FOLDER).map((name) => ({ name, history: readRecording(join(FOLDER, name)) }));
+const RECORDINGS = readdirSync(FOLDER).map((file) => ({
+  name: basename(file, ".jsonl"),
+  history: readRecording(join(FOLDER, file)),
+}));
 const FAULTS = Object.entries(PLANTED_FAULTS).map(([name, fault]) => ({ name, ...fault }));
 /** A fault is planted at this many places of a history. */
-const PLACES = 20;
+const PLACES = 10;
 
 function plantEverywhere(
   { plant }: (typeof FAULTS)[number],

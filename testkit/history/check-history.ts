@@ -225,8 +225,7 @@ class SessionCheck {
     if (final !== null) {
       this.#checkSequence("the log", final.base, final.entries);
       this.#checkAppends("the log", final.entries);
-      this.#checkOrder(final.entries);
-      this.#checkAfterLoss(final.entries);
+      this.#checkList(final.entries);
     }
     for (const reader of readers) this.#checkReader(reader);
     for (const write of writes.values()) this.#checkWrite(write);
@@ -278,11 +277,15 @@ class SessionCheck {
     }
   }
 
-  /** Entries of one append are together, and appends of one writer in the order in which it sent them. */
-  #checkOrder(entries: readonly HistoryEntry[]): void {
+  /** What holds for the list, but not for the part of it that a reader received. */
+  #checkList(entries: readonly HistoryEntry[]): void {
+    const kept = this.#kept ?? { epoch: -1, seq: 0 };
     const orders = new Map<string, number>();
     let size = 0;
-    for (const [n, { key }] of entries.entries()) {
+    for (const [n, { position, key }] of entries.entries()) {
+      const at = parse(position);
+      if (at.seq > kept.seq && at.epoch <= kept.epoch)
+        this.#add("epoch", `the log: ${position} was accepted after the loss, before a claim`);
       size++;
       if (entries[n + 1]?.key === key) continue;
       const { writer = "", order = 0, bodies = [] } = this.#session.writes.get(key) ?? {};
@@ -292,16 +295,6 @@ class SessionCheck {
         this.#add("reordered", `the log: ${key} is after a later append of its writer`);
       orders.set(writer, order);
       size = 0;
-    }
-  }
-
-  #checkAfterLoss(entries: readonly HistoryEntry[]): void {
-    const kept = this.#kept;
-    if (kept === null) return;
-    for (const { position } of entries) {
-      const { epoch, seq } = parse(position);
-      if (seq > kept.seq && epoch <= kept.epoch)
-        this.#add("epoch", `the log: ${position} was accepted after the loss, before a claim`);
     }
   }
 

@@ -129,7 +129,8 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     return isReading && last !== undefined ? [...entries, { ...last, position: next() }] : null;
   }),
   "a reader continues after an entry that is lost": inReader("stale", ({ entries }, _, { list }) => {
-    const claim = entries.findIndex(({ position }) => position === findClaim(list)?.position);
+    const first = findClaim(list)?.position;
+    const claim = entries.findIndex(({ position }) => position === first);
     const before = entries[claim - 1];
     const lost = `${epochAt(before?.position)}-${seqAt(before?.position) + 1}`;
     return before === undefined ? null : entries.toSpliced(claim, 0, { ...before, position: lost });
