@@ -28,7 +28,7 @@ export async function playRound(
     await fault(load);
     return await load.finish();
   } finally {
-    for (const session of load.sessions) session.stop();
+    await Promise.all(load.sessions.map((session) => session.stop()));
   }
 }
 
@@ -70,6 +70,7 @@ export class LogLoad {
     const deadline = performance.now() + NEVER_MS;
     while (!this.sessions.every(hasReadAll) && performance.now() < deadline) await sleep(5);
     const history = this.sessions.flatMap((session) => session.history);
+    await Promise.all(this.sessions.map((session) => session.stop()));
     await Promise.all(this.sessions.map(({ ref }) => owners.remove(ref)));
     return history;
   }

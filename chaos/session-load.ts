@@ -39,24 +39,25 @@ const JOINER_PAUSE_MS = 20;
 export class SessionLoad {
   readonly ref: SessionRef;
   readonly history: Operation[] = [];
-  readonly readers: readonly LoadReader[];
+  /** One for each of `LoadOptions.readers`. */
+  readonly readers: LoadReader[] = [];
   /** The owner's log, recorded. */
   readonly log: Log;
   /** The owner's newest claim. */
   claimed: Claimed | null = null;
+  /** The work of both writers, which fails if one of them does. Null before `start`. */
+  working: Promise<unknown> | null = null;
   /** How many appends were acknowledged to each writer. */
   readonly answers = { owner: 0, joiner: 0 };
   readonly #options: LoadOptions;
   readonly #writers = new AbortController();
   readonly #reading = new AbortController();
-  /** The work of both writers. It fails if one of them does. */
-  working: Promise<unknown> | null = null;
+  #following: readonly Promise<void>[] = [];
 
   private constructor(options: LoadOptions, session: string) {
     this.#options = options;
     this.ref = { tenant: TENANT, session };
     this.log = this.#record(options.owners, "owner");
-    this.readers = options.readers.map(() => ({ position: "0-0", toldAt: null }));
   }
 
   /** Creates a session with a log. Its readers follow, and nothing is written before `start`. */
@@ -64,10 +65,7 @@ export class SessionLoad {
     await options.store.sessions.create({ tenant: TENANT, user: "chaos" }, { id: session });
     const load = new SessionLoad(options, session);
     await load.#claim({ type: "session.start", session, number: 1 });
-    for (const [n, reader] of load.readers.entries()) {
-      const log = options.readers[n];
-      if (log !== undefined) void load.#follow(load.#record(log, `reader${n}`), reader);
-    }
+    load.#following = options.readers.map((log, n) => load.#follow(load.#record(log, `reader${n}`), n));
     return load;
   }
 
@@ -88,10 +86,11 @@ export class SessionLoad {
     await archiveSession({ store: this.#options.store, log: this.log }, this.ref);
   }
 
-  /** Ends everything. */
-  stop(): void {
+  /** Ends everything, also after a failure. */
+  async stop(): Promise<void> {
     this.#writers.abort();
     this.#reading.abort();
+    await Promise.all(this.#following);
   }
 
   #record(log: Log, name: string): Log {
@@ -160,7 +159,9 @@ export class SessionLoad {
   }
 
   /** Reads from the end of the archive, again whenever it is told to. */
-  async #follow(log: Log, reader: LoadReader): Promise<void> {
+  async #follow(log: Log, n: number): Promise<void> {
+    const reader: LoadReader = { position: "0-0", toldAt: null };
+    this.readers[n] = reader;
     const { signal } = this.#reading;
     while (!signal.aborted) {
       const { archived } = await this.#options.store.archive.header(this.ref);
