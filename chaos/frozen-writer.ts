@@ -10,6 +10,7 @@ import { HistoryFolder } from "@turnstream/testkit/history/record-history.ts";
 import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
 import { startRedis } from "@turnstream/testkit/servers/start-redis.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
 import { HistoryTally } from "./history-tally.ts";
 import { type LogLoad, playRound } from "./log-load.ts";
 import type { FrozenWriterMessage, FrozenWriterSettings, WriteRequest } from "./processes/frozen-writer.ts";
@@ -91,8 +92,10 @@ async function freeze(
   await sleep(random() * 100);
   await child.freeze();
 
+  const before = load.sessions.map(({ claimed }) => claimed);
   load.start();
-  await load.recovered();
+  const isTakenOver = () => load.sessions.every(({ claimed }, n) => claimed !== before[n]);
+  await until("all sessions to be taken over", isTakenOver, { everyMs: 1 });
   const arrived = proxy.counters().bytes.toServer;
   await sleep(100 + random() * 300);
   if (proxy.counters().bytes.toServer > arrived) found.late++;
@@ -104,6 +107,7 @@ async function freeze(
     if (refusal?.code !== "FENCED") found.notFenced++;
     found.slowestMs = Math.max(found.slowestMs, (refusal?.at ?? Infinity) - wokenAt);
   }
+  await load.recovered();
 }
 
 async function untilRefused(

@@ -39,10 +39,7 @@ interface Place {
 }
 
 export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
-  "an acknowledged append is lost": {
-    kind: "lost",
-    plant: (history, random) => remove(history, random),
-  },
+  "an acknowledged append is lost": { kind: "lost", plant: removeAcknowledged },
   "an acknowledged append never arrives": inLog("lost", ({ session, write, next }) => ({
     operations: [
       write("planted:1", ["a"]),
@@ -135,10 +132,7 @@ export const PLANTED_FAULTS: Readonly<Record<string, PlantedFault>> = {
     const lost = `${epochAt(before?.position)}-${seqAt(before?.position) + 1}`;
     return before === undefined ? null : entries.toSpliced(claim, 0, { ...before, position: lost });
   }),
-  "a reader of lost entries is not told": {
-    kind: "stale",
-    plant: (history, random) => silence(history, random),
-  },
+  "a reader of lost entries is not told": { kind: "stale", plant: removeMessage },
   "a reader is left behind": inReader("behind", ({ entries, isReading }) =>
     isReading && entries.length > 0 ? entries.slice(0, -1) : null,
   ),
@@ -185,7 +179,7 @@ function inReader(
 }
 
 /** Removes an acknowledged entry from the log and from what readers received. */
-function remove(history: History, random: Random): Operation[] | null {
+function removeAcknowledged(history: History, random: Random): Operation[] | null {
   const place = pickPlace(history, random);
   if (place === null) return null;
   const epoch = epochAt(place.list.at(-1)?.position);
@@ -203,7 +197,7 @@ function remove(history: History, random: Random): Operation[] | null {
 }
 
 /** Removes the message to a reader whose last entry is lost. */
-function silence(history: History, random: Random): Operation[] | null {
+function removeMessage(history: History, random: Random): Operation[] | null {
   const places = findPlaces(history).flatMap(({ list, readers }) => {
     const positions = new Set(list.map(({ position }) => position));
     return readers.filter(
