@@ -3,12 +3,13 @@
  * docs/reliability.md states. It prints one JSON object per figure and a summary line. The exit code is 0 only if every
  * figure is within its bounds.
  */
+import { writeRecording } from "@turnstream/testkit/history/recorded-history.ts";
 import { readSeed, seededRandom } from "@turnstream/testkit/util/seeded-random.ts";
 import { runInNamespace } from "@turnstream/testkit/network/partitioned-network.ts";
 import { isMet, type Scenario } from "./scenario.ts";
 import { SCENARIOS } from "./scenarios.ts";
 
-const HELP = `npm run chaos -- NAME [--times N] [--seed N] [--short]
+const HELP = `npm run chaos -- NAME [--times N] [--seed N] [--short] [--record FILE]
 
 ${Object.entries(SCENARIOS)
   .map(([name, { about, times }]) => `  ${name.padEnd(16)} ${about} (${times} times)`)
@@ -17,12 +18,17 @@ ${Object.entries(SCENARIOS)
   --times N   how many times, instead of the full number
   --short     the short form of CI, where the scenario has one
   --seed N    repeats the random choices of an earlier run
+  --record F  writes the history of one session to this file, where the scenario checks histories
 
 Example: npm run chaos -- redis-kill --times 20`;
 
-function option(name: string): number | undefined {
+function option(name: string): string | undefined {
   const at = process.argv.indexOf(`--${name}`);
-  const value = at < 0 ? Number.NaN : Number(process.argv[at + 1]);
+  return at < 0 ? undefined : process.argv[at + 1];
+}
+
+function numberOption(name: string): number | undefined {
+  const value = Number(option(name));
   return Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
 
@@ -39,14 +45,16 @@ if (scenario === undefined || process.argv.includes("--help")) {
 
 async function runScenario(title: string, chosen: Scenario): Promise<number> {
   const isShort = process.argv.includes("--short");
-  const times = option("times") ?? (isShort ? (chosen.short ?? chosen.times) : chosen.times);
-  const seed = option("seed") ?? readSeed();
+  const times = numberOption("times") ?? (isShort ? (chosen.short ?? chosen.times) : chosen.times);
+  const seed = numberOption("seed") ?? readSeed();
+  const recording = option("record");
   const started = performance.now();
   const figures = await chosen.run({
     times,
     isShort,
     random: seededRandom(seed),
     progress: (text) => console.error(`[${title}] ${text}`),
+    ...(recording === undefined ? {} : { record: (history) => writeRecording(recording, history) }),
   });
   for (const figure of figures) console.log(JSON.stringify({ chaos: title, ...figure, ok: isMet(figure) }));
   const missed = figures.filter((figure) => !isMet(figure)).map(({ figure }) => figure);

@@ -3,6 +3,7 @@
  * docs/reliability.md promises. `isMet` judges a figure. Does not run scenarios.
  */
 
+import type { Operation } from "@turnstream/testkit/history/check-history.ts";
 import type { Random } from "@turnstream/testkit/util/seeded-random.ts";
 
 /**
@@ -34,6 +35,8 @@ export interface RunOptions {
   readonly random: Random;
   /** Prints how far the run is. */
   readonly progress: (text: string) => void;
+  /** Receives the history of each round, in scenarios that record one. Default: ignored. */
+  readonly record?: (history: readonly Operation[]) => void;
 }
 
 /** A measured count or time, and its bounds. */

@@ -240,7 +240,12 @@ export class FaultRounds {
       );
     }
     for (const { ref, client } of viewers) await this.#compare(ref, client);
-    for (const { follower } of started) await recordFinal(turns.backend.log, follower.ref, this.#observe);
+    for (const {
+      follower: { ref },
+    } of started) {
+      const { archived } = await turns.backend.store.archive.header(ref);
+      await recordFinal(turns.backend.log, ref, this.#observe, archived);
+    }
     const sessions = new Set(started.map(({ follower }) => follower.ref.session));
     this.#take(checkHistory(this.#operationsOf(sessions), { mayLose: this.#options.mayLose === true }));
     for (const { client } of viewers) client.leave();
@@ -272,8 +277,8 @@ export class FaultRounds {
       this.#options.progress(`${kind} in ${session}: ${text}`);
     }
     this.count("acknowledged appends", report.acknowledged);
-    this.count("retries of appends", report.retries);
-    this.count("appends that never got an answer", report.unknown);
+    this.count("appends sent again", report.retried);
+    this.count("of those that had succeeded", report.repeated);
     this.count("entries read", report.reads);
     this.count("readers that were told to reload", report.told);
     this.count("acknowledged entries lost by a failover", report.lost);

@@ -22,13 +22,22 @@ export type Operation =
       readonly type: "write";
       readonly session: string;
       readonly key: string;
+      /** It waits for the outcome of one append before it sends the next. */
+      readonly writer: string;
       readonly bodies: readonly string[];
       /** Null for a writer that joins any epoch. */
       readonly epoch: number | null;
       readonly isClaim: boolean;
     }
-  | { readonly type: "acknowledged"; readonly session: string; readonly key: string; readonly first: string }
-  /** The first and only try was refused, so the entries must never appear. */
+  | {
+      readonly type: "acknowledged";
+      readonly session: string;
+      readonly key: string;
+      readonly first: string;
+      /** True if the log had the entries from an earlier try. */
+      readonly repeated: boolean;
+    }
+  /** The only try was refused, so the entries must never appear unless the append is sent again. */
   | { readonly type: "refused"; readonly session: string; readonly key: string }
   | {
       readonly type: "follow";
@@ -44,24 +53,28 @@ export type Operation =
   | { readonly type: "left"; readonly reader: string }
   /** The process was killed, with all its readers. Their names start with its name and a slash. */
   | { readonly type: "killed"; readonly process: string }
+  /** A fault may have lost the entries after `kept`, the end of what was left. At most one for each session. */
+  | { readonly type: "loss"; readonly session: string; readonly kept: string }
   /** The whole log in the end, after the position `base`. */
   | {
       readonly type: "final";
       readonly session: string;
       readonly base: string;
+      /** The archived position, where the archive may have the end of an epoch that the log has lost. */
+      readonly archived?: string;
       readonly entries: readonly HistoryEntry[];
     };
 
 export type FindingKind =
-  /** An acknowledged entry is not in the list. */
+  /** An acknowledged entry is not in the list, and no fault is recorded that may have lost it. */
   | "lost"
   /** Entries of one append are in the list twice. */
   | "doubled"
-  /** Only some entries of an append are in the list. */
+  /** Only some entries of an append are in the list, or others are between them. */
   | "torn"
   /** A position has two meanings, or an entry another content than its writer sent. */
   | "replaced"
-  /** A reader received a position that is not after the one before. */
+  /** A position is not after the one before, or an append is not after the one before of its writer. */
   | "reordered"
   /** A reader skipped a position. */
   | "gap"
@@ -69,39 +82,40 @@ export type FindingKind =
   | "stale"
   /** A reader that was not told to reload lacks the end of the list. */
   | "behind"
-  /** An entry is in another epoch than its writer's, or an epoch does not begin with its claim. */
+  /** An entry is in another epoch than its writer's, an epoch begins without its claim, or continues after a loss. */
   | "epoch"
   /** Nobody wrote the entry, or its append was refused. */
   | "unwritten";
 
-export interface Finding {
+interface Finding {
   readonly kind: FindingKind;
   readonly session: string;
   readonly text: string;
 }
 
 export interface HistoryReport {
-  readonly findings: readonly Finding[];
-  readonly sessions: number;
-  readonly readers: number;
+  readonly findings: Finding[];
+  sessions: number;
+  readers: number;
   /** Entries that readers received. */
-  readonly reads: number;
-  readonly acknowledged: number;
-  /** Tries after one without an answer. */
-  readonly retries: number;
-  /** Appends of which no answer is known. */
-  readonly unknown: number;
+  reads: number;
+  /** Appends and claims that were acknowledged. */
+  acknowledged: number;
+  /** Those that were sent more than once. */
+  retried: number;
+  /** Those that a retry found in the log. */
+  repeated: number;
   /** How often a reader was told to reload. */
-  readonly told: number;
-  /** Acknowledged entries that a failover has lost. Without `mayLose`, each is also a finding. */
-  readonly lost: number;
+  told: number;
+  /** Readers that received entries which were lost later. */
+  sawLost: number;
+  /** Acknowledged entries that are not in the list. */
+  lost: number;
 }
 
 export interface CheckOptions {
-  /** Whether the newest entries of an epoch may be lost, if every reader of them is told. @default false */
+  /** Whether entries of a session without a recorded loss may be lost, if every reader of them is told. @default false */
   readonly mayLose?: boolean;
-  /** Whether every reader that is still reading must have the whole list. @default true */
-  readonly isComplete?: boolean;
 }
 
 interface Position {
@@ -109,24 +123,18 @@ interface Position {
   readonly seq: number;
 }
 
-interface Try {
-  readonly bodies: readonly string[];
-  readonly epoch: number | null;
-}
-
-interface Write {
-  /** A claim that is refused is sent again under a higher epoch. All others repeat the same. */
-  readonly tries: Try[];
-  readonly isClaim: boolean;
+interface Write extends Extract<Operation, { type: "write" }> {
+  /** How many other appends of the session were sent before it. */
+  readonly order: number;
+  /** What was sent each time. Only a claim that is refused is sent again with another epoch or content. */
+  readonly tries: Pick<Extract<Operation, { type: "write" }>, "epoch" | "bodies">[];
   /** Where it was acknowledged: more than once if a failover lost it, and its writer sent it again. */
   readonly firsts: Position[];
-  /** How many tries were refused. */
   refusals: number;
+  isRepeated: boolean;
 }
 
-interface Reader {
-  readonly name: string;
-  readonly after: string;
+interface Reader extends Extract<Operation, { type: "follow" }> {
   readonly entries: HistoryEntry[];
   end: "told" | "left" | null;
 }
@@ -135,63 +143,60 @@ interface Session {
   readonly name: string;
   readonly writes: Map<string, Write>;
   readonly readers: Reader[];
-  final: { readonly base: string; readonly entries: readonly HistoryEntry[] } | null;
+  kept: string | null;
+  final: Extract<Operation, { type: "final" }> | null;
 }
 
-export function checkHistory(history: Iterable<Operation>, options: CheckOptions = {}): HistoryReport {
-  const sessions = collectSessions(history);
-  const reports = sessions.map((session) => new SessionCheck(session, options).run());
-  const sum = (count: (report: Omit<HistoryReport, "sessions">) => number) =>
-    reports.reduce((total, report) => total + count(report), 0);
-  return {
-    findings: reports.flatMap(({ findings }) => findings),
-    sessions: sessions.length,
-    readers: sum(({ readers }) => readers),
-    reads: sum(({ reads }) => reads),
-    acknowledged: sum(({ acknowledged }) => acknowledged),
-    retries: sum(({ retries }) => retries),
-    unknown: sum(({ unknown }) => unknown),
-    told: sum(({ told }) => told),
-    lost: sum(({ lost }) => lost),
-  };
+export function checkHistory(
+  history: Iterable<Operation>,
+  { mayLose = false }: CheckOptions = {},
+): Readonly<HistoryReport> {
+  const counts = { sessions: 0, readers: 0, reads: 0, acknowledged: 0, retried: 0, repeated: 0 };
+  const report: HistoryReport = { findings: [], ...counts, told: 0, sawLost: 0, lost: 0 };
+  for (const session of collectSessions(history)) new SessionCheck(session, mayLose, report).run();
+  return report;
 }
 
 function collectSessions(history: Iterable<Operation>): Session[] {
   const sessions = new Map<string, Session>();
   const readers = new Map<string, Reader>();
   const find = (name: string): Session => {
-    const session = sessions.get(name) ?? { name, writes: new Map(), readers: [], final: null };
+    const session = sessions.get(name) ?? { name, writes: new Map(), readers: [], kept: null, final: null };
     sessions.set(name, session);
     return session;
   };
-  // Another process may be the first to record the outcome of a write.
-  const writeOf = (session: string, key: string): Write | undefined => find(session).writes.get(key);
   const operations = [...history];
   for (const each of operations) {
     if (each.type === "write") {
-      const { session, key, bodies, epoch, isClaim } = each;
-      const write = writeOf(session, key) ?? { tries: [], isClaim, firsts: [], refusals: 0 };
-      find(session).writes.set(key, write);
-      write.tries.push({ bodies, epoch });
+      const { writes } = find(each.session);
+      const outcome = { tries: [], firsts: [], refusals: 0, isRepeated: false };
+      const write = writes.get(each.key) ?? { ...each, order: writes.size, ...outcome };
+      write.tries.push(each);
+      writes.set(each.key, write);
     } else if (each.type === "follow") {
-      const reader: Reader = { name: each.reader, after: each.after, entries: [], end: null };
+      const reader: Reader = { ...each, entries: [], end: null };
       readers.set(each.reader, reader);
       find(each.session).readers.push(reader);
     } else if (each.type === "read") readers.get(each.reader)?.entries.push(...each.entries);
+    else if (each.type === "loss") find(each.session).kept = each.kept;
     else if (each.type === "final") find(each.session).final = each;
   }
+  // Another process may be the first to record the outcome of a write.
   for (const each of operations) {
     if (each.type === "told" || each.type === "left") {
       const reader = readers.get(each.reader);
       if (reader !== undefined) reader.end = each.type;
     } else if (each.type === "killed") {
       for (const reader of readers.values())
-        if (reader.name.startsWith(`${each.process}/`)) reader.end ??= "left";
+        if (reader.reader.startsWith(`${each.process}/`)) reader.end ??= "left";
     } else if (each.type === "acknowledged" || each.type === "refused") {
-      const write = writeOf(each.session, each.key);
+      const write = find(each.session).writes.get(each.key);
       if (write === undefined) continue;
       if (each.type === "refused") write.refusals++;
-      else write.firsts.push(parse(each.first));
+      else {
+        write.firsts.push(parse(each.first));
+        write.isRepeated ||= each.repeated;
+      }
     }
   }
   return [...sessions.values()];
@@ -199,44 +204,42 @@ function collectSessions(history: Iterable<Operation>): Session[] {
 
 class SessionCheck {
   readonly #session: Session;
-  readonly #options: CheckOptions;
-  readonly #findings: Finding[] = [];
-  /** The list, by position. */
-  readonly #list = new Map<string, HistoryEntry>();
+  readonly #mayLose: boolean;
+  readonly #report: HistoryReport;
+  /** Positions of the list. */
+  readonly #list: ReadonlySet<string>;
   readonly #meanings = new Map<string, string>();
+  /** What was found wrong with the log need not be reported for each of its readers. */
+  readonly #wrongAppends = new Set<string>();
   readonly #base: Position;
+  readonly #end: Position;
+  readonly #archived: Position;
+  readonly #kept: Position | null;
 
-  constructor(session: Session, options: CheckOptions) {
-    this.#session = session;
-    this.#options = options;
-    for (const entry of session.final?.entries ?? []) this.#list.set(entry.position, entry);
-    this.#base = parse(session.final?.base ?? "0-0");
+  constructor(session: Session, mayLose: boolean, report: HistoryReport) {
+    [this.#session, this.#mayLose, this.#report] = [session, mayLose, report];
+    const { base = "0-0", archived = "0-0", entries = [] } = session.final ?? {};
+    this.#list = new Set(entries.map(({ position }) => position));
+    this.#base = parse(base);
+    this.#end = parse(entries.at(-1)?.position ?? base);
+    this.#archived = parse(archived);
+    this.#kept = session.kept === null ? null : parse(session.kept);
   }
 
-  run(): Omit<HistoryReport, "sessions"> {
+  run(): void {
     const { final, readers, writes } = this.#session;
+    this.#report.sessions++;
     if (final !== null) {
       this.#checkSequence("the log", final.base, final.entries);
-      this.#checkAppends("the log", final.entries, true);
+      this.#checkAppends("the log", final.entries);
+      this.#checkList(final.entries);
     }
     for (const reader of readers) this.#checkReader(reader);
-    let lost = 0;
-    for (const [key, write] of writes) lost += this.#countLost(key, write);
-    const outcomes = [...writes.values()];
-    return {
-      findings: this.#findings,
-      readers: readers.length,
-      reads: readers.reduce((sum, { entries }) => sum + entries.length, 0),
-      acknowledged: outcomes.filter(({ firsts }) => firsts.length > 0).length,
-      retries: outcomes.reduce((total, { tries }) => total + tries.length - 1, 0),
-      unknown: outcomes.filter((write) => write.firsts.length === 0 && !isRefused(write)).length,
-      told: readers.filter(({ end }) => end === "told").length,
-      lost,
-    };
+    for (const write of writes.values()) this.#checkWrite(write);
   }
 
-  #report(kind: FindingKind, text: string): void {
-    this.#findings.push({ kind, session: this.#session.name, text });
+  #add(kind: FindingKind, text: string): void {
+    this.#report.findings.push({ kind, session: this.#session.name, text });
   }
 
   #checkSequence(name: string, after: string, entries: readonly HistoryEntry[]): void {
@@ -244,13 +247,13 @@ class SessionCheck {
     for (const { position, key, body } of entries) {
       const at = parse(position);
       const write = this.#session.writes.get(key);
-      if (at.seq <= before.seq) this.#report("reordered", `${name}: ${position} after ${format(before)}`);
-      else if (at.seq > before.seq + 1) this.#report("gap", `${name}: ${position} after ${format(before)}`);
-      if (at.epoch < before.epoch) this.#report("epoch", `${name}: ${position} after ${format(before)}`);
+      if (at.seq <= before.seq) this.#add("reordered", `${name}: ${position} after ${format(before)}`);
+      else if (at.seq > before.seq + 1) this.#add("gap", `${name}: ${position} after ${format(before)}`);
+      if (at.epoch < before.epoch) this.#add("epoch", `${name}: ${position} after ${format(before)}`);
       if (at.epoch > before.epoch && write?.isClaim === false)
-        this.#report("epoch", `${name}: ${position} begins an epoch without a claim`);
+        this.#add("epoch", `${name}: ${position} begins an epoch without a claim`);
       if (write?.tries.every(({ epoch }) => epoch !== null && epoch !== at.epoch) === true)
-        this.#report("epoch", `${name}: ${position} has an entry of epoch ${write.tries[0]?.epoch}`);
+        this.#add("epoch", `${name}: ${position} has an entry of epoch ${write.epoch}`);
       this.#checkMeaning(name, position, key, body);
       before = at;
     }
@@ -261,10 +264,10 @@ class SessionCheck {
     const known = this.#meanings.get(position);
     this.#meanings.set(position, known ?? meaning);
     if (known !== undefined && known !== meaning)
-      this.#report("replaced", `${name}: ${position} is ${meaning}, and was ${known}`);
+      this.#add("replaced", `${name}: ${position} is ${meaning}, and was ${known}`);
   }
 
-  #checkAppends(name: string, entries: readonly HistoryEntry[], isWhole: boolean): void {
+  #checkAppends(name: string, entries: readonly HistoryEntry[]): void {
     const bodies = new Map<string, string[]>();
     for (const { key, body } of entries) {
       const found = bodies.get(key);
@@ -272,66 +275,91 @@ class SessionCheck {
       else found.push(body);
     }
     for (const [key, found] of bodies) {
-      const write = this.#session.writes.get(key);
-      const size = Math.max(...(write?.tries.map(({ bodies: sent }) => sent.length) ?? []));
-      if (write === undefined || isRefused(write))
-        this.#report("unwritten", `${name}: ${key} was ${write === undefined ? "never sent" : "refused"}`);
-      else if (found.length > size) this.#report("doubled", `${name}: ${key}`);
-      else if (found.length < size) {
-        if (isWhole && this.#base.seq === 0) this.#report("torn", `${name}: ${key}`);
-      } else if (!write.tries.some(({ bodies: sent }) => found.every((body, n) => body === sent[n])))
-        this.#report("replaced", `${name}: ${key} has another content than was sent`);
+      if (this.#wrongAppends.has(key)) continue;
+      const { bodies: sent = [], tries = [], refusals = 0 } = this.#session.writes.get(key) ?? {};
+      const isSent = tries.some((each) => each.bodies.every((body, n) => body === found[n]));
+      const count = this.#report.findings.length;
+      if (tries.length === 0) this.#add("unwritten", `${name}: ${key} was never sent`);
+      else if (refusals === tries.length) this.#add("unwritten", `${name}: ${key} was refused`);
+      else if (found.length > sent.length) this.#add("doubled", `${name}: ${key}`);
+      else if (found.length === sent.length && !isSent)
+        this.#add("replaced", `${name}: ${key} has another content than was sent`);
+      if (this.#report.findings.length > count) this.#wrongAppends.add(key);
     }
   }
 
-  #checkReader({ name, after, entries, end }: Reader): void {
+  /** What holds for the list, but not for the part of it that a reader received. */
+  #checkList(entries: readonly HistoryEntry[]): void {
+    const kept = this.#kept ?? { epoch: -1, seq: 0 };
+    const orders = new Map<string, number>();
+    let size = 0;
+    for (const [n, { position, key }] of entries.entries()) {
+      const at = parse(position);
+      if (at.seq > kept.seq && at.epoch <= kept.epoch)
+        this.#add("epoch", `the log: ${position} was accepted after the loss, before a claim`);
+      size++;
+      if (entries[n + 1]?.key === key) continue;
+      const { writer = "", order = 0, bodies = [] } = this.#session.writes.get(key) ?? {};
+      const isTrimmed = this.#base.seq > 0 && size === n + 1;
+      if (size < bodies.length && !isTrimmed) this.#add("torn", `the log: ${key}`);
+      if (order < (orders.get(writer) ?? 0))
+        this.#add("reordered", `the log: ${key} is after a later append of its writer`);
+      orders.set(writer, order);
+      size = 0;
+    }
+  }
+
+  #checkReader({ reader: name, after, entries, end }: Reader): void {
+    this.#report.readers++;
+    this.#report.reads += entries.length;
+    if (end === "told") this.#report.told++;
     this.#checkSequence(name, after, entries);
-    this.#checkAppends(name, entries, false);
+    this.#checkAppends(name, entries);
     if (this.#session.final === null) return;
-    const known = [after, ...entries.map(({ position }) => position)].map((at) => this.#isInList(at));
+    const positions = [after, ...entries.map(({ position }) => position)];
+    const last = positions.at(-1);
+    const known = positions.map((position) => this.#isInList(position));
     const firstLost = known.indexOf(false);
-    if (firstLost >= 0 && (end === null || known.includes(true, firstLost)))
-      this.#report("stale", `${name} has ${entries[firstLost - 1]?.position ?? after}, and was not told`);
-    const last = this.#session.final.entries.at(-1)?.position;
-    const isAtEnd = last === undefined || (entries.at(-1)?.position ?? after) === last;
-    if (end === null && firstLost < 0 && !isAtEnd && this.#options.isComplete !== false)
-      this.#report("behind", `${name} ends at ${entries.at(-1)?.position ?? after}, the log at ${last}`);
+    if (firstLost >= 0) {
+      this.#report.sawLost++;
+      if (end === null || known.includes(true, firstLost))
+        this.#add("stale", `${name} has ${positions[firstLost]}, and was not told`);
+    } else if (end === null && this.#list.has(last ?? "") && last !== format(this.#end))
+      this.#add("behind", `${name} ends at ${last}, the log at ${format(this.#end)}`);
   }
 
   /** Positions up to the base were archived and trimmed. */
   #isInList(position: string): boolean {
-    return this.#list.has(position) || parse(position).seq <= this.#base.seq;
+    if (this.#list.has(position)) return true;
+    const { epoch, seq } = parse(position);
+    const isArchivedEnd = epoch === this.#archived.epoch && seq > this.#end.seq && seq <= this.#archived.seq;
+    return seq <= this.#base.seq || isArchivedEnd;
   }
 
-  #countLost(key: string, { firsts, tries }: Write): number {
+  #checkWrite({ key, firsts, tries, isRepeated }: Write): void {
     const last = firsts.at(-1);
-    if (last === undefined || this.#session.final === null) return 0;
-    // Only a claim has tries with other contents, and it was the last one that succeeded.
+    // After a claim was acknowledged, it isn't sent again.
     const { bodies = [] } = tries.at(-1) ?? {};
-    let lost = 0;
+    if (tries.length > 1) this.#report.retried++;
+    if (isRepeated) this.#report.repeated++;
+    if (last === undefined) return;
+    this.#report.acknowledged++;
+    if (this.#session.final === null) return;
     for (const [n, body] of bodies.entries()) {
-      const positions = firsts.map(({ epoch, seq }) => ({ epoch, seq: seq + n }));
-      for (const at of positions) this.#checkMeaning("its writer", format(at), key, body);
-      if (positions.some((at) => this.#isInList(format(at)))) continue;
-      lost++;
+      const positions = firsts.map(({ epoch, seq }) => format({ epoch, seq: seq + n }));
+      for (const position of positions) this.#checkMeaning("its writer", position, key, body);
+      if (positions.some((position) => this.#isInList(position))) continue;
+      this.#report.lost++;
       const at = { epoch: last.epoch, seq: last.seq + n };
-      if (this.#options.mayLose !== true || this.#hasLater(at))
-        this.#report("lost", `${key} at ${format(at)} was acknowledged`);
+      if (!this.#mayBeLost(at)) this.#add("lost", `${key} at ${format(at)} was acknowledged`);
     }
-    return lost;
   }
 
-  /** A failover loses the end of an epoch, and nothing in its middle. */
-  #hasLater({ epoch, seq }: Position): boolean {
-    return [...this.#list.keys()].some((position) => {
-      const each = parse(position);
-      return each.epoch === epoch && each.seq > seq;
-    });
+  #mayBeLost({ epoch, seq }: Position): boolean {
+    if (this.#kept === null) return this.#mayLose;
+    // The list ends with the epoch that was claimed after the loss.
+    return seq > this.#kept.seq && epoch < this.#end.epoch;
   }
-}
-
-function isRefused({ tries, refusals }: Write): boolean {
-  return refusals === tries.length;
 }
 
 function parse(position: string): Position {

@@ -9,7 +9,13 @@ import { appendFileSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { SessionRef } from "@turnstream/server";
 import type { LogEntry } from "@turnstream/server/internal";
-import { isLogError, type AttachOptions, type Log, type LogDelivery } from "@turnstream/server/ports";
+import {
+  type AppendResult,
+  type AttachOptions,
+  isLogError,
+  type Log,
+  type LogDelivery,
+} from "@turnstream/server/ports";
 import { makeFolder, removeFolder } from "../processes/watch.ts";
 import type { HistoryEntry, Operation } from "./check-history.ts";
 
@@ -32,15 +38,16 @@ export function recordLog(log: Log, process: string, record: Record): Log {
     };
   }
 
-  async function write<T extends { epoch: number; first: number }>(
+  async function write(
     { session }: SessionRef,
     key: string,
     isRetry: boolean,
-    send: () => Promise<T>,
-  ): Promise<T> {
+    send: () => Promise<AppendResult>,
+  ): Promise<AppendResult> {
     try {
       const done = await send();
-      record({ type: "acknowledged", session, key, first: `${done.epoch}-${done.first}` });
+      const { epoch, first, repeated } = done;
+      record({ type: "acknowledged", session, key, first: `${epoch}-${first}`, repeated });
       return done;
     } catch (error) {
       const isRefusal = isLogError(error) && error.code !== "UNAVAILABLE" && !isRetry;
@@ -54,14 +61,14 @@ export function recordLog(log: Log, process: string, record: Record): Log {
       const { writer, epoch, event, isRetry = false } = claim;
       const key = `${writer}:0`;
       const bodies = [digest(JSON.stringify(event))];
-      record({ type: "write", session: ref.session, key, bodies, epoch, isClaim: true });
+      record({ type: "write", session: ref.session, key, writer, bodies, epoch, isClaim: true });
       return write(ref, key, isRetry, () => log.claim(ref, claim));
     },
     async append(ref, batch) {
       const { writer, counter, events, epoch = null, isRetry = false } = batch;
       const key = `${writer}:${counter}`;
       const bodies = events.map((event: Draft) => digest(JSON.stringify(event)));
-      record({ type: "write", session: ref.session, key, bodies, epoch, isClaim: false });
+      record({ type: "write", session: ref.session, key, writer, bodies, epoch, isClaim: false });
       return write(ref, key, isRetry, () => log.append(ref, batch));
     },
     async read(ref, range) {
@@ -100,22 +107,37 @@ export function recordLog(log: Log, process: string, record: Record): Log {
   return Object.assign(Object.create(log) as Log, recording);
 }
 
-/** Records the whole log of a session, as the list with which all reads are compared. */
-export async function recordFinal(log: Log, ref: SessionRef, record: Record): Promise<void> {
+/**
+ * Records the whole log of a session, as the list with which all reads are compared. Without a log it is empty.
+ * @param archived the archived position, if a failover may have lost entries that are archived
+ */
+export async function recordFinal(
+  log: Log,
+  ref: SessionRef,
+  record: Record,
+  archived?: string,
+): Promise<void> {
   const head = await log.head(ref);
-  if (head === null) return;
+  const base = head?.base ?? "0-0";
   const entries: HistoryEntry[] = [];
-  for (let after = head.base, isMore = true; isMore;) {
+  for (let after = base, isMore = head !== null; isMore;) {
     const page = await log.read(ref, { after });
     if (!page.ok) throw new Error(`the log of ${ref.session} can't be read: ${page.reason}`);
     entries.push(...page.entries.map(describe));
     after = page.entries.at(-1)?.cursor ?? after;
     isMore = page.more;
   }
-  record({ type: "final", session: ref.session, base: head.base, entries });
+  record({
+    type: "final",
+    session: ref.session,
+    base,
+    entries,
+    ...(archived === undefined ? {} : { archived }),
+  });
 }
 
-function describe(entry: LogEntry): HistoryEntry {
+/** @param entry an entry of a log, or an archived event with its key */
+export function describe(entry: Pick<LogEntry, "cursor" | "key" | "text">): HistoryEntry {
   return { position: entry.cursor, key: entry.key, body: digest(entry.text.replace(STAMP, "{")) };
 }
 
