@@ -12,7 +12,7 @@ import {
 
 const HISTORY = "packages/server/test/gateway/http/history.contract.ts";
 const WAITING =
-  "H02 H03 a reload while messages wait for a worker shows each once, and its stream has their turns";
+  "H02 H03 the page of 004 shows a waiting message and its answer, whenever the turn starts before it subscribes";
 
 export const ROWS_004: readonly DocumentRow[] = [
   row(206, "10", "History and stream are flat.", gateway("H01")),

@@ -115,7 +115,7 @@ export function judgeDurability(redis: RedisStatus): Finding {
       return warning(
         name,
         `not durable (${durability.setting}): ${LOSS}`,
-        `Set \`appendonly yes\` and \`appendfsync always\` in redis.conf, or use a durable service. ${PAGE}`,
+        `Set \`appendonly yes\`, \`appendfsync always\` and \`no-appendfsync-on-rewrite no\` in redis.conf, or use a durable service. ${PAGE}`,
       );
     case "unknown":
       return warning(

@@ -2,6 +2,7 @@
 import { listBlocks, foldAll, restore, SCHEMA_VERSION, type Snapshot, snapshot } from "@turnstream/protocol";
 import { type BlocksHistory, toHistory, toHistoryMessages } from "@turnstream/protocol/blocks";
 import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
+import { PrintedPage } from "@turnstream/conformance/clients/printed-page.ts";
 import { afterEach, describe, expect, it } from "vitest";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
@@ -85,12 +86,17 @@ export function historyContract(name: string, makeParts: () => Promise<HarnessBa
     await harness.stage.worker([guide]);
     return ref;
   };
-  /** Loads history and subscribes after it, as a page does after F5. */
-  async function reload({ session }: SessionRef): Promise<Reload> {
+  const loadHistory = ({ session }: SessionRef): Promise<BlocksHistory> =>
+    harness.json("GET", `/sessions/${session}/history`);
+  const subscribe = ({ session }: SessionRef, { last_event_id }: BlocksHistory): Promise<StreamClient> => {
     const { url, auth: headers } = harness.server;
-    const history: BlocksHistory = await harness.json("GET", `/sessions/${session}/history`);
-    const address = `${url}/api/v1/sessions/${session}/events?last_event_id=${history.last_event_id}`;
-    return { history, stream: await StreamClient.open(address, { headers }) };
+    const address = `${url}/api/v1/sessions/${session}/events?last_event_id=${last_event_id}`;
+    return StreamClient.open(address, { headers });
+  };
+  /** Loads history and subscribes after it, as a page does after F5. */
+  async function reload(ref: SessionRef): Promise<Reload> {
+    const history = await loadHistory(ref);
+    return { history, stream: await subscribe(ref, history) };
   }
   /** All pages of a URL, the oldest first. */
   async function pages(path: string, limit: number): Promise<Record<string, unknown>[]> {
@@ -205,6 +211,45 @@ export function historyContract(name: string, makeParts: () => Promise<HarnessBa
         expect(client.questions).toEqual(questions);
         expect(answers(client)).toEqual(answers(whole));
       }
+    });
+
+    it("H02 H03 the page of 004 shows a waiting message and its answer, whenever the turn starts before it subscribes", async () => {
+      const ref = await openWithoutWorker();
+      const { stage } = harness;
+      await stage.send(ref, "a");
+      const waiting = await loadHistory(ref);
+      const fresh = new PrintedPage();
+      fresh.load(waiting);
+      expect(fresh.isStreaming).toBe(true);
+      expect(fresh.show()).toEqual(["user a"]);
+      const reloads = [{ history: waiting, stream: await subscribe(ref, waiting) }];
+      // The turn waits in its tool.
+      const gates: (() => void)[] = [];
+      toolGate = () => new Promise((resolve) => void gates.push(resolve));
+      await stage.worker([guide]);
+      await expect.poll(() => gates.length, { timeout: 30_000 }).toBe(1);
+      reloads.push({ history: waiting, stream: await subscribe(ref, waiting) }, await reload(ref));
+      gates[0]?.();
+      toolGate = OPEN;
+      const { id } = await stage.ended(ref, (turn) => turn.message?.text === "a");
+      reloads.push({ history: waiting, stream: await subscribe(ref, waiting) });
+      const answered = [
+        "user a",
+        'closed group "Looking": thinking hm, Looking -> free beds',
+        "text All about a.",
+      ];
+      for (const { history, stream } of reloads) {
+        const page = new PrintedPage();
+        page.load(history);
+        await stream.until("the end", ({ event, data }) => event === "message_stop" && data.includes(id));
+        for (const frame of stream.frames) page.handle(frame);
+        expect(page.show()).toEqual(answered);
+        stream.disconnect();
+      }
+      const finished = new PrintedPage();
+      finished.load(await loadHistory(ref));
+      expect(finished.isStreaming).toBe(false);
+      expect(finished.show()).toEqual(answered);
     });
 
     it("H02 the agent is running while a retry waits for a worker", async () => {

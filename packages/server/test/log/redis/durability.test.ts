@@ -27,3 +27,11 @@ test("a service that leaves the settings out hides them", async () => {
   expect(await read("redis://h", {})).toEqual({ state: "unknown" });
   expect(await read("redis://h", { appendonly: "yes" })).toEqual({ state: "unknown" });
 });
+
+test.each([
+  ["no", { state: "durable" }],
+  ["yes", { state: "lossy", setting: "no-appendfsync-on-rewrite yes" }],
+])("appendfsync always with no-appendfsync-on-rewrite %s", async (value, durability) => {
+  const settings = { appendonly: "yes", appendfsync: "always", "no-appendfsync-on-rewrite": value };
+  expect(await read("redis://h", settings)).toEqual(durability);
+});

@@ -3,7 +3,12 @@ import { type RedisServer, startRedis } from "@turnstream/testkit/servers/start-
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { AppendResult, Log } from "../../../src/log/log.ts";
 import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
+import { claimIdleSession } from "../../../src/session/lifecycle/claim.ts";
+import { eraseSession } from "../../../src/session/lifecycle/erase.ts";
+import { createLossReporter } from "../../../src/session/lifecycle/report-loss.ts";
+import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import type { SessionRef } from "../../../src/util/refs.ts";
+import { SessionHarness } from "../../session/session-harness.ts";
 import { sessionRef, startSession, takeover, titles } from "../drafts.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
@@ -58,4 +63,24 @@ test("a log whose entries are all archived is not kept", async () => {
   expect((await claimFrom(session, 8, "7-9")).setAside).toBeUndefined();
   expect((await claimFrom(session, 9, "8-10")).setAside).toBeUndefined();
   expect(await redis.command("EXISTS", `ts:{t/${session.session}}:set-aside`)).toBe(0);
+});
+
+test("the report of the loss names the key, and erasing the session deletes it", async () => {
+  const parts = { store: createMemoryStore(), log };
+  const harness = await (await SessionHarness.make(parts)).start();
+  const { ref } = harness;
+  await harness.append(...titles("lost"));
+  await log.trim(ref, harness.events.at(-1)?.id ?? "");
+  await harness.append(...titles("in Redis only"));
+  const errors: string[] = [];
+  const onLoss = createLossReporter(
+    () => undefined,
+    (error) => errors.push(String(error)),
+  );
+  await claimIdleSession({ ...parts, onLoss }, ref, "worker");
+  const key = `ts:{${ref.tenant}/${ref.session}}:set-aside`;
+  expect(errors).toEqual([expect.stringContaining(`stay in Redis for seven days, as the stream ${key}`)]);
+  expect(await readKey(key)).toContain("in Redis only");
+  await eraseSession(parts, ref);
+  expect(await redis.command("KEYS", `*${ref.session}*`)).toEqual([]);
 });

@@ -21,11 +21,15 @@ interface Client {
   sendCommand<T>(args: readonly string[]): Promise<T>;
 }
 
+/** With `yes`, Redis replies without a sync while it rewrites its file, also with `appendfsync always`. */
+const NO_SYNC = "no-appendfsync-on-rewrite";
+
 export async function readDurability(client: Client, url: string): Promise<Durability> {
-  const settings = await client.configGet(["appendonly", "appendfsync"]).catch(() => null);
-  const { appendonly, appendfsync }: Readonly<Record<string, string>> = settings ?? {};
+  const settings = await client.configGet(["appendonly", "appendfsync", NO_SYNC]).catch(() => null);
+  const { appendonly, appendfsync, [NO_SYNC]: noSync }: Readonly<Record<string, string>> = settings ?? {};
   if (appendonly === "no") return { state: "lossy", setting: "appendonly no" };
-  if (appendonly === "yes" && appendfsync === "always") return { state: "durable" };
+  if (appendonly === "yes" && appendfsync === "always")
+    return noSync === "yes" ? { state: "lossy", setting: `${NO_SYNC} yes` } : { state: "durable" };
   if (appendonly === "yes" && appendfsync !== undefined)
     return { state: "lossy", setting: `appendfsync ${appendfsync}` };
   // In a cluster without TLS, the addresses of its servers have no names. INFO names the service too.
