@@ -10,7 +10,7 @@ import { systemEnv } from "@turnstream/server/ports";
 import { type StartedBackend, startBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { readAllEvents } from "@turnstream/testkit/backend/read-all-events.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
-import { checkHistory, type Operation } from "@turnstream/testkit/history/check-history.ts";
+import { checkHistory, type CheckOptions, type Operation } from "@turnstream/testkit/history/check-history.ts";
 import { HistoryFolder, recordFinal, recordLog } from "@turnstream/testkit/history/record-history.ts";
 import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import type { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
@@ -35,7 +35,9 @@ interface Effect {
   readonly calledAt: number;
 }
 
-type Program = Pick<ChildProgram, "name" | "hasExited" | "kill">;
+interface Program extends Pick<ChildProgram, "name" | "hasExited" | "kill"> {
+  readonly failures?: readonly string[];
+}
 
 export class TurnEnvironment {
   readonly backend: StartedBackend;
@@ -124,6 +126,11 @@ export class TurnEnvironment {
     });
   }
 
+  /** The unexpected errors that processes have reported. */
+  get failures(): string[] {
+    return [...new Set(this.#programs.flatMap(({ failures = [] }) => failures))];
+  }
+
   get readyWorkers(): WorkerProcess[] {
     return this.workers.filter(({ isDown, isReady }) => isReady && !isDown);
   }
@@ -201,11 +208,11 @@ export class TurnEnvironment {
    * Compares what the logs of all processes did with the logs of the sessions that `checkSession` has read, and forgets
    * it.
    */
-  checkHistory(): { readonly acknowledged: number; readonly findings: string[] } {
+  checkHistory(options: CheckOptions = {}): { readonly acknowledged: number; readonly findings: string[] } {
     const killed = this.#programs.flatMap(({ name, hasExited }): Operation[] =>
       hasExited ? [{ type: "killed", process: name }] : [],
     );
-    const { acknowledged, findings } = checkHistory([...this.history.read(), ...killed]);
+    const { acknowledged, findings } = checkHistory([...this.history.read(), ...killed], options);
     this.history.clear();
     return {
       acknowledged,

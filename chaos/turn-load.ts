@@ -3,12 +3,16 @@
  * is legal, its tools took effect at most once, and nothing of it is left over.
  */
 import type { SessionEvent, Turn } from "@turnstream/protocol";
+import type { CheckOptions } from "@turnstream/testkit/history/check-history.ts";
 import { checkPlan, type Verdict } from "./check-plan.ts";
 import { Figures } from "./figures.ts";
 import type { Figure } from "./scenario.ts";
 import { findTurn, type TurnEnvironment } from "./turn-environment.ts";
 import type { TurnFollower } from "./turn-follower.ts";
 import { listOnceKeys, type Plan } from "./turn-plan.ts";
+
+/** So many unexpected errors of processes are printed. */
+const MAX_FAILURES = 10;
 
 /** A turn whose message was sent. */
 export interface LoadedTurn {
@@ -27,6 +31,7 @@ type Check = (turn: Turn, events: readonly SessionEvent[]) => string[] | Promise
 
 export class TurnLoad {
   readonly #environment: TurnEnvironment;
+  readonly #progress: (text: string) => void;
   readonly #figures;
   /** Keys of tools that may run once, and of tools that succeeded. */
   readonly #once = new Set<string>();
@@ -35,6 +40,7 @@ export class TurnLoad {
   /** @param least how many turns must be judged */
   constructor(environment: TurnEnvironment, progress: (text: string) => void, least: number) {
     this.#environment = environment;
+    this.#progress = progress;
     this.#figures = new Figures(progress, {
       "turns judged": { atLeast: least },
       "turns that did not end as planned": { exactly: 0 },
@@ -84,6 +90,13 @@ export class TurnLoad {
     return { ...verdict, turn, takeovers: takeovers.length };
   }
 
+  /** Checks the history of all turns that were judged since the last call, and forgets it. No other turn may run. */
+  checkHistory(options: CheckOptions = {}): void {
+    const { acknowledged, findings } = this.#environment.checkHistory(options);
+    this.#figures.add("acknowledged appends in the history", acknowledged);
+    this.#figures.report("findings of the history check", findings);
+  }
+
   /** Judges what is left when all turns have ended. */
   async figures(): Promise<Figure[]> {
     const effects = await this.#environment.countEffects();
@@ -94,9 +107,8 @@ export class TurnLoad {
     this.#figures.report("results without an effect", without);
     this.#figures.add("turns left running", running);
     this.#figures.add("journal rows left", journal);
-    const { acknowledged, findings } = this.#environment.checkHistory();
-    this.#figures.add("acknowledged appends in the history", acknowledged);
-    this.#figures.report("findings of the history check", findings);
+    this.checkHistory();
+    for (const failure of this.#environment.failures.slice(0, MAX_FAILURES)) this.#progress(failure);
     return this.#figures.list();
   }
 }
