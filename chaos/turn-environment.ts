@@ -118,11 +118,15 @@ export class TurnEnvironment {
     for (let n = alive; n < count; n++) this.launchWorker(settings);
   }
 
-  /** Starts the missing workers, and waits until all are ready for turns. */
-  async keepReadyWorkers(count: number, settings: Partial<WorkerSettings> = {}): Promise<void> {
-    await until(`${count} workers`, () => {
+  /** Starts the missing workers, and waits until so many are ready for turns. */
+  async keepReadyWorkers(
+    count: number,
+    settings: Partial<WorkerSettings> = {},
+    least = count,
+  ): Promise<void> {
+    await until(`${least} workers`, () => {
       this.keepWorkers(count, settings);
-      return this.readyWorkers.length >= count;
+      return this.readyWorkers.length >= least;
     });
   }
 
