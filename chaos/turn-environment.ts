@@ -10,7 +10,11 @@ import { systemEnv } from "@turnstream/server/ports";
 import { type StartedBackend, startBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { readAllEvents } from "@turnstream/testkit/backend/read-all-events.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
-import { checkHistory, type CheckOptions, type Operation } from "@turnstream/testkit/history/check-history.ts";
+import {
+  checkHistory,
+  type CheckOptions,
+  type Operation,
+} from "@turnstream/testkit/history/check-history.ts";
 import { HistoryFolder, recordFinal, recordLog } from "@turnstream/testkit/history/record-history.ts";
 import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import type { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
