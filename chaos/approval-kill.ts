@@ -1,7 +1,7 @@
 /**
- * `approvalKill` kills a worker with -9 at four moments of an approval: while calls wait, while they are decided, after
- * a decision is committed but not yet in the log, and just after it is in the log. In the third case the process that
- * decided is killed too.
+ * `approvalKill` tests promise 14: it kills a worker with -9 at four moments of an approval: while calls wait, while
+ * they are decided, after a decision is committed but not yet in the log, and just after it is in the log. In the third
+ * case the process that decided is killed too.
  *
  * Invariant: a rejected call never runs. An approved call runs once, or ends as "outcome unknown" if its start was
  * already journaled.
@@ -11,240 +11,172 @@ import { listBlocks } from "@turnstream/protocol";
 import { decideApproval, type ApprovalDecision } from "@turnstream/server";
 import type { Interaction } from "@turnstream/server/ports";
 import { until } from "@turnstream/testkit/util/until.ts";
-import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
+import { approvalPlan, createDecision, readOutcomes, waitForApprovals } from "./approval-turn.ts";
 import { atMoment } from "./at-moment.ts";
-import {
-  waitForApprovals,
-  approvalPlan,
-  createDecision,
-  countEffects,
-  readOutcomes,
-} from "./approval-turn.ts";
 import { DeciderProcess } from "./decider-process.ts";
-import type { Figure, RunOptions, Scenario } from "./scenario.ts";
-import type { TurnFollower } from "./turn-follower.ts";
+import { Figures } from "./figures.ts";
+import type { RunOptions, Scenario } from "./scenario.ts";
 import { TurnEnvironment } from "./turn-environment.ts";
+import type { TurnFollower } from "./turn-follower.ts";
+import { TurnLoad } from "./turn-load.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
 const WORKERS = 3;
-const TTL_MS = 1_500;
 const DELAY_MS = 20;
-const MOMENTS = ["waits", "is decided", "is committed, not in the log", "is in the log"] as const;
-type Moment = (typeof MOMENTS)[number];
+const SETTINGS = { asks: true, ttlMs: 1_500 };
 const DECISIONS = ["approve", "reject", "edit"] as const;
-const SETTINGS = { asks: true, ttlMs: TTL_MS };
+const MOMENTS = [
+  "kills while an approval waits",
+  "kills while an approval is decided",
+  "kills while an approval is committed, not in the log",
+  "kills while an approval is in the log",
+] as const;
 
-interface Found {
-  readonly kills: Record<Moment, number>;
-  /** Decisions that only a relay or the next worker could append to the log. */
-  between: number;
-  approved: number;
-  refused: number;
-  unknown: number;
-  readonly problems: string[];
-  readonly illegal: string[];
-}
+type Moment = (typeof MOMENTS)[number];
 
-/** A process that decides, with a slow connection to Redis that the test can cut. */
-interface Slow {
-  readonly decider: DeciderProcess;
-  readonly proxy: TcpProxy;
-}
-
-async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
+async function run({ times, random, progress }: RunOptions) {
   return TurnEnvironment.use(async (environment) => {
-    const kills = Object.fromEntries(MOMENTS.map((moment) => [moment, 0])) as Record<Moment, number>;
-    const found: Found = {
-      kills,
-      between: 0,
-      approved: 0,
-      refused: 0,
-      unknown: 0,
-      problems: [],
-      illegal: [],
-    };
-    for (let n = 0; n < times; n++) {
-      await until("two workers", () => {
-        environment.keepWorkers(WORKERS, SETTINGS);
-        return readyOf(environment) >= 2;
-      });
-      await playOne(environment, `a${n}`, MOMENTS[n % MOMENTS.length] ?? "waits", random, found);
-      progress(`${n + 1} of ${times}: ${JSON.stringify(found)}`.slice(0, 400));
-    }
-    for (const problem of [...found.problems, ...found.illegal].slice(0, 20)) progress(problem);
-    const { running, journal } = await environment.countLeftovers();
     const share = Math.floor((times / MOMENTS.length) * 0.8);
-    return [
-      ...MOMENTS.map((moment) => ({
-        figure: `kills while an approval ${moment}`,
-        value: found.kills[moment],
-        atLeast: share,
-      })),
-      {
-        figure: "decisions appended by another process than the one that decided",
-        value: found.between,
-        atLeast: Math.min(share, 1),
-      },
-      { figure: "approved or edited", value: found.approved, atLeast: times },
-      { figure: "of these, cut off after their start was journaled", value: found.unknown },
-      { figure: "rejected", value: found.refused, atLeast: Math.floor(times / 2) },
-      {
-        figure: "calls not decided, logged and executed as promised",
-        value: found.problems.length,
-        exactly: 0,
-      },
-      { figure: "events that broke a rule", value: found.illegal.length, exactly: 0 },
-      { figure: "turns left running", value: running, exactly: 0 },
-      { figure: "journal rows left", value: journal, exactly: 0 },
-    ];
+    const figures = new Figures(progress, {
+      "kills while an approval waits": { atLeast: share },
+      "kills while an approval is decided": { atLeast: share },
+      "kills while an approval is committed, not in the log": { atLeast: share },
+      "kills while an approval is in the log": { atLeast: share },
+      "decisions appended by another process than the one that decided": { atLeast: Math.min(share, 1) },
+      "approved or edited": { atLeast: times },
+      "of these, cut off after their start was journaled": {},
+      rejected: { atLeast: Math.floor(times / 2) },
+    });
+    const load = new TurnLoad(environment, progress, times);
+    for (let n = 0; n < times; n++) {
+      await environment.keepReadyWorkers(WORKERS, SETTINGS, 2);
+      const moment = MOMENTS[n % MOMENTS.length] as Moment;
+      const turn = await load.send(approvalPlan(`a${n}`, DECISIONS.length, 300));
+      const { ref } = turn.follower;
+      const rows = await waitForApprovals(environment, ref, DECISIONS.length);
+      const decisions = rows.map((row, i) => createDecision(row, DECISIONS[i] ?? "reject", "user-1"));
+      const round = new ApprovalRound(environment, turn.follower, decisions, random);
+      const victim = await round.kill(moment);
+      if (victim !== undefined) figures.add(moment);
+      if (round.isBetween) figures.add("decisions appended by another process than the one that decided");
+      environment.keepWorkers(WORKERS, SETTINGS);
+      // Decide the calls that are still pending. For the others the earlier decision wins.
+      for (const decision of decisions) await decideApproval(environment.backend, ref, decision);
+      await load.judge(turn, async (ended, events) => {
+        const problems: string[] = [];
+        const effects = await environment.countEffects();
+        for (const outcome of await readOutcomes(environment, ref, ended, events, effects, problems)) {
+          const { status, plain, edited, result } = outcome;
+          figures.add(status === "rejected" ? "rejected" : "approved or edited");
+          if (result === "unknown") figures.add("of these, cut off after their start was journaled");
+          const [right, wrong] = status === "edited" ? [edited, plain] : [plain, edited];
+          const isRight =
+            status === "rejected"
+              ? plain + edited === 0 && result === "error"
+              : wrong === 0 && (result === "unknown" ? right <= 1 : result === "success" && right === 1);
+          if (!isRight) problems.push(`${moment}: ${JSON.stringify(outcome)}`);
+        }
+        return problems;
+      });
+      figures.print(`${n + 1} of ${times}`);
+    }
+    return [...figures.list(), ...(await load.figures())];
   });
 }
 
-function readyOf(environment: TurnEnvironment): number {
-  return environment.workers.filter((worker) => !worker.hasExited && worker.isReady).length;
-}
+class ApprovalRound {
+  /** Whether only a relay or the next worker could append the decision to the log. */
+  isBetween = false;
+  readonly #environment: TurnEnvironment;
+  readonly #follower: TurnFollower;
+  readonly #decisions: readonly ApprovalDecision[];
+  readonly #random: () => number;
 
-async function playOne(
-  environment: TurnEnvironment,
-  name: string,
-  moment: Moment,
-  random: () => number,
-  found: Found,
-): Promise<void> {
-  const ref = await environment.createSession();
-  const follower = environment.follow(ref);
-  const message = await environment.send(ref, approvalPlan(name, DECISIONS.length, 300));
-  const rows = await waitForApprovals(environment, ref, DECISIONS.length);
-  const decisions = rows.map((row, n) => createDecision(row, DECISIONS[n] ?? "reject", "user-1"));
-  const victim = await hit(environment, follower, rows, decisions, moment, random, found);
-  if (victim !== null) {
-    found.kills[moment]++;
-    await victim.exited;
-    environment.keepWorkers(WORKERS, SETTINGS);
+  constructor(
+    environment: TurnEnvironment,
+    follower: TurnFollower,
+    decisions: readonly ApprovalDecision[],
+    random: () => number,
+  ) {
+    this.#environment = environment;
+    this.#follower = follower;
+    this.#decisions = decisions;
+    this.#random = random;
   }
-  // Decide the calls that are still pending. For the others the earlier decision wins.
-  for (const decision of decisions) await decideApproval(environment.backend, ref, decision);
-  const turn = await follower.untilEnded(message);
-  await environment.untilIdle(ref);
-  await follower.stop();
-  const { events, illegal } = await environment.checkSession(ref);
-  found.illegal.push(...illegal, ...follower.illegal);
-  const effects = await countEffects(environment);
-  for (const outcome of await readOutcomes(environment, ref, turn, events, effects, found.problems)) {
-    const { key, status, plain, edited, result } = outcome;
-    const report = (problem: string) => found.problems.push(`${key} (${moment}): ${problem}`);
-    if (status === "rejected") {
-      found.refused++;
-      if (plain + edited > 0 || result !== "error") report(`rejected, but ${JSON.stringify(outcome)}`);
-      continue;
+
+  /** Kills the worker of the turn at the given moment. @returns the killed worker, or undefined if the turn had none */
+  async kill(moment: Moment): Promise<WorkerProcess | undefined> {
+    switch (moment) {
+      case "kills while an approval waits": {
+        const victim = this.#killOwner();
+        // In half of these rounds the turn has no worker while the calls are decided.
+        if (victim !== undefined && this.#random() < 0.5)
+          await until("a takeover", () => this.#follower.takeovers > 0);
+        return victim;
+      }
+      case "kills while an approval is decided": {
+        const decided = this.#decideAll();
+        await sleep(this.#random() * 15);
+        const victim = this.#killOwner();
+        await decided;
+        return victim;
+      }
+      case "kills while an approval is committed, not in the log":
+        return this.#killBetween();
+      case "kills while an approval is in the log": {
+        const updated = atMoment([this.#follower], {
+          act: ({ event }) => event.type === "approval.update" && event.status !== "rejected",
+          timeoutMs: 10_000,
+        });
+        const decided = this.#decideAll();
+        await updated;
+        if (this.#random() < 0.5) await sleep(this.#random() * 20);
+        const victim = this.#killOwner();
+        await decided;
+        return victim;
+      }
     }
-    found.approved++;
-    const [right, wrong] = status === "edited" ? [edited, plain] : [plain, edited];
-    if (wrong > 0 || right > 1) report(`ran ${JSON.stringify(outcome)}`);
-    if (result === "unknown") found.unknown++;
-    else if (result !== "success" || right !== 1) report(`approved, but ${JSON.stringify(outcome)}`);
   }
-}
 
-/** Kills the worker of the turn at the given moment. @returns the killed worker, or null if the turn had none */
-async function hit(
-  environment: TurnEnvironment,
-  follower: TurnFollower,
-  rows: readonly Interaction[],
-  decisions: readonly ApprovalDecision[],
-  moment: Moment,
-  random: () => number,
-  found: Found,
-): Promise<WorkerProcess | null> {
-  const { ref } = follower;
-  const kill = (): WorkerProcess | null => {
-    const worker =
-      environment.workers.find(({ name, hasExited }) => name === follower.owner && !hasExited) ?? null;
+  #killOwner(): WorkerProcess | undefined {
+    const worker = this.#environment.findOwner(this.#follower);
     worker?.signal("SIGKILL");
     return worker;
-  };
-  switch (moment) {
-    case "waits": {
-      const victim = kill();
-      // In half of these rounds the turn has no worker while the calls are decided.
-      if (random() < 0.5) await until("a takeover", () => follower.takeovers > 0);
-      return victim;
-    }
-    case "is decided": {
-      const decided = decisions.map((decision) => decideApproval(environment.backend, ref, decision));
-      await sleep(random() * 15);
-      const victim = kill();
-      await Promise.all(decided);
-      return victim;
-    }
-    case "is committed, not in the log":
-      return killBetween(environment, follower, rows, decisions, kill, found);
-    case "is in the log": {
-      let victim: WorkerProcess | null = null;
-      const after = random() < 0.5 ? 0 : random() * 20;
-      const updated = atMoment([follower], {
-        act: ({ event }) => event.type === "approval.update" && event.status !== "rejected",
-        timeoutMs: 10_000,
-      });
-      const decided = decisions.map((decision) => decideApproval(environment.backend, ref, decision));
-      await updated;
-      if (after > 0) await sleep(after);
-      victim = kill();
-      await Promise.all(decided);
-      return victim;
-    }
   }
-}
 
-async function killBetween(
-  environment: TurnEnvironment,
-  follower: TurnFollower,
-  rows: readonly Interaction[],
-  decisions: readonly ApprovalDecision[],
-  kill: () => WorkerProcess | null,
-  found: Found,
-): Promise<WorkerProcess | null> {
-  const { decider, proxy } = await startSlow(environment);
-  const { ref } = follower;
-  void decider.decide({ ref, decisions: decisions.map((decision) => ({ at: 0, decision })), stopAt: null });
-  let committed: Interaction | undefined;
-  await until(
-    "a commit",
-    async () => {
-      const now = await Promise.all(
-        rows.map(({ id }) => environment.backend.store.interactions.get(ref, id)),
-      );
-      committed = now.find((row) => row !== null && row.status !== "pending") ?? undefined;
+  async #decideAll(): Promise<void> {
+    const { backend } = this.#environment;
+    await Promise.all(
+      this.#decisions.map((decision) => decideApproval(backend, this.#follower.ref, decision)),
+    );
+  }
+
+  /** Lets a process decide whose connection to Redis is slow, and cuts it when the first decision is committed. */
+  async #killBetween(): Promise<WorkerProcess | undefined> {
+    const { ref } = this.#follower;
+    const { proxy, redisUrl } = await this.#environment.startRedisProxy(DELAY_MS);
+    const settings = this.#environment.settings(`decider of ${ref.session}`);
+    const decider = this.#environment.own(await DeciderProcess.launch({ ...settings, redisUrl }));
+    const decisions = this.#decisions.map((decision) => ({ at: 0, decision }));
+    void decider.decide({ ref, decisions, stopAt: null });
+    let committed: Interaction | undefined;
+    const readCommitted = async () => {
+      const rows = await this.#environment.backend.store.interactions.list(ref);
+      committed = rows.find(({ status }) => status !== "pending");
       return committed !== undefined;
-    },
-    { everyMs: 1 },
-  );
-  proxy.blackhole();
-  const victim = kill();
-  await decider.kill();
-  await proxy.close();
-  if (committed !== undefined && !isPublished(follower, committed)) found.between++;
-  return victim;
-}
-
-async function startSlow(environment: TurnEnvironment): Promise<Slow> {
-  const { port } = new URL(environment.backend.redisUrl);
-  const proxy = await startProxy({ to: { host: "127.0.0.1", port: Number(port) } });
-  proxy.delay(DELAY_MS);
-  const url = `redis://127.0.0.1:${proxy.port}`;
-  return {
-    decider: await DeciderProcess.launch({
-      name: "slow",
-      databaseUrl: environment.backend.databaseUrl,
-      redisUrl: url,
-    }),
-    proxy,
-  };
-}
-
-function isPublished({ running }: TurnFollower, { block }: Interaction): boolean {
-  const blocks = running === undefined ? [] : listBlocks(running);
-  return blocks.some((each) => each.id === block && each.kind === "approval" && each.version > 0);
+    };
+    await until("a commit", readCommitted, { everyMs: 1 });
+    proxy.blackhole();
+    const victim = this.#killOwner();
+    await decider.kill();
+    await proxy.close();
+    const { running } = this.#follower;
+    const isInLog = (running === undefined ? [] : listBlocks(running)).some(
+      (block) => block.kind === "approval" && block.id === committed?.block && block.version > 0,
+    );
+    this.isBetween = !isInLog;
+    return victim;
+  }
 }
 
 export const approvalKill: Scenario = {

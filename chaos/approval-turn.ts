@@ -97,9 +97,6 @@ export async function readOutcomes(
   return outcomes;
 }
 
-/** Counts how often each tool ran, by the key in its arguments. */
 export async function countEffects(environment: TurnEnvironment): Promise<Map<string, number>> {
-  const counts = new Map<string, number>();
-  for (const { key } of await environment.readEffects()) counts.set(key, (counts.get(key) ?? 0) + 1);
-  return counts;
+  return environment.countEffects();
 }

@@ -14,7 +14,7 @@ import { BUILT_IN_STRINGS } from "@turnstream/server";
 import { createInput, listThoughts } from "./plan-script.ts";
 import { type Plan, type PlanCall, formatToolResult } from "./turn-plan.ts";
 
-interface Verdict {
+export interface Verdict {
   readonly problems: string[];
   /** Keys of tools that ended as "outcome unknown". */
   readonly unknown: string[];

@@ -11,19 +11,20 @@ import { listBlocks } from "@turnstream/protocol";
 import { decideApproval } from "@turnstream/server";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { waitForApprovals, createDecision } from "./approval-turn.ts";
-import { checkPlan } from "./check-plan.ts";
+import { measureTakeovers } from "./at-moment.ts";
+import { Figures } from "./figures.ts";
 import { parseEcho } from "./plan-script.ts";
-import type { Figure, RunOptions, Scenario } from "./scenario.ts";
-import type { Listener, TurnFollower } from "./turn-follower.ts";
+import type { RunOptions, Scenario } from "./scenario.ts";
+import type { TurnFollower } from "./turn-follower.ts";
+import { type LoadedTurn, TurnLoad } from "./turn-load.ts";
 import { type Plan, type PlanCall, type PlanTool, randomText } from "./turn-plan.ts";
 import { median } from "@turnstream/testkit/util/median.ts";
-import { TurnEnvironment, findTurn } from "./turn-environment.ts";
+import { TurnEnvironment } from "./turn-environment.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
 const WORKERS = 2;
 /** Shorter than the default, so that many rounds end in time. A hand-over never waits for the lease. */
 const TTL_MS = 1_500;
-const SETTINGS = { asks: true, ttlMs: TTL_MS };
 const HAND_OVER_MS = 2_000;
 
 /** Less than the shutdown grace period of a worker. */
@@ -40,267 +41,195 @@ const TOOLS: Readonly<Record<Version, readonly string[]>> = {
   b: ["added", "once", "again", "turned", "turning", "asked", "helper", "share_thought"],
 };
 
-interface Found {
-  turns: number;
-  moved: number;
-  /**
-   * Of the moved turns: those that waited for a user, and those in a call that the new code declares or runs
-   * differently.
-   */
-  waited: number;
-  changed: number;
-  echoes: number;
-  removed: number;
-  wrongEcho: number;
-  /** Tools that ended as "outcome unknown": after kill -9, and after SIGTERM. */
-  killed: string[];
-  left: string[];
-  problems: string[];
-  illegal: string[];
-  handOvers: number[];
-  takeovers: number[];
-  leaves: number[];
-}
-
-interface Pool {
-  version: Version;
-  workers: WorkerProcess[];
-  /** Workers of the other version, loaded and paused. */
-  next: WorkerProcess[];
-}
-
-function launchPaused(environment: TurnEnvironment, version: Version): WorkerProcess[] {
-  return Array.from({ length: WORKERS }, () =>
-    environment.launchWorker({ version, isPaused: true, ...SETTINGS }),
-  );
-}
-
-async function run({ times: replaced, random, progress }: RunOptions): Promise<Figure[]> {
-  const times = Math.ceil(replaced / WORKERS);
-  return TurnEnvironment.use(async (environment) => {
-    const found: Found = {
-      turns: 0,
-      moved: 0,
-      waited: 0,
-      changed: 0,
-      echoes: 0,
-      removed: 0,
-      wrongEcho: 0,
-      killed: [],
-      left: [],
-      problems: [],
-      illegal: [],
-      handOvers: [],
-      takeovers: [],
-      leaves: [],
-    };
-    const workers = await environment.launchReadyWorkers(WORKERS, { version: "a", ...SETTINGS });
-    const pool: Pool = { version: "a", workers, next: launchPaused(environment, "b") };
-    for (let n = 0; n < times; n++) {
-      await deployOnce(environment, pool, {
-        name: `d${n}`,
-        way: WAYS[n % WAYS.length] ?? "SIGTERM",
-        random,
-        found,
-      });
-      const { handOvers, takeovers, leaves, ...rest } = found;
-      const medians = { handOver: median(handOvers), takeover: median(takeovers), leave: median(leaves) };
-      progress(`${n + 1} of ${times}: ${JSON.stringify({ ...rest, ...medians })}`.slice(0, 500));
-    }
-    const failures = environment.workers.flatMap((worker) => worker.failures);
-    for (const problem of [...found.problems, ...found.illegal, ...new Set(failures)].slice(0, 30))
-      progress(problem);
-    const ran = new Set((await environment.readEffects()).map(({ key }) => key));
-    const unrun = found.left.filter((key) => !ran.has(key));
-    const { running, journal } = await environment.countLeftovers();
-    return [
-      { figure: "workers replaced", value: times * WORKERS, atLeast: replaced },
-      { figure: "deploys", value: times, exactly: times },
-      { figure: "turns in flight", value: found.turns, atLeast: 8 * times },
-      { figure: "turns that continued under other code", value: found.moved, atLeast: times },
-      {
-        figure: "of those that waited for a user until after the deploy",
-        value: found.waited,
-        atLeast: Math.floor(times / 3),
-      },
-      {
-        figure: "of those in a call that the new code declares or runs differently",
-        value: found.changed,
-        atLeast: Math.floor(times / 3),
-      },
-      {
-        figure: "answers that quote the model's instructions and tools",
-        value: found.echoes,
-        atLeast: 8 * times,
-      },
-      {
-        figure: "of those with other instructions or tools than at the start",
-        value: found.wrongEcho,
-        exactly: 0,
-      },
-      {
-        figure: "calls of a removed tool that ended as an error",
-        value: found.removed,
-        atLeast: Math.floor(times / 3),
-      },
-      { figure: "turns that did not end as planned", value: found.problems.length, exactly: 0 },
-      { figure: "events that broke a rule", value: found.illegal.length, exactly: 0 },
-      { figure: "tools cut off by kill -9, outcome unknown", value: found.killed.length },
-      {
-        figure: "tools that ran longer than the shutdown grace period after SIGTERM, outcome unknown",
-        value: found.left.length - unrun.length,
-      },
-      {
-        figure: "tools that SIGTERM cut off before they ran, outcome unknown",
-        value: unrun.length,
-        exactly: 0,
-      },
-      { figure: "turns left running", value: running, exactly: 0 },
-      { figure: "journal rows left", value: journal, exactly: 0 },
-      { figure: "hand-overs by SIGTERM", value: found.handOvers.length, atLeast: Math.floor(times / 3) },
-      ...(found.handOvers.length === 0
-        ? []
-        : [
-            {
-              figure: "hand-over, median",
-              value: Math.round(median(found.handOvers)),
-              atMost: HAND_OVER_MS,
-              unit: "ms",
-            },
-            {
-              figure: "hand-over, slowest, while a non-idempotent tool runs for 10 s",
-              value: Math.round(Math.max(...found.handOvers)),
-              atMost: SLOWEST_HAND_OVER_MS,
-              unit: "ms",
-            },
-          ]),
-      { figure: "slowest worker to shut down", value: Math.round(Math.max(...found.leaves)), unit: "ms" },
-      { figure: "takeover after kill -9, median", value: Math.round(median(found.takeovers)), unit: "ms" },
-    ];
+function createFigures(times: number, progress: RunOptions["progress"]) {
+  const third = { atLeast: Math.floor(times / 3) };
+  return new Figures(progress, {
+    "workers replaced": { exactly: times * WORKERS },
+    "turns that continued under other code": { atLeast: times },
+    "of those that waited for a user until after the deploy": third,
+    "of those in a call that the new code declares or runs differently": third,
+    "answers that quote the model's instructions and tools": { atLeast: 8 * times },
+    "of those with other instructions or tools than at the start": { exactly: 0 },
+    "calls of a removed tool that ended as an error": third,
+    "tools that SIGTERM cut off before they ran, outcome unknown": { exactly: 0 },
+    "hand-overs by SIGTERM": third,
+    "hand-over, median": { atMost: HAND_OVER_MS, unit: "ms" },
+    "hand-over, slowest, while a non-idempotent tool runs for 10 s": {
+      atMost: SLOWEST_HAND_OVER_MS,
+      unit: "ms",
+    },
+    "takeover after kill -9, median": { unit: "ms" },
   });
 }
 
-interface Round {
-  readonly name: string;
-  readonly way: Way;
-  readonly random: () => number;
-  readonly found: Found;
+async function run({ times: replaced, random, progress }: RunOptions) {
+  const times = Math.ceil(replaced / WORKERS);
+  return TurnEnvironment.use(async (environment) => {
+    const figures = createFigures(times, progress);
+    const load = new TurnLoad(environment, progress, 8 * times);
+    const deploys = new Deploys(environment, load, figures, random);
+    await deploys.start();
+    for (let n = 0; n < times; n++) {
+      await deploys.deploy(`d${n}`, WAYS[n % WAYS.length] ?? "SIGTERM");
+      figures.print(`${n + 1} of ${times}`);
+    }
+    return [...figures.list(), ...(await load.figures())];
+  });
 }
 
-async function deployOnce(
-  environment: TurnEnvironment,
-  pool: Pool,
-  { name, way, random, found }: Round,
-): Promise<void> {
-  const old = pool.workers;
-  const version = pool.version === "a" ? "b" : "a";
-  const fresh = pool.next;
-  // The next workers load while this round runs.
-  pool.next = launchPaused(environment, pool.version);
-  await Promise.all(fresh.map((worker) => (way === "mixed" ? worker.begin() : worker.loaded())));
-  const plays = await Promise.all(
-    plansOf(name, pool.version, way, random).map(async (plan) => {
-      const ref = await environment.createSession();
-      const follower = environment.follow(ref);
-      const versions: Version[] = [];
-      /** Versions that had the turn before its first block. One of them journaled the instructions and tools. */
-      const beginners = new Set<Version>();
-      follower.listeners.add(({ event }) => {
-        if (event.type !== "turn.start" && event.type !== "turn.takeover") return;
-        const owned = fresh.some((worker) => worker.name === follower.owner) ? version : pool.version;
-        versions.push(owned);
-        const isSilent = (follower.state.turns.last()?.items.length ?? 0) === 0;
-        if (isSilent) beginners.add(owned);
-      });
-      return { follower, plan, versions, beginners, message: await environment.send(ref, plan) };
-    }),
-  );
-  await until("the turns to start", () =>
-    plays.every(({ follower }) => follower.state.turns.last() !== undefined),
-  );
-  await sleep(random() * 600);
-  if (way !== "mixed") await Promise.all(fresh.map((worker) => worker.begin()));
-  const [one, ...others] = old;
-  // The tool that runs longer than the shutdown grace period delays its own turn. It must not delay the others.
-  const followers = plays.flatMap(({ follower, plan }) => (plan.name.endsWith(STUBBORN) ? [] : [follower]));
-  if (one !== undefined) {
-    await replace(way === "mixed" ? [one] : old, way === "SIGKILL" ? "SIGKILL" : "SIGTERM", followers, found);
+/** A turn in flight, and the versions of the workers that had it. */
+interface MovingTurn extends LoadedTurn {
+  readonly versions: ReadonlySet<Version>;
+  /** Versions that had the turn before its first block. One of them journaled the instructions and tools. */
+  readonly beginners: ReadonlySet<Version>;
+}
+
+class Deploys {
+  readonly #environment: TurnEnvironment;
+  readonly #load: TurnLoad;
+  readonly #figures: ReturnType<typeof createFigures>;
+  readonly #random: () => number;
+  readonly #handOvers: number[] = [];
+  readonly #takeovers: number[] = [];
+  readonly #versions = new Map<string | null, Version>();
+  #version: Version = "a";
+  #workers: WorkerProcess[] = [];
+  /** Workers of the other version, loaded and paused. */
+  #next: WorkerProcess[] = [];
+
+  constructor(
+    environment: TurnEnvironment,
+    load: TurnLoad,
+    figures: ReturnType<typeof createFigures>,
+    random: () => number,
+  ) {
+    this.#environment = environment;
+    this.#load = load;
+    this.#figures = figures;
+    this.#random = random;
   }
-  for (const { follower, plan } of plays) {
-    if (!isAsked(plan)) continue;
-    for (const row of await waitForApprovals(environment, follower.ref, 1))
-      await decideApproval(environment.backend, follower.ref, createDecision(row, "approve", "someone"));
+
+  async start(): Promise<void> {
+    this.#workers = this.#launch("a");
+    this.#next = this.#launch("b");
+    await Promise.all(this.#workers.map((worker) => worker.begin()));
   }
-  for (const { follower, plan, message, versions, beginners } of plays) {
-    await follower.untilEnded(message);
-    await environment.untilIdle(follower.ref);
-    await follower.stop();
-    const { state, illegal } = await environment.checkSession(follower.ref);
-    found.illegal.push(...illegal, ...follower.illegal);
-    const turn = findTurn(state, message);
-    const verdict = turn === undefined ? null : checkPlan(turn, plan, follower.takeovers > 0);
-    found.turns++;
-    found.problems.push(...(verdict?.problems ?? [`${plan.name}: the turn is missing`]));
-    found.removed += verdict?.removed.length ?? 0;
-    (way === "SIGKILL" ? found.killed : found.left).push(...(verdict?.unknown ?? []));
-    if (new Set(versions).size > 1) {
-      found.moved++;
-      if (isAsked(plan)) found.waited++;
-      if (plan.steps.some(({ calls }) => calls.some((each) => each.tool === "turned"))) found.changed++;
+
+  async deploy(name: string, way: Way): Promise<void> {
+    const [old, fresh, version] = [this.#workers, this.#next, this.#version];
+    this.#version = version === "a" ? "b" : "a";
+    this.#workers = fresh;
+    // The next workers load while this round runs.
+    this.#next = this.#launch(version);
+    await Promise.all(fresh.map((worker) => (way === "mixed" ? worker.begin() : worker.loaded())));
+    const plans = createPlans(name, version, way, this.#random);
+    const turns = await Promise.all(plans.map((plan) => this.#send(plan)));
+    await until("the turns to start", () =>
+      turns.every(({ follower }) => follower.state.turns.last() !== undefined),
+    );
+    await sleep(this.#random() * 600);
+    if (way !== "mixed") await Promise.all(fresh.map((worker) => worker.begin()));
+    // The tool that runs longer than the shutdown grace period delays its own turn. It must not delay the others.
+    const measured = turns.flatMap(({ follower, plan }) => (plan.name.endsWith(STUBBORN) ? [] : [follower]));
+    const isMixed = way === "mixed";
+    await this.#replace(isMixed ? old.slice(0, 1) : old, isMixed ? "SIGTERM" : way, measured);
+    for (const { follower, plan } of turns) {
+      if (!hasCall(plan, "asked")) continue;
+      for (const row of await waitForApprovals(this.#environment, follower.ref, 1))
+        await decideApproval(
+          this.#environment.backend,
+          follower.ref,
+          createDecision(row, "approve", "someone"),
+        );
     }
-    const final =
-      turn === undefined ? undefined : listBlocks(turn).find((block) => block.kind === "text" && block.final);
+    for (const turn of turns) await this.#judge(turn, way);
+    if (isMixed) await this.#replace(old.slice(1), "SIGTERM", []);
+  }
+
+  #launch(version: Version): WorkerProcess[] {
+    const settings = { version, isPaused: true, asks: true, ttlMs: TTL_MS };
+    const workers = Array.from({ length: WORKERS }, () => this.#environment.launchWorker(settings));
+    for (const { name } of workers) this.#versions.set(name, version);
+    return workers;
+  }
+
+  async #send(plan: Plan): Promise<MovingTurn> {
+    const follower = this.#environment.follow(await this.#environment.createSession());
+    const versions = new Set<Version>();
+    const beginners = new Set<Version>();
+    follower.listeners.add(({ event }) => {
+      if (event.type !== "turn.start" && event.type !== "turn.takeover") return;
+      const version = this.#versions.get(follower.owner) ?? "a";
+      versions.add(version);
+      if (follower.running?.items.length === 0) beginners.add(version);
+    });
+    return { ...(await this.#load.send(plan, follower)), versions, beginners };
+  }
+
+  /** Stops workers and measures how long their turns have no worker. */
+  async #replace(
+    workers: readonly WorkerProcess[],
+    signal: "SIGTERM" | "SIGKILL",
+    measured: readonly TurnFollower[],
+  ): Promise<void> {
+    const hit = workers.flatMap((worker) => this.#environment.listTurns(worker));
+    measureTakeovers(
+      hit.filter((follower) => measured.includes(follower)),
+      (tookMs) => {
+        (signal === "SIGTERM" ? this.#handOvers : this.#takeovers).push(tookMs);
+        if (signal === "SIGKILL")
+          return this.#figures.set("takeover after kill -9, median", median(this.#takeovers));
+        this.#figures.add("hand-overs by SIGTERM");
+        this.#figures.set("hand-over, median", median(this.#handOvers));
+        this.#figures.raise("hand-over, slowest, while a non-idempotent tool runs for 10 s", tookMs);
+      },
+    );
+    for (const worker of workers) worker.signal(signal);
+    await Promise.all(workers.map((worker) => worker.exited));
+    this.#figures.add("workers replaced", workers.length);
+  }
+
+  async #judge(moving: MovingTurn, way: Way): Promise<void> {
+    const { plan, versions, beginners } = moving;
+    const { turn, unknown, removed } = await this.#load.judge(moving);
+    this.#figures.add("calls of a removed tool that ended as an error", removed.length);
+    if (way !== "SIGKILL") {
+      // The others ran longer than the shutdown grace period.
+      const effects = await this.#environment.countEffects();
+      const unrun = unknown.filter((key) => !effects.has(key));
+      this.#figures.report("tools that SIGTERM cut off before they ran, outcome unknown", unrun);
+    }
+    if (versions.size > 1) {
+      this.#figures.add("turns that continued under other code");
+      if (hasCall(plan, "asked")) this.#figures.add("of those that waited for a user until after the deploy");
+      if (hasCall(plan, "turned"))
+        this.#figures.add("of those in a call that the new code declares or runs differently");
+    }
+    const final = listBlocks(turn).find((block) => block.kind === "text" && block.final);
     const echo = final?.kind === "text" ? parseEcho(final.text) : null;
-    if (echo === null) continue;
-    found.echoes++;
+    if (echo === null) return;
+    this.#figures.add("answers that quote the model's instructions and tools");
     const isRight = [...beginners].some(
       (began) =>
         echo.instructions === `You are version ${began}.` && echo.tools.join() === TOOLS[began].join(),
     );
-    if (!isRight) found.wrongEcho++;
+    if (!isRight)
+      this.#figures.report("of those with other instructions or tools than at the start", [
+        `${plan.name}: began in ${[...beginners].join()}, ended with ${JSON.stringify(echo)}`,
+      ]);
   }
-  if (way === "mixed") await replace(others, "SIGTERM", [], found);
-  pool.version = version;
-  pool.workers = fresh;
 }
 
-/** Stops workers and measures how long their turns have no worker. */
-async function replace(
-  workers: readonly WorkerProcess[],
-  signal: "SIGTERM" | "SIGKILL",
-  followers: readonly TurnFollower[],
-  found: Found,
-): Promise<void> {
-  const names = new Set<string | null>(workers.map(({ name }) => name));
-  const at = performance.now();
-  for (const follower of followers) {
-    if (follower.running === undefined || !names.has(follower.owner)) continue;
-    const onEntry: Listener = ({ event }) => {
-      if (event.type !== "turn.takeover" && event.type !== "turn.end") return;
-      follower.listeners.delete(onEntry);
-      if (event.type !== "turn.takeover") return;
-      (signal === "SIGTERM" ? found.handOvers : found.takeovers).push(performance.now() - at);
-    };
-    follower.listeners.add(onEntry);
-  }
-  await Promise.all(
-    workers.map(async (worker) => {
-      worker.signal(signal);
-      await worker.exited;
-      if (signal === "SIGTERM") found.leaves.push(performance.now() - at);
-    }),
-  );
+function hasCall({ steps }: Plan, tool: PlanCall["tool"]): boolean {
+  return steps.some(({ calls }) => calls.some((call) => call.tool === tool));
 }
-
-const isAsked = ({ steps }: Plan): boolean =>
-  steps.some(({ calls }) => calls.some((each) => each.tool === "asked"));
 
 /**
  * Plans that are interrupted in a slow tool, in a non-idempotent tool, in backoff, between quick steps, in a sub-agent,
  * in mid-stream and while waiting for a user. Further plans call tools that the other version hides, shows, lacks or
  * defines differently. With SIGTERM, one tool runs longer than the shutdown grace period.
  */
-function plansOf(name: string, version: Version, way: Way, random: () => number): Plan[] {
+function createPlans(name: string, version: Version, way: Way, random: () => number): Plan[] {
   const removedTool = version === "a" ? "extra" : "added";
   const tool = (key: string, kind: PlanTool, ms: number): PlanCall => ({
     tool: kind,

@@ -4,15 +4,13 @@
 import type { Endpoint } from "@turnstream/conformance/clients/connections.ts";
 import type { SessionRef } from "@turnstream/server";
 import type { CommandBackend } from "@turnstream/server/ports";
-import { GatewayProgram } from "@turnstream/testkit/gateway/gateway-program.ts";
+import { GatewayProgram, type GatewaySettings } from "@turnstream/testkit/gateway/gateway-program.ts";
 import { HIGH_LIMITS } from "@turnstream/testkit/gateway/high-limits.ts";
 import { ACTOR, TurnEnvironment } from "./turn-environment.ts";
 
 export class GatewayEnvironment {
   readonly turns: TurnEnvironment;
-  readonly actor = ACTOR;
   readonly #headers: Readonly<Record<string, string>>;
-  readonly #gateways: GatewayProgram[] = [];
   #count = 0;
 
   private constructor(turns: TurnEnvironment, headers: Readonly<Record<string, string>>) {
@@ -31,35 +29,25 @@ export class GatewayEnvironment {
   ): Promise<T> {
     return TurnEnvironment.use(async (turns) => {
       const { secret } = await turns.backend.store.keys.create(ACTOR.tenant, { name: "chaos", scopes: [] });
-      const environment = new GatewayEnvironment(turns, { "x-api-key": secret, "x-user-id": ACTOR.user });
-      try {
-        return await use(environment);
-      } finally {
-        await Promise.all(environment.#gateways.map((gateway) => gateway.kill()));
-      }
+      return use(new GatewayEnvironment(turns, { "x-api-key": secret, "x-user-id": ACTOR.user }));
     }, servers);
   }
 
   /** @param root a copy of the repository with another version. Default: this repository */
-  async launchGateway(root?: string): Promise<GatewayProgram> {
-    const { databaseUrl, redisUrl } = this.turns.backend;
-    const name = `gateway-${++this.#count}`;
-    const settings = {
-      backend: { databaseUrl, redisUrl, name, database: { max: 10 } },
+  async launchGateway(settings: Partial<GatewaySettings> = {}, root?: string): Promise<GatewayProgram> {
+    const all: GatewaySettings = {
       secrets: ["a secret that only this scenario knows, for all of its gateways"],
       callerLimits: HIGH_LIMITS,
-    } as const;
-    const gateway = await GatewayProgram.launch(settings, root);
-    this.#gateways.push(gateway);
-    return gateway;
+      ...settings,
+      backend: { ...this.turns.settings(`gateway-${++this.#count}`), database: { max: 10 } },
+    };
+    return this.turns.own(await GatewayProgram.launch(all, root));
   }
 
   /** Kills a gateway, and starts one on the same port. */
   async replaceGateway(gateway: GatewayProgram, root?: string): Promise<GatewayProgram> {
     await gateway.kill();
-    const next = await GatewayProgram.launch(gateway.settings, root);
-    this.#gateways.push(next);
-    return next;
+    return this.launchGateway(gateway.settings, root);
   }
 
   /** The URL and headers that a client needs for this gateway. */
@@ -68,7 +56,7 @@ export class GatewayEnvironment {
   }
 
   get failures(): string[] {
-    return this.#gateways.flatMap(({ failures }) => failures);
+    return this.turns.failures;
   }
 
   createSession(): Promise<SessionRef> {

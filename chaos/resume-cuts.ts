@@ -17,6 +17,7 @@ import { findDifference, renderExpected } from "./render-expected.ts";
 import { GatewayEnvironment } from "./gateway-environment.ts";
 import { CLIENT_KINDS } from "./client-kinds.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
+import { ACTOR } from "./turn-environment.ts";
 import { WrittenSession } from "./written-session.ts";
 
 const MAX_EVENTS = 90;
@@ -43,7 +44,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     const to = { host, port: Number(port) };
     const proxies = await Promise.all(CLIENT_KINDS.map(() => startProxy({ to })));
     for (const [n, log] of logs.entries()) {
-      const session = await WrittenSession.make(environment.backend, environment.actor);
+      const session = await WrittenSession.make(environment.backend, ACTOR);
       await session.begin();
       const clients = CLIENT_KINDS.map((kind, k) => {
         const proxy = proxies[k];

@@ -32,7 +32,6 @@ import { redisWipe } from "./redis-wipe.ts";
 import { resumeCuts } from "./resume-cuts.ts";
 import type { Scenario } from "./scenario.ts";
 import { slowClient } from "./slow-client.ts";
-import { stop } from "./stop.ts";
 import { toolStartKill } from "./tool-start-kill.ts";
 import { versionSkew } from "./version-skew.ts";
 import { webhookKill } from "./webhook-kill.ts";
@@ -50,7 +49,6 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   erasure,
   "worker-kill": workerKill,
   "frozen-worker": frozenWorker,
-  stop,
   "tool-start-kill": toolStartKill,
   deploy,
   decisions,

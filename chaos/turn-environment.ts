@@ -1,6 +1,6 @@
 /**
  * `TurnEnvironment` starts servers and worker processes that run turns, follows their sessions, and checks everything
- * afterwards. Does not run turns itself.
+ * afterwards, also the history that all its processes record. Does not run turns itself.
  */
 import { randomUUID } from "node:crypto";
 import { emptyState, type SessionEvent, fold, type SessionState, type Turn } from "@turnstream/protocol";
@@ -10,6 +10,14 @@ import { systemEnv } from "@turnstream/server/ports";
 import { type StartedBackend, startBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { readAllEvents } from "@turnstream/testkit/backend/read-all-events.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
+import {
+  checkHistory,
+  type CheckOptions,
+  type Operation,
+} from "@turnstream/testkit/history/check-history.ts";
+import { HistoryFolder, recordFinal, recordLog } from "@turnstream/testkit/history/record-history.ts";
+import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
+import type { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import type { WorkerSettings } from "./processes/turn-worker.ts";
 import { TurnFollower } from "./turn-follower.ts";
@@ -17,37 +25,39 @@ import type { Plan } from "./turn-plan.ts";
 import { WorkerProcess } from "./worker-process.ts";
 
 export const ACTOR = { tenant: "chaos", user: "user-1" };
+/** The name of this process in the history. */
+const OBSERVER = "environment";
 /** The lease of a worker, by default. */
 const TTL_MS = 3_000;
 
-const EFFECTS = `create table effects (
-  n bigint generated always as identity,
-  idempotency_key text not null,
-  call text not null,
-  key text not null,
-  executor text not null,
-  called_at bigint not null,
-  at timestamptz not null default clock_timestamp()
-)`;
+const EFFECTS = "create table effects (key text not null, executor text not null, called_at bigint not null)";
 
 interface Effect {
-  readonly n: number;
-  readonly idempotencyKey: string;
-  readonly call: string;
   readonly key: string;
   readonly executor: string;
   /** When the tool was called, on the clock of its process. */
   readonly calledAt: number;
 }
 
+interface Program extends Pick<ChildProgram, "name" | "hasExited" | "kill"> {
+  readonly failures?: readonly string[];
+}
+
 export class TurnEnvironment {
   readonly backend: StartedBackend;
+  /** Every process that uses the servers records what its log does here. */
+  readonly history: HistoryFolder;
   readonly workers: WorkerProcess[] = [];
   readonly followers = new Set<TurnFollower>();
+  readonly #programs: Program[] = [];
+  readonly #proxies: TcpProxy[] = [];
+  readonly #record: (operation: Operation) => void;
   #count = 0;
 
-  private constructor(backend: StartedBackend) {
-    this.backend = backend;
+  private constructor(backend: StartedBackend, history: HistoryFolder) {
+    this.history = history;
+    this.#record = history.open(OBSERVER);
+    this.backend = { ...backend, log: recordLog(backend.log, OBSERVER, this.#record) };
   }
 
   /** Runs `use`, then stops every process and server, also after an error. */
@@ -63,9 +73,10 @@ export class TurnEnvironment {
     backend: StartedBackend,
     use: (environment: TurnEnvironment) => Promise<T>,
   ): Promise<T> {
+    const history = await HistoryFolder.make();
     await runSql(backend.databaseUrl, EFFECTS);
     await backend.store.tenants.create({ id: ACTOR.tenant, name: "Chaos" });
-    const environment = new TurnEnvironment(backend);
+    const environment = new TurnEnvironment(backend, history);
     try {
       return await use(environment);
     } finally {
@@ -73,23 +84,29 @@ export class TurnEnvironment {
     }
   }
 
+  /** What a process needs to open a backend on these servers. Its name must be unique. */
+  settings(name: string) {
+    const { databaseUrl, redisUrl } = this.backend;
+    return { name, databaseUrl, redisUrl, historyFolder: this.history.path };
+  }
+
+  /** Kills this process at the end. */
+  own<T extends Program>(program: T): T {
+    this.#programs.push(program);
+    return program;
+  }
+
   /**
    * Starts a worker. Call its `ready()` to wait for it.
    * @param root a copy of the repository with another version. Default: this repository
    */
   launchWorker(settings: Partial<WorkerSettings> = {}, root?: string): WorkerProcess {
+    const name = `worker-${++this.#count}`;
     const worker = new WorkerProcess(
-      {
-        name: `worker-${++this.#count}`,
-        databaseUrl: this.backend.databaseUrl,
-        redisUrl: this.backend.redisUrl,
-        ttlMs: TTL_MS,
-        version: "a",
-        ...settings,
-      },
+      { ...this.settings(name), ttlMs: TTL_MS, version: "a", ...settings },
       root,
     );
-    this.workers.push(worker);
+    this.workers.push(this.own(worker));
     return worker;
   }
 
@@ -101,8 +118,48 @@ export class TurnEnvironment {
 
   /** Starts the missing workers. On a busy machine a worker can be too slow for its lease, and exits. */
   keepWorkers(count: number, settings: Partial<WorkerSettings> = {}): void {
-    const alive = this.workers.filter((worker) => !worker.hasExited && !worker.hasLostLease).length;
+    const alive = this.workers.filter(({ isDown }) => !isDown).length;
     for (let n = alive; n < count; n++) this.launchWorker(settings);
+  }
+
+  /** Starts the missing workers, and waits until so many are ready for turns. */
+  async keepReadyWorkers(
+    count: number,
+    settings: Partial<WorkerSettings> = {},
+    least = count,
+  ): Promise<void> {
+    await until(`${least} workers`, () => {
+      this.keepWorkers(count, settings);
+      return this.readyWorkers.length >= least;
+    });
+  }
+
+  /** The unexpected errors that processes have reported. */
+  get failures(): string[] {
+    return [...new Set(this.#programs.flatMap(({ failures = [] }) => failures))];
+  }
+
+  get readyWorkers(): WorkerProcess[] {
+    return this.workers.filter(({ isDown, isReady }) => isReady && !isDown);
+  }
+
+  /** Finds the ready worker that has the turn of this session. */
+  findOwner({ owner, running }: TurnFollower): WorkerProcess | undefined {
+    return running === undefined ? undefined : this.readyWorkers.find(({ name }) => name === owner);
+  }
+
+  /** Lists the followed sessions whose turn this worker has. */
+  listTurns({ name }: WorkerProcess): TurnFollower[] {
+    return [...this.followers].filter(({ owner, running }) => owner === name && running !== undefined);
+  }
+
+  /** Starts a proxy in front of Redis, whose URL a process gets instead. */
+  async startRedisProxy(delayMs: number): Promise<{ readonly proxy: TcpProxy; readonly redisUrl: string }> {
+    const { port } = new URL(this.backend.redisUrl);
+    const proxy = await startProxy({ to: { host: "127.0.0.1", port: Number(port) } });
+    proxy.delay(delayMs);
+    this.#proxies.push(proxy);
+    return { proxy, redisUrl: `redis://127.0.0.1:${proxy.port}` };
   }
 
   async createSession(): Promise<SessionRef> {
@@ -131,7 +188,7 @@ export class TurnEnvironment {
     await until(`${ref.session} to be idle`, isIdle, { timeoutMs, everyMs: 20 });
   }
 
-  /** Folds the archive and the log, and checks each event against the rules. */
+  /** Folds the archive and the log, checks each event against the rules, and records the log for `checkHistory`. */
   async checkSession(
     ref: SessionRef,
   ): Promise<{ state: SessionState; events: SessionEvent[]; illegal: string[] }> {
@@ -144,6 +201,7 @@ export class TurnEnvironment {
         illegal.push(`${ref.session}: ${wrong.rule} ${wrong.message}: ${JSON.stringify(event)}`);
       state = fold(state, event);
     }
+    await recordFinal(this.backend.log, ref, this.#record);
     return { state, events, illegal };
   }
 
@@ -154,18 +212,41 @@ export class TurnEnvironment {
     return { running: await count("running_turns"), journal: await count("turn_journal where not kept") };
   }
 
-  async readEffects(): Promise<Effect[]> {
-    const rows = await runSql(
-      this.backend.databaseUrl,
-      `select n::int, idempotency_key as "idempotencyKey", call, key, executor, called_at::float8 as "calledAt" from effects order by n`,
+  /**
+   * Compares what the logs of all processes did with the logs of the sessions that `checkSession` has read, and forgets
+   * it.
+   */
+  checkHistory(options: CheckOptions = {}): { readonly acknowledged: number; readonly findings: string[] } {
+    const killed = this.#programs.flatMap(({ name, hasExited }): Operation[] =>
+      hasExited ? [{ type: "killed", process: name }] : [],
     );
+    const { acknowledged, findings } = checkHistory([...this.history.read(), ...killed], options);
+    this.history.clear();
+    return {
+      acknowledged,
+      findings: findings.map(({ kind, session, text }) => `${kind} in ${session}: ${text}`),
+    };
+  }
+
+  async readEffects(): Promise<Effect[]> {
+    const query = `select key, executor, called_at::float8 as "calledAt" from effects`;
+    const rows = await runSql(this.backend.databaseUrl, query);
     return rows as unknown as Effect[];
+  }
+
+  /** Counts how often each tool ran, by the key in its arguments. */
+  async countEffects(): Promise<Map<string, number>> {
+    const counts = new Map<string, number>();
+    for (const { key } of await this.readEffects()) counts.set(key, (counts.get(key) ?? 0) + 1);
+    return counts;
   }
 
   async #end(): Promise<void> {
     await Promise.all([...this.followers].map((follower) => follower.stop()));
-    await Promise.all(this.workers.filter((worker) => !worker.hasExited).map((worker) => worker.kill()));
+    await Promise.all(this.#programs.filter(({ hasExited }) => !hasExited).map((program) => program.kill()));
+    await Promise.all(this.#proxies.map((proxy) => proxy.close()));
     await this.backend.close();
+    this.history.remove();
   }
 }
 

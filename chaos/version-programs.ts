@@ -44,7 +44,7 @@ export class VersionPrograms {
     const { databaseUrl, redisUrl } = this.#environment.turns.backend;
     for (const version of VERSIONS) {
       const root = this.#roots[version];
-      this.#gateways.set(version, await this.#environment.launchGateway(root));
+      this.#gateways.set(version, await this.#environment.launchGateway({}, root));
       const reader = {
         file: join(root, "chaos/processes/version-reader.ts"),
         settings: { databaseUrl, redisUrl },

@@ -4,6 +4,8 @@ import { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
 import type { StartCommand, WorkerMessage, WorkerSettings } from "./processes/turn-worker.ts";
 
 export class WorkerProcess extends ChildProgram<WorkerMessage, StartCommand> {
+  wasFrozen = false;
+
   /** @param root the repository, or a copy of it with another version */
   constructor(settings: WorkerSettings, root = join(import.meta.dirname, "..")) {
     super({ file: join(root, "chaos/processes/turn-worker.ts"), settings, name: settings.name });
@@ -14,12 +16,22 @@ export class WorkerProcess extends ChildProgram<WorkerMessage, StartCommand> {
     return this.find("ready") !== null;
   }
 
+  /** True if it has exited, was frozen, or was too slow for its lease on a busy machine. It gets no new turns then. */
+  get isDown(): boolean {
+    return this.hasExited || this.wasFrozen || this.hasLostLease;
+  }
+
   get hasLostLease(): boolean {
     return this.find("lost") !== null;
   }
 
   get failures(): string[] {
     return this.findAll("failed").map(({ failed }) => failed);
+  }
+
+  override signal(signal: Parameters<ChildProgram["signal"]>[0]): void {
+    this.wasFrozen ||= signal === "SIGSTOP";
+    super.signal(signal);
   }
 
   override async ready(): Promise<void> {

@@ -20,6 +20,8 @@ export interface WorkerSettings {
   readonly name: string;
   readonly databaseUrl: string;
   readonly redisUrl: string;
+  /** The folder in which it records what its log does. */
+  readonly historyFolder: string;
   readonly ttlMs: number;
   /** Which version of the agent's code to run. */
   readonly version: "a" | "b";
@@ -60,7 +62,7 @@ interface Input {
 }
 
 const settings = readSettings() as WorkerSettings;
-const { name, databaseUrl, redisUrl, ttlMs, version } = settings;
+const { name, databaseUrl, redisUrl, historyFolder, ttlMs, version } = settings;
 const parent = connectParent<StartCommand, WorkerMessage>();
 
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
@@ -87,9 +89,7 @@ function toolOf(idempotent: boolean, label: string, { isAsked = false, isHidden 
     display: { call: !isHidden },
     approval: isAsked && ((asked) => ({ timeoutMs: ((asked as Input).wait ?? 300) * 1_000, editable: true })),
     run: async ({ key, ms }, context) => {
-      const { idempotencyKey, call } = context;
-      const values = [idempotencyKey, call, key, name, String(Date.now())].map(quoted).join();
-      await insertEffect(values);
+      await insertEffect([key, name, String(Date.now())].map(quoted).join());
       context.progress(`at ${key}`);
       await sleep(ms);
       return formatToolResult(key);
@@ -99,7 +99,7 @@ function toolOf(idempotent: boolean, label: string, { isAsked = false, isHidden 
 
 /** Retries while the disk of the database is full: the table of effects is on the same disk as the store. */
 async function insertEffect(values: string): Promise<void> {
-  const statement = `insert into effects (idempotency_key, call, key, executor, called_at) values (${values})`;
+  const statement = `insert into effects values (${values})`;
   while (true) {
     try {
       await runSql(databaseUrl, statement);
@@ -156,6 +156,7 @@ function mainAgent(): Agent {
 const { store, log, signals } = await openBackend({
   databaseUrl,
   redisUrl,
+  historyFolder,
   name,
   database: { max: 6 },
 });
