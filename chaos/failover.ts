@@ -9,13 +9,8 @@ import { isLogError } from "@turnstream/server/ports";
 import { createMemoryStore } from "@turnstream/server/testing";
 import { recordLog } from "@turnstream/testkit/history/record-history.ts";
 import { startProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
-import {
-  type RedisPair,
-  startRedisPair,
-  untilReplicated,
-} from "@turnstream/testkit/servers/start-redis-pair.ts";
+import { replicate, startRedisPair, untilReplicated } from "@turnstream/testkit/servers/start-redis-pair.ts";
 import type { RedisServer } from "@turnstream/testkit/servers/start-redis.ts";
-import { until } from "@turnstream/testkit/util/until.ts";
 import { HistoryTally } from "./history-tally.ts";
 import { playRound } from "./log-load.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
@@ -70,7 +65,7 @@ async function run(options: RunOptions): Promise<Figure[]> {
       });
       tally.add(history);
       [primary, replica] = [replica, primary];
-      await follow(pair, primary, replica);
+      await replicate(pair, primary, replica);
     }
   } finally {
     await Promise.all([owners, joiners, store].map((part) => part.close()));
@@ -109,15 +104,4 @@ async function appendUnclaimed(server: RedisServer, sessions: readonly SessionLo
   }
   await log.close();
   return accepted;
-}
-
-/** Makes the old primary the replica of the new one, over the same link. */
-async function follow(pair: RedisPair, primary: RedisServer, replica: RedisServer): Promise<void> {
-  pair.link.retarget({ host: HOST, port: primary.port });
-  await pair.link.heal();
-  await replica.command("REPLICAOF", HOST, pair.link.port);
-  await until("the old primary to follow the new one", async () => {
-    const info = String(await replica.command("INFO"));
-    return info.includes("master_link_status:up") && info.includes("aof_rewrite_in_progress:0");
-  });
 }

@@ -68,8 +68,13 @@ export class TurnFollower {
 
   async #follow(): Promise<void> {
     const { signal } = this.#stopped;
+    const readFloor = async () => (await this.#backend.store.archive.header(this.ref)).archived;
     while (!signal.aborted) {
-      for await (const delivery of this.#backend.log.attach(this.ref, { after: this.#last, signal })) {
+      for await (const delivery of this.#backend.log.attach(this.ref, {
+        after: this.#last,
+        readFloor,
+        signal,
+      })) {
         if (delivery.type === "end") await this.#reload().catch(() => undefined);
         else for (const entry of delivery.entries) this.#take(entry);
       }
@@ -77,10 +82,8 @@ export class TurnFollower {
     }
   }
 
-  /** Does nothing while the log is missing. */
   async #reload(): Promise<void> {
-    const { state, cursor, logUnavailableReason } = await readHistory(this.#backend, this.ref);
-    if (logUnavailableReason !== null) return;
+    const { state, cursor } = await readHistory(this.#backend, this.ref);
     this.state = state;
     this.#last = cursor;
   }

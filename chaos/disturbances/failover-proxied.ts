@@ -4,16 +4,14 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { openBackend, type StartedBackend } from "@turnstream/testkit/backend/open-backend.ts";
-import { HOST } from "@turnstream/testkit/network/free-port.ts";
 import { type RespProxy, startRespProxy } from "@turnstream/testkit/network/resp-proxy.ts";
 import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
 import {
+  replicate,
   type RedisPair,
   startRedisPair,
   untilReplicated,
 } from "@turnstream/testkit/servers/start-redis-pair.ts";
-import type { RedisServer } from "@turnstream/testkit/servers/start-redis.ts";
-import { until } from "@turnstream/testkit/util/until.ts";
 import type { Figure, RunOptions, Scenario } from "../scenario.ts";
 import { afterUpTo, FaultRounds } from "./fault-rounds.ts";
 
@@ -29,7 +27,7 @@ async function run(options: RunOptions): Promise<Figure[]> {
   const pair = await startRedisPair();
   const proxy = await startRespProxy(pair.primary.port);
   let [primary, replica] = [pair.primary, pair.replica];
-  const rounds = { ...options, workers: 2, mayLose: true, start: () => startBehind(pair, proxy) };
+  const rounds = { ...options, workers: 2, start: () => startBehind(pair, proxy) };
   return FaultRounds.run(rounds, async (load) => {
     for (let n = 0; n < times; n++) {
       await untilReplicated(primary, replica);
@@ -38,6 +36,7 @@ async function run(options: RunOptions): Promise<Figure[]> {
           pair.link.cut();
           await sleep(random() * LONGEST_ALONE_MS);
           await replica.command("REPLICAOF", "NO", "ONE");
+          await load.recordLosses(replica.url);
           await proxy.moveTo(replica.port);
         }),
       );
@@ -62,17 +61,6 @@ async function startBehind(pair: RedisPair, proxy: RespProxy): Promise<StartedBa
       await Promise.all([pair.stop(), postgres.stop()]);
     },
   };
-}
-
-/** Makes the old primary the replica of the new one, over the same link. */
-async function replicate(pair: RedisPair, primary: RedisServer, replica: RedisServer): Promise<void> {
-  pair.link.retarget({ host: HOST, port: primary.port });
-  await pair.link.heal();
-  await replica.command("REPLICAOF", HOST, pair.link.port);
-  await until("the old primary to follow the new one", async () => {
-    const info = String(await replica.command("INFO"));
-    return info.includes("master_link_status:up") && info.includes("aof_rewrite_in_progress:0");
-  });
 }
 
 export const failoverProxied: Scenario = {

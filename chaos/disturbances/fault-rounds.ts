@@ -6,19 +6,15 @@
  * Invariant: the checker sees every append and read of every process, and nothing of an earlier round.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { SessionRef } from "@turnstream/server";
+import { createRedisLog, readHistory, type SessionRef } from "@turnstream/server";
 import { type StartedBackend, startBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { type GatewaySettings, GatewayProgram } from "@turnstream/testkit/gateway/gateway-program.ts";
 import { HIGH_LIMITS } from "@turnstream/testkit/gateway/high-limits.ts";
-import {
-  checkHistory,
-  type FindingKind,
-  type HistoryReport,
-  type Operation,
-} from "@turnstream/testkit/history/check-history.ts";
+import type { Operation } from "@turnstream/testkit/history/check-history.ts";
 import { HistoryFolder, recordFinal, recordLog } from "@turnstream/testkit/history/record-history.ts";
 import type { Network, NetworkHost } from "@turnstream/testkit/network/partitioned-network.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
+import { HistoryTally } from "../history-tally.ts";
 import { CLIENT_KINDS } from "../client-kinds.ts";
 import { ReconnectingClient } from "../reconnecting-client.ts";
 import { findDifference, renderExpected } from "../render-expected.ts";
@@ -31,19 +27,6 @@ const OBSERVER = "observer";
 const CAUGHT_UP_MS = 60_000;
 /** `responses` can't resync, so it follows no turn that may lose events. */
 const KINDS = CLIENT_KINDS.filter(({ dialect }) => dialect !== "responses");
-const FINDINGS: Readonly<Record<FindingKind, string>> = {
-  lost: "acknowledged entries lost without a reason",
-  doubled: "appends that are in a log twice",
-  torn: "appends that are in a log in part",
-  replaced: "positions with two meanings",
-  reordered: "positions out of order",
-  gap: "gaps",
-  stale: "readers of lost entries that were not told",
-  behind: "readers that lack the end of the log",
-  epoch: "entries in a wrong epoch",
-  unwritten: "entries that nobody wrote",
-};
-
 /** A process with the host on which it runs, if it has one of its own. */
 interface Placed<Program> {
   program: Program;
@@ -62,8 +45,6 @@ export interface FaultRoundsOptions extends RunOptions {
   readonly redisUrlOf?: (worker: number) => string;
   /** The URL of PostgreSQL for one worker. @default that of the servers */
   readonly databaseUrlOf?: (worker: number) => string;
-  /** Whether a failover may lose acknowledged entries, if their readers are told. @default false */
-  readonly mayLose?: boolean;
 }
 
 export class FaultRounds {
@@ -78,7 +59,7 @@ export class FaultRounds {
   readonly #network: Network | null;
   readonly #results = createResults();
   readonly #problems: string[] = [];
-  readonly #findings = new Map<FindingKind, number>();
+  readonly #tally: HistoryTally;
   #headers: Readonly<Record<string, string>> = {};
   #rounds = 0;
   #launched = 0;
@@ -93,6 +74,7 @@ export class FaultRounds {
   ) {
     this.models = models;
     this.#options = options;
+    this.#tally = new HistoryTally(options);
     this.#history = history;
     this.#observe = history.open(OBSERVER);
     this.#network = network;
@@ -192,6 +174,16 @@ export class FaultRounds {
     gateway.program = await this.#launchGateway(this.gateways.indexOf(gateway), gateway.host);
   }
 
+  /** Records how much of each log a server has, before others can write to it. */
+  async recordLosses(redisUrl: string): Promise<void> {
+    const log = await createRedisLog({ url: redisUrl });
+    for (const { ref } of this.models.turns.followers) {
+      const kept = (await log.head(ref))?.last ?? "0-0";
+      this.#observe({ type: "loss", session: ref.session, kept });
+    }
+    await log.close();
+  }
+
   count(figure: string, by = 1): void {
     this.counts.set(figure, (this.counts.get(figure) ?? 0) + by);
   }
@@ -222,9 +214,9 @@ export class FaultRounds {
     await fault(started);
     await this.#judge(started, viewers);
     await this.#repair();
-    this.#options.progress(
-      `${this.#rounds} of ${this.#options.times}: ${JSON.stringify({ ...this.#results, problems: this.#results.problems.length, findings: Object.fromEntries(this.#findings), ...Object.fromEntries(this.counts) })}`,
-    );
+    const { turns: ended, problems } = this.#results;
+    const counts = { turns: ended, problems: problems.length, ...Object.fromEntries(this.counts) };
+    this.#options.progress(`${this.#rounds} of ${this.#options.times}: ${JSON.stringify(counts)}`);
   }
 
   async #judge(
@@ -234,7 +226,7 @@ export class FaultRounds {
     const { turns } = this.models;
     await this.models.untilEnded(started);
     for (const { follower } of started) {
-      const isAtEnd = async () => (await turns.backend.log.head(follower.ref))?.last === follower.cursor;
+      const isAtEnd = async () => follower.cursor === (await readHistory(turns.backend, follower.ref)).cursor;
       await until("the observer to have the whole log", isAtEnd).catch((error: unknown) =>
         this.#problems.push(String(error)),
       );
@@ -247,7 +239,7 @@ export class FaultRounds {
       await recordFinal(turns.backend.log, ref, this.#observe, archived);
     }
     const sessions = new Set(started.map(({ follower }) => follower.ref.session));
-    this.#take(checkHistory(this.#operationsOf(sessions), { mayLose: this.#options.mayLose === true }));
+    this.#tally.add([...this.#operationsOf(sessions)]);
     for (const { client } of viewers) client.leave();
     await this.models.judge(started, this.#results);
   }
@@ -271,19 +263,6 @@ export class FaultRounds {
     this.#returns += returns;
   }
 
-  #take(report: HistoryReport): void {
-    for (const { kind, session, text } of report.findings) {
-      this.#findings.set(kind, (this.#findings.get(kind) ?? 0) + 1);
-      this.#options.progress(`${kind} in ${session}: ${text}`);
-    }
-    this.count("acknowledged appends", report.acknowledged);
-    this.count("appends sent again", report.retried);
-    this.count("of those that had succeeded", report.repeated);
-    this.count("entries read", report.reads);
-    this.count("readers that were told to reload", report.told);
-    this.count("acknowledged entries lost by a failover", report.lost);
-  }
-
   /** Replaces the processes that have died, and the workers that have lost their lease. */
   async #repair(): Promise<void> {
     for (const [n, placed] of this.workers.entries()) {
@@ -300,11 +279,14 @@ export class FaultRounds {
     return [
       { figure: "rounds", value: this.#rounds, exactly: this.#options.times },
       { figure: "turns", value: turns, atLeast: this.#rounds },
-      ...Object.entries(FINDINGS).map(([kind, figure]) => ({
-        figure,
-        value: this.#findings.get(kind as FindingKind) ?? 0,
-        exactly: 0,
-      })),
+      ...this.#tally.figures(),
+      { figure: "acknowledged appends", value: this.#tally.sum("acknowledged") },
+      { figure: "appends sent again", value: this.#tally.sum("retried") },
+      { figure: "of those that had succeeded", value: this.#tally.sum("repeated") },
+      { figure: "entries read", value: this.#tally.sum("reads") },
+      { figure: "readers that were told to reload", value: this.#tally.sum("told") },
+      { figure: "readers that saw entries which were lost", value: this.#tally.sum("sawLost") },
+      { figure: "acknowledged entries lost by a failover", value: this.#tally.sum("lost") },
       { figure: "turns that did not end as planned", value: problems.length, exactly: 0 },
       { figure: "clients that differ from the log", value: this.#problems.length, exactly: 0 },
       { figure: "clients", value: this.#clients, atLeast: this.#rounds },

@@ -80,3 +80,15 @@ export async function untilReplicated(primary: RedisServer, replica: RedisServer
     async () => (await readOffset(replica, "slave_repl_offset")) >= wanted,
   );
 }
+
+/** Makes an old primary the replica of the one that was promoted, over the same link. */
+export async function replicate(
+  { link }: RedisPair,
+  primary: RedisServer,
+  replica: RedisServer,
+): Promise<void> {
+  link.retarget({ host: HOST, port: primary.port });
+  await link.heal();
+  await replica.command("REPLICAOF", HOST, link.port);
+  await until("the old primary to follow the new one", () => isUpToDate(replica));
+}
