@@ -10,13 +10,14 @@ import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
 import type { Endpoint } from "@turnstream/conformance/clients/connections.ts";
 import type { RenderedState } from "@turnstream/conformance/clients/rendered-state.ts";
 import { SessionClient } from "@turnstream/conformance/clients/session-client.ts";
-import { START_CURSOR } from "@turnstream/protocol";
+import { type SessionEvent, START_CURSOR } from "@turnstream/protocol";
 import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import fc from "fast-check";
+import { Figures } from "./figures.ts";
 import { findDifference, renderExpected } from "./render-expected.ts";
 import { GatewayEnvironment } from "./gateway-environment.ts";
 import { CLIENT_KINDS } from "./client-kinds.ts";
-import type { Figure, RunOptions, Scenario } from "./scenario.ts";
+import type { RunOptions, Scenario } from "./scenario.ts";
 import { ACTOR } from "./turn-environment.ts";
 import { WrittenSession } from "./written-session.ts";
 
@@ -26,100 +27,93 @@ const MAX_CUT_FRAMES = 5;
 /** How many clients that are cut at every frame run at once. */
 const CONCURRENCY = 6;
 
-type Kind = (typeof CLIENT_KINDS)[number];
-
-interface Found {
-  readonly counts: { turns: number; frames: number; frameCuts: number; byteCuts: number; liveCuts: number };
-  readonly problems: string[];
+function createFigures(times: number, progress: RunOptions["progress"]) {
+  return new Figures(progress, {
+    "generated turns": { atLeast: Math.floor(times / 2) },
+    "frames of uncut clients": { atLeast: times * CLIENT_KINDS.length },
+    "cuts at every frame of a replay": { atLeast: 1 },
+    "frames per cut": { atMost: 3 },
+    "cuts during the writes": { atLeast: times },
+    "cuts at random bytes": { atLeast: times },
+    "clients with missing, duplicate or different content": { exactly: 0 },
+  });
 }
 
-async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
+async function run({ times, random, progress }: RunOptions) {
   const logs = fc.sample(legalLog(MAX_EVENTS), { numRuns: times, seed: Math.floor(random() * 2 ** 31) });
-  const counts = { turns: 0, frames: 0, frameCuts: 0, byteCuts: 0, liveCuts: 0 };
-  const found: Found = { counts, problems: [] };
+  const figures = createFigures(times, progress);
   await GatewayEnvironment.use(async (environment) => {
-    const gateway = await environment.launchGateway();
-    const endpoint = environment.endpoint(gateway);
+    const endpoint = environment.endpoint(await environment.launchGateway());
     const { hostname: host, port } = new URL(endpoint.url);
-    const to = { host, port: Number(port) };
-    const proxies = await Promise.all(CLIENT_KINDS.map(() => startProxy({ to })));
+    const proxies = await Promise.all(
+      CLIENT_KINDS.map(() => startProxy({ to: { host, port: Number(port) } })),
+    );
     for (const [n, log] of logs.entries()) {
-      const session = await WrittenSession.make(environment.backend, ACTOR);
-      await session.begin();
-      const clients = CLIENT_KINDS.map((kind, k) => {
-        const proxy = proxies[k];
-        if (proxy === undefined) throw new Error("no proxy");
-        return new CutClients(session.ref.session, kind, endpoint, proxy, random, found);
-      });
+      const session = await WrittenSession.begin(environment.backend, ACTOR);
+      const clients = CLIENT_KINDS.map(
+        (kind, k) =>
+          new CutClients({
+            session: session.ref.session,
+            kind,
+            endpoint,
+            proxy: proxies[k] as TcpProxy,
+            random,
+            figures,
+          }),
+      );
       await session.write(log, random, () => sleep(random() * 4));
       const events = await session.events();
-      for (const each of clients) await each.end(renderExpected(each.kind.dialect, events));
+      for (const each of clients) await each.end(events);
       for (const each of clients) await each.cutEverywhere();
-      counts.turns += log.filter(({ type }) => type === "turn.start").length;
-      progress(`${n + 1} of ${times}: ${JSON.stringify(counts)}, ${found.problems.length} problems`);
+      figures.add("generated turns", log.filter(({ type }) => type === "turn.start").length);
+      const frames = figures.get("frames of uncut clients");
+      figures.set("frames per cut", frames / figures.get("cuts at every frame of a replay"));
+      figures.print(`${n + 1} of ${times}`);
     }
     await Promise.all(proxies.map((proxy) => proxy.close()));
   });
-  for (const problem of found.problems.slice(0, 20)) progress(problem);
-  return [
-    { figure: "generated turns", value: counts.turns, atLeast: Math.floor(times / 2) },
-    { figure: "frames of uncut clients", value: counts.frames, atLeast: times * CLIENT_KINDS.length },
-    { figure: "cuts at every frame of a replay", value: counts.frameCuts, atLeast: counts.frames / 3 },
-    { figure: "cuts during the writes", value: counts.liveCuts, atLeast: times },
-    { figure: "cuts at random bytes", value: counts.byteCuts, atLeast: times },
-    {
-      figure: "clients with missing, duplicate or different content",
-      value: found.problems.length,
-      exactly: 0,
-    },
-  ];
+  return figures.list();
+}
+
+interface CutOptions {
+  readonly session: string;
+  readonly kind: (typeof CLIENT_KINDS)[number];
+  readonly endpoint: Endpoint;
+  /** Cuts one of the clients at random bytes. */
+  readonly proxy: TcpProxy;
+  readonly random: () => number;
+  readonly figures: ReturnType<typeof createFigures>;
 }
 
 /** The clients of one session, dialect and wire: one that is never cut off, and several that are. */
 class CutClients {
-  readonly kind: Kind;
-  readonly #session: string;
-  readonly #endpoint: Endpoint;
-  readonly #proxy: TcpProxy;
-  readonly #random: () => number;
-  readonly #found: Found;
+  readonly #options: CutOptions;
   readonly #uncut: SessionClient;
   readonly #cutByFrames: SessionClient;
   readonly #cutByBytes: SessionClient;
+  readonly #stalls = new StallCounter();
   #expected: RenderedState | null = null;
   #framesLeft = 0;
-  readonly #stalls = new StallCounter();
 
-  constructor(
-    session: string,
-    kind: Kind,
-    endpoint: Endpoint,
-    proxy: TcpProxy,
-    random: () => number,
-    found: Found,
-  ) {
-    this.kind = kind;
-    this.#session = session;
-    this.#endpoint = endpoint;
-    this.#proxy = proxy;
-    this.#random = random;
-    this.#found = found;
-    this.#uncut = this.#openClient().connect(endpoint, START_CURSOR);
+  constructor(options: CutOptions) {
+    this.#options = options;
+    this.#uncut = this.#openClient();
     this.#cutByFrames = this.#openClient((client) => this.#countFrame(client));
-    this.#cutByFrames.connect(endpoint, START_CURSOR);
     this.#cutByBytes = this.#openClient();
+    this.#connect(this.#uncut);
+    this.#connect(this.#cutByFrames);
     this.#throughProxy();
   }
 
   /** Waits until all clients have everything, then compares them. */
-  async end(expected: RenderedState): Promise<void> {
-    this.#expected = expected;
-    for (const client of [this.#uncut, this.#cutByFrames]) {
-      await this.#finish(client, () => client.connect(this.#endpoint, cursorOf(client)));
-    }
+  async end(events: readonly SessionEvent[]): Promise<void> {
+    const { kind, figures } = this.#options;
+    this.#expected = renderExpected(kind.dialect, events);
+    for (const client of [this.#uncut, this.#cutByFrames])
+      await this.#finish(client, () => this.#connect(client));
     await this.#finish(this.#cutByBytes, () => this.#throughProxy());
-    this.#found.counts.frames += this.#uncut.rendered.frames.length;
-    this.#found.counts.byteCuts += this.#cutByBytes.connects - 1;
+    figures.add("frames of uncut clients", this.#uncut.rendered.frames.length);
+    figures.add("cuts at random bytes", this.#cutByBytes.connects - 1);
   }
 
   /** Replays the session once per frame, and cuts each replay at another frame. */
@@ -132,38 +126,41 @@ class CutClients {
         const client: SessionClient = this.#openClient(() => {
           if (client.connects === 1 && client.fresh === at) client.cut();
         });
-        client.connect(this.#endpoint, START_CURSOR);
+        this.#connect(client);
         await client.until("cut", () => client.end !== null || this.#isDone(client));
-        if (client.end?.type === "cut") this.#found.counts.frameCuts++;
+        if (client.end?.type === "cut") this.#options.figures.add("cuts at every frame of a replay");
         else isOver = true;
-        await this.#finish(client, () => client.connect(this.#endpoint, cursorOf(client)), true);
+        await this.#finish(client, () => this.#connect(client), true);
       }
     };
     await Promise.all(Array.from({ length: CONCURRENCY }, work));
   }
 
+  #connect(client: SessionClient, endpoint = this.#options.endpoint): void {
+    client.connect(endpoint, cursorOf(client));
+  }
+
   #openClient(onFrame: (client: SessionClient) => void = () => undefined): SessionClient {
     return new SessionClient({
-      session: this.#session,
-      ...this.kind,
+      session: this.#options.session,
+      ...this.#options.kind,
       onFrame: (frame, client) => frame.type !== "subscribed" && onFrame(client),
     });
   }
 
   #countFrame(client: SessionClient): void {
     if (this.#framesLeft-- > 0 || this.#isDone(client)) return;
-    this.#framesLeft = Math.floor(this.#random() * MAX_CUT_FRAMES * this.#stalls.count(client));
-    this.#found.counts.liveCuts++;
+    this.#framesLeft = Math.floor(this.#options.random() * MAX_CUT_FRAMES * this.#stalls.count(client));
+    this.#options.figures.add("cuts during the writes");
     client.cut();
-    client.connect(this.#endpoint, cursorOf(client));
+    this.#connect(client);
   }
 
   #throughProxy(): void {
-    const { host, port } = this.#proxy;
+    const { endpoint, proxy, random } = this.#options;
     const most = MAX_CUT_BYTES * this.#stalls.count(this.#cutByBytes);
-    this.#proxy.cutAfter(1 + Math.floor(this.#random() ** 2 * most), "toClient");
-    const endpoint = { ...this.#endpoint, url: `http://${host}:${port}` };
-    this.#cutByBytes.connect(endpoint, cursorOf(this.#cutByBytes));
+    proxy.cutAfter(1 + Math.floor(random() ** 2 * most), "toClient");
+    this.#connect(this.#cutByBytes, { ...endpoint, url: `http://${proxy.host}:${proxy.port}` });
   }
 
   #isDone({ rendered }: SessionClient): boolean {
@@ -172,24 +169,29 @@ class CutClients {
 
   /** Reconnects until the client has everything. */
   async #finish(client: SessionClient, comeBack: () => void, isOnce = false): Promise<void> {
-    const problem = (text: string) => this.#found.problems.push(`${client.name}, ${this.#session}: ${text}`);
+    const { session, kind, figures } = this.#options;
+    const problems: string[] = [];
     try {
       while (!this.#isDone(client)) {
         if (client.end !== null) comeBack();
         await client.until("all there", () => this.#isDone(client) || client.end !== null);
       }
     } catch (error) {
-      problem(String(error));
+      problems.push(String(error));
     }
     client.cut();
-    const { problems, starts } = client.rendered;
-    problems.forEach(problem);
-    if (starts.some(({ resumed }) => !resumed)) problem(`not resumed: ${JSON.stringify(starts)}`);
+    const { rendered, connects } = client;
+    problems.push(...rendered.problems);
+    if (rendered.starts.some(({ resumed }) => !resumed))
+      problems.push(`not resumed: ${JSON.stringify(rendered.starts)}`);
     // A `responses` stream ends whenever no turn runs.
-    if (isOnce && client.connects > 2 && this.kind.dialect !== "responses")
-      problem(`${client.connects} connections`);
-    const difference = findDifference(client.rendered.display(), this.#expected?.display());
-    if (difference !== null) problem(difference);
+    if (isOnce && connects > 2 && kind.dialect !== "responses") problems.push(`${connects} connections`);
+    const difference = findDifference(rendered.display(), this.#expected?.display());
+    if (difference !== null) problems.push(difference);
+    figures.report(
+      "clients with missing, duplicate or different content",
+      problems.map((problem) => `${client.name}, ${session}: ${problem}`),
+    );
   }
 }
 

@@ -6,16 +6,17 @@
  * while it fills and is degraded nor while it drains and catches up.
  */
 import type { Socket } from "node:net";
-import type { CommandBackend } from "@turnstream/server/ports";
-import { startBackend } from "@turnstream/testkit/backend/open-backend.ts";
-import { GatewayProgram } from "@turnstream/testkit/gateway/gateway-program.ts";
-import { HIGH_LIMITS } from "@turnstream/testkit/gateway/high-limits.ts";
+import type { GatewayProgram } from "@turnstream/testkit/gateway/gateway-program.ts";
 import { median } from "@turnstream/testkit/util/median.ts";
-import type { Figure, RunOptions, Scenario } from "./scenario.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
+import { Figures } from "./figures.ts";
+import { GatewayEnvironment } from "./gateway-environment.ts";
+import { LatencyClient, writeTicks } from "./latency-client.ts";
+import type { RunOptions, Scenario } from "./scenario.ts";
 import { openStalled } from "./stalled-socket.ts";
-import { LatencyClient, LatencySession } from "./latency-session.ts";
+import { ACTOR } from "./turn-environment.ts";
+import { WrittenSession } from "./written-session.ts";
 
-const ACTOR = { tenant: "chaos", user: "user-1" };
 const LISTENERS = 99;
 /** More than the operating systems at both ends and our send queue can buffer. */
 const FILL_TURNS = 160;
@@ -35,75 +36,93 @@ const STALL_MS = 600_000;
 const ENOUGH = 5;
 const MIB = 1024 * 1024;
 
-interface Round {
-  readonly p99: number;
-  readonly missed: number;
-  readonly peak: number;
-  /** Whether the gateway reported the socket as slow once it read again. */
-  readonly isReportedSlow: boolean;
+function createFigures(times: number, progress: RunOptions["progress"]) {
+  return new Figures(progress, {
+    "most bytes buffered for the stalled socket": { atLeast: MIB / 8, atMost: MIB, unit: "bytes" },
+    "stalled sockets that were reported as slow when they read again": { exactly: times },
+    "events that other sockets missed": { exactly: 0 },
+    "p99 of the others without the stalled socket, median": { unit: "ms" },
+    "p99 of the others with the stalled socket, median": { unit: "ms" },
+    // The times of one pair prove nothing, because they include all other load on the machine.
+    "p99 with the stalled socket divided by p99 without, median": times < ENOUGH ? {} : { atMost: 1.2 },
+  });
 }
 
-export const slowClient: Scenario = {
-  promise: 11,
-  about: "runs one socket that doesn't read among a hundred",
-  times: ENOUGH,
-  short: 1,
-  async run({ times, progress }: RunOptions): Promise<Figure[]> {
-    const backend = await startBackend();
-    await backend.store.tenants.create({ id: ACTOR.tenant, name: "Chaos" });
-    const { secret } = await backend.store.keys.create(ACTOR.tenant, { name: "chaos", scopes: [] });
-    const headers = { "x-api-key": secret, "x-user-id": ACTOR.user };
-    const gateway = await launchGateway(backend.databaseUrl, backend.redisUrl);
-    try {
-      const pairs: { readonly calm: Round; readonly stalled: Round }[] = [];
-      for (let n = 0; n < times; n++) {
-        const order = n % 2 === 0 ? [false, true] : [true, false];
-        const rounds = new Map<boolean, Round>();
-        for (const isStalled of order)
-          rounds.set(isStalled, await round(backend, headers, gateway, isStalled));
-        const [calm, stalled] = [rounds.get(false) as Round, rounds.get(true) as Round];
-        pairs.push({ calm, stalled });
-        progress(`p99 ${calm.p99.toFixed(1)} ms without, ${stalled.p99.toFixed(1)} ms with`);
-      }
-      return figures(pairs);
-    } finally {
-      await gateway.kill();
-      for (const failure of gateway.failures.slice(0, 10)) progress(failure);
-      await backend.close();
+async function run({ times, progress }: RunOptions) {
+  return GatewayEnvironment.use(async (environment) => {
+    const figures = createFigures(times, progress);
+    const gateway = await environment.launchGateway({
+      limits: { stallTimeoutMs: STALL_MS, pingIntervalMs: STALL_MS },
+      samplesBuffers: true,
+    });
+    const calm: number[] = [];
+    const stalled: number[] = [];
+    for (let n = 0; n < times; n++) {
+      for (const isStalled of n % 2 === 0 ? [false, true] : [true, false])
+        (isStalled ? stalled : calm).push(await measureP99(environment, gateway, isStalled, figures));
+      figures.set("p99 of the others without the stalled socket, median", median(calm));
+      figures.set("p99 of the others with the stalled socket, median", median(stalled));
+      const ratios = stalled.map((p99, i) => p99 / (calm[i] ?? p99));
+      figures.set("p99 with the stalled socket divided by p99 without, median", median(ratios));
+      figures.print(`${n + 1} of ${times}`);
     }
-  },
-};
+    for (const failure of environment.failures.slice(0, 10)) progress(failure);
+    return figures.list();
+  });
+}
 
-async function round(
-  backend: CommandBackend,
-  headers: Readonly<Record<string, string>>,
+/** @returns the p99 of the time that an event takes to the other sockets */
+async function measureP99(
+  environment: GatewayEnvironment,
   gateway: GatewayProgram,
   isStalled: boolean,
-): Promise<Round> {
-  const { url } = gateway;
-  const latencySession = await LatencySession.begin(backend, ACTOR);
-  const { session } = latencySession.ref;
+  figures: ReturnType<typeof createFigures>,
+): Promise<number> {
+  const endpoint = environment.endpoint(gateway);
+  const written = await WrittenSession.begin(environment.backend, ACTOR);
+  const { session } = written.ref;
   const listeners = await Promise.all(
-    Array.from({ length: LISTENERS }, () => LatencyClient.open(url, headers, session)),
+    Array.from({ length: LISTENERS }, () => LatencyClient.open(endpoint, session)),
   );
-  const stalled = isStalled ? await openStalled(url, headers, session) : null;
+  const stalled = isStalled ? await openStalled(endpoint, session) : null;
   await gateway.takePeak();
   for (let n = 0; n < FILL_TURNS; n++) {
-    await latencySession.writeTurn(`t${n}`, FILL_TEXT);
-    await latencySession.tick(FILL_TICKS, TICK_MS);
+    await writeTurn(written, `t${n}`);
+    await writeTicks(written, FILL_TICKS, TICK_MS);
   }
   const peak = await gateway.takePeak();
   let isReportedSlow = false;
-  if (stalled !== null) readOn(stalled, () => (isReportedSlow = true));
-  await latencySession.tick(DRAIN_TICKS, TICK_MS);
-  await until(
-    () => listeners.every(({ took }) => took.length >= TICKS) && (stalled === null || isReportedSlow),
-  );
+  if (stalled !== null) {
+    figures.raise("most bytes buffered for the stalled socket", peak);
+    readOn(stalled, () => (isReportedSlow = true));
+  }
+  await writeTicks(written, DRAIN_TICKS, TICK_MS);
+  const isComplete = () =>
+    listeners.every(({ took }) => took.length >= TICKS) && isReportedSlow === isStalled;
+  // The figures show what is missing.
+  await until("every event", isComplete, { timeoutMs: TIMEOUT_MS }).catch(() => undefined);
   stalled?.destroy();
   for (const listener of listeners) listener.close();
-  const took = listeners.flatMap((listener) => listener.took).toSorted((a, b) => a - b);
-  const missed = sum(listeners.map((listener) => Math.max(0, TICKS - listener.took.length)));
-  return { p99: took[Math.floor(took.length * 0.99)] ?? Infinity, missed, peak, isReportedSlow };
+  if (isReportedSlow) figures.add("stalled sockets that were reported as slow when they read again");
+  for (const { took } of listeners)
+    figures.add("events that other sockets missed", Math.max(0, TICKS - took.length));
+  const all = listeners.flatMap(({ took }) => took).toSorted((a, b) => a - b);
+  return all[Math.floor(all.length * 0.99)] ?? Infinity;
+}
+
+/** Writes one complete turn, so that its text is not part of the open turn. */
+async function writeTurn(session: WrittenSession, turn: string): Promise<void> {
+  const on = { turn, run: "main", block: "b0", index: 0 };
+  const start = { number: 1, message_number: 1, agent: "a", mode: "agent", from_share: false } as const;
+  await session.append(
+    { type: "turn.start", turn, ...start },
+    { type: "run.start", turn, run: "main", agent: "a" },
+    { type: "text.start", ...on, part: false },
+    { type: "text.delta", ...on, text: FILL_TEXT },
+    { type: "text.end", ...on, final: true },
+    { type: "run.end", turn, run: "main", status: "completed" },
+    { type: "turn.end", turn, reason: "end_turn", duration_ms: 1 },
+  );
 }
 
 function readOn(socket: Socket, onSlow: () => void): void {
@@ -116,64 +135,10 @@ function readOn(socket: Socket, onSlow: () => void): void {
   socket.resume();
 }
 
-/** Does not throw on a timeout: the figures show what is missing. */
-async function until(isThere: () => boolean): Promise<void> {
-  const deadline = performance.now() + TIMEOUT_MS;
-  while (!isThere() && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
-}
-
-function figures(pairs: readonly { readonly calm: Round; readonly stalled: Round }[]): Figure[] {
-  const rounds = pairs.flatMap(({ calm, stalled }) => [calm, stalled]);
-  const ratio = median(pairs.map(({ calm, stalled }) => stalled.p99 / calm.p99));
-  const most = Math.max(...pairs.map(({ stalled }) => stalled.peak));
-  const { length } = pairs;
-  return [
-    {
-      figure: "most bytes buffered for the stalled socket",
-      value: most,
-      atLeast: MIB / 8,
-      atMost: MIB,
-      unit: "bytes",
-    },
-    {
-      figure: "stalled sockets that were reported as slow when they read again",
-      value: pairs.filter(({ stalled }) => stalled.isReportedSlow).length,
-      exactly: length,
-    },
-    {
-      figure: "events that other sockets missed",
-      value: sum(rounds.map(({ missed }) => missed)),
-      exactly: 0,
-    },
-    {
-      figure: "p99 of the others without the stalled socket, median",
-      value: median(pairs.map(({ calm }) => calm.p99)),
-      unit: "ms",
-    },
-    {
-      figure: "p99 of the others with the stalled socket, median",
-      value: median(pairs.map(({ stalled }) => stalled.p99)),
-      unit: "ms",
-    },
-    // The times of one pair prove nothing, because they include all other load on the machine.
-    {
-      figure: "p99 with the stalled socket divided by p99 without, median",
-      value: ratio,
-      ...(length < ENOUGH ? {} : { atMost: 1.2 }),
-    },
-  ];
-}
-
-function launchGateway(databaseUrl: string, redisUrl: string): Promise<GatewayProgram> {
-  return GatewayProgram.launch({
-    backend: { databaseUrl, redisUrl, database: { max: 10 } },
-    secrets: ["a secret that only this scenario knows, for its one gateway"],
-    callerLimits: HIGH_LIMITS,
-    limits: { stallTimeoutMs: STALL_MS, pingIntervalMs: STALL_MS },
-    samplesBuffers: true,
-  });
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((all, one) => all + one, 0);
-}
+export const slowClient: Scenario = {
+  promise: 11,
+  about: "runs one socket that doesn't read among a hundred",
+  times: ENOUGH,
+  short: 1,
+  run,
+};

@@ -2,15 +2,12 @@
  * `openStalled` opens a WebSocket on a raw TCP connection that subscribes and then stops reading, until the caller
  * resumes it. The operating system still buffers some bytes for it.
  */
+import type { Endpoint } from "@turnstream/conformance/clients/connections.ts";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-export async function openStalled(
-  url: string,
-  headers: Readonly<Record<string, string>>,
-  session: string,
-): Promise<Socket> {
+export async function openStalled({ url, headers }: Endpoint, session: string): Promise<Socket> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   await once(socket, "connect");

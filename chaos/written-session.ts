@@ -1,4 +1,7 @@
-/** `WrittenSession` writes a generated log to a real session, as its worker would. Does not fold or archive. */
+/**
+ * `WrittenSession` writes to a real session as its worker would: a generated log, or single events. Does not fold or
+ * archive.
+ */
 import { randomUUID } from "node:crypto";
 import { type SessionEvent, START_CURSOR } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
@@ -12,26 +15,27 @@ const MAX_BATCH = 6;
 export class WrittenSession {
   readonly ref: SessionRef;
   readonly #backend: CommandBackend;
-  #claimed: Claimed | null = null;
+  #claimed: Claimed;
   #counter = 0;
 
-  private constructor(backend: CommandBackend, ref: SessionRef) {
+  private constructor(backend: CommandBackend, ref: SessionRef, claimed: Claimed) {
     this.#backend = backend;
     this.ref = ref;
+    this.#claimed = claimed;
   }
 
-  static async make(
+  /** Creates a session and its log. */
+  static async begin(
     backend: CommandBackend,
     actor: { readonly tenant: string; readonly user: string },
   ): Promise<WrittenSession> {
-    const session = `w-${randomUUID()}`;
-    await backend.store.sessions.create(actor, { id: session });
-    return new WrittenSession(backend, { tenant: actor.tenant, session });
-  }
-
-  /** Creates the log. */
-  async begin(): Promise<void> {
-    await this.#claim({ type: "session.start", session: this.ref.session, number: 1 });
+    const { id: session, number } = await backend.store.sessions.create(actor, { id: `w-${randomUUID()}` });
+    const ref = { tenant: actor.tenant, session };
+    return new WrittenSession(
+      backend,
+      ref,
+      await claim(backend, ref, { type: "session.start", session, number }),
+    );
   }
 
   /**
@@ -41,7 +45,7 @@ export class WrittenSession {
   async write(log: readonly SessionEvent[], random: () => number, pause: () => Promise<void>): Promise<void> {
     let batch: EventDraft[] = [];
     const flush = async (): Promise<void> => {
-      if (batch.length > 0) await this.#append(batch);
+      if (batch.length > 0) await this.append(...batch);
       batch = [];
     };
     for (const { v: _v, id: _id, at: _at, first: _first, ...rest } of log) {
@@ -49,7 +53,8 @@ export class WrittenSession {
       if (draft.type === "session.start") continue;
       if (draft.type === "turn.takeover") {
         await flush();
-        await this.#claim(draft);
+        this.#claimed = await claim(this.#backend, this.ref, draft);
+        this.#counter = 0;
       } else batch.push(draft);
       if (batch.length > random() * MAX_BATCH) {
         await flush();
@@ -59,16 +64,9 @@ export class WrittenSession {
     await flush();
   }
 
-  async #claim(event: EventDraft): Promise<void> {
-    this.#claimed = await claimSession(this.#backend, this.ref, { by: "chaos", reason: "chaos", event });
-    this.#counter = 0;
-  }
-
-  async #append(events: readonly EventDraft[]): Promise<void> {
-    if (this.#claimed === null) throw new Error("call begin() before write()");
+  async append(...events: EventDraft[]): Promise<void> {
     const { writer, epoch } = this.#claimed;
-    const batch = { writer, epoch, counter: ++this.#counter, events };
-    await this.#backend.log.append(this.ref, batch);
+    await this.#backend.log.append(this.ref, { writer, epoch, counter: ++this.#counter, events });
   }
 
   /** Reads the whole log. */
@@ -77,4 +75,8 @@ export class WrittenSession {
     if (entries === null) throw new Error("the log can't be read from its start");
     return entries.map(({ event }) => event);
   }
+}
+
+function claim(backend: CommandBackend, ref: SessionRef, event: EventDraft): Promise<Claimed> {
+  return claimSession(backend, ref, { by: "chaos", reason: "chaos", event });
 }
