@@ -14,11 +14,10 @@ import { until } from "@turnstream/testkit/util/until.ts";
 import { approvalPlan, createDecision, readOutcomes, waitForApprovals } from "./approval-turn.ts";
 import { atMoment } from "./at-moment.ts";
 import { DeciderProcess } from "./decider-process.ts";
-import { Figures } from "./figures.ts";
 import type { RunOptions, Scenario } from "./scenario.ts";
-import { TurnEnvironment } from "./turn-environment.ts";
+import type { TurnEnvironment } from "./turn-environment.ts";
 import type { TurnFollower } from "./turn-follower.ts";
-import { TurnLoad } from "./turn-load.ts";
+import { runTurns } from "./turn-load.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
 const WORKERS = 3;
@@ -34,20 +33,20 @@ const MOMENTS = [
 
 type Moment = (typeof MOMENTS)[number];
 
-async function run({ times, random, progress }: RunOptions) {
-  return TurnEnvironment.use(async (environment) => {
-    const share = Math.floor((times / MOMENTS.length) * 0.8);
-    const figures = new Figures(progress, {
-      "kills while an approval waits": { atLeast: share },
-      "kills while an approval is decided": { atLeast: share },
-      "kills while an approval is committed, not in the log": { atLeast: share },
-      "kills while an approval is in the log": { atLeast: share },
-      "decisions appended by another process than the one that decided": { atLeast: Math.min(share, 1) },
-      "approved or edited": { atLeast: times },
-      "of these, cut off after their start was journaled": {},
-      rejected: { atLeast: Math.floor(times / 2) },
-    });
-    const load = new TurnLoad(environment, progress, times);
+async function run(options: RunOptions) {
+  const { times } = options;
+  const share = Math.floor((times / MOMENTS.length) * 0.8);
+  const bounds = {
+    "kills while an approval waits": { atLeast: share },
+    "kills while an approval is decided": { atLeast: share },
+    "kills while an approval is committed, not in the log": { atLeast: share },
+    "kills while an approval is in the log": { atLeast: share },
+    "decisions appended by another process than the one that decided": { atLeast: Math.min(share, 1) },
+    "approved or edited": { atLeast: times },
+    "of these, cut off after their start was journaled": {},
+    rejected: { atLeast: Math.floor(times / 2) },
+  };
+  return runTurns(options, bounds, async ({ environment, load, figures, random }) => {
     for (let n = 0; n < times; n++) {
       await environment.keepReadyWorkers(WORKERS, SETTINGS, 2);
       const moment = MOMENTS[n % MOMENTS.length] as Moment;
@@ -80,7 +79,6 @@ async function run({ times, random, progress }: RunOptions) {
       });
       figures.print(`${n + 1} of ${times}`);
     }
-    return [...figures.list(), ...(await load.figures())];
   });
 }
 

@@ -12,14 +12,12 @@ import { decideApproval } from "@turnstream/server";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { waitForApprovals, createDecision } from "./approval-turn.ts";
 import { measureTakeovers } from "./at-moment.ts";
-import { Figures } from "./figures.ts";
 import { parseEcho } from "./plan-script.ts";
 import type { RunOptions, Scenario } from "./scenario.ts";
 import type { TurnFollower } from "./turn-follower.ts";
-import { type LoadedTurn, TurnLoad } from "./turn-load.ts";
+import { type LoadedTurn, runTurns, type TurnRun } from "./turn-load.ts";
 import { type Plan, type PlanCall, type PlanTool, randomText } from "./turn-plan.ts";
 import { median } from "@turnstream/testkit/util/median.ts";
-import { TurnEnvironment } from "./turn-environment.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
 const WORKERS = 2;
@@ -41,9 +39,9 @@ const TOOLS: Readonly<Record<Version, readonly string[]>> = {
   b: ["added", "once", "again", "turned", "turning", "asked", "helper", "share_thought"],
 };
 
-function createFigures(times: number, progress: RunOptions["progress"]) {
+function createBounds(times: number) {
   const third = { atLeast: Math.floor(times / 3) };
-  return new Figures(progress, {
+  return {
     "workers replaced": { exactly: times * WORKERS },
     "turns that continued under other code": { atLeast: times },
     "of those that waited for a user until after the deploy": third,
@@ -59,21 +57,20 @@ function createFigures(times: number, progress: RunOptions["progress"]) {
       unit: "ms",
     },
     "takeover after kill -9, median": { unit: "ms" },
-  });
+  };
 }
 
-async function run({ times: replaced, random, progress }: RunOptions) {
+type Run = TurnRun<keyof ReturnType<typeof createBounds>>;
+
+async function run({ times: replaced, ...options }: RunOptions) {
   const times = Math.ceil(replaced / WORKERS);
-  return TurnEnvironment.use(async (environment) => {
-    const figures = createFigures(times, progress);
-    const load = new TurnLoad(environment, progress, 8 * times);
-    const deploys = new Deploys(environment, load, figures, random);
+  return runTurns({ times, ...options }, createBounds(times), async (turnRun) => {
+    const deploys = new Deploys(turnRun);
     await deploys.start();
     for (let n = 0; n < times; n++) {
       await deploys.deploy(`d${n}`, WAYS[n % WAYS.length] ?? "SIGTERM");
-      figures.print(`${n + 1} of ${times}`);
+      turnRun.figures.print(`${n + 1} of ${times}`);
     }
-    return [...figures.list(), ...(await load.figures())];
   });
 }
 
@@ -85,10 +82,7 @@ interface MovingTurn extends LoadedTurn {
 }
 
 class Deploys {
-  readonly #environment: TurnEnvironment;
-  readonly #load: TurnLoad;
-  readonly #figures: ReturnType<typeof createFigures>;
-  readonly #random: () => number;
+  readonly #run: Run;
   readonly #handOvers: number[] = [];
   readonly #takeovers: number[] = [];
   readonly #versions = new Map<string | null, Version>();
@@ -97,16 +91,8 @@ class Deploys {
   /** Workers of the other version, loaded and paused. */
   #next: WorkerProcess[] = [];
 
-  constructor(
-    environment: TurnEnvironment,
-    load: TurnLoad,
-    figures: ReturnType<typeof createFigures>,
-    random: () => number,
-  ) {
-    this.#environment = environment;
-    this.#load = load;
-    this.#figures = figures;
-    this.#random = random;
+  constructor(turnRun: Run) {
+    this.#run = turnRun;
   }
 
   async start(): Promise<void> {
@@ -122,12 +108,12 @@ class Deploys {
     // The next workers load while this round runs.
     this.#next = this.#launch(version);
     await Promise.all(fresh.map((worker) => (way === "mixed" ? worker.begin() : worker.loaded())));
-    const plans = createPlans(name, version, way, this.#random);
+    const plans = createPlans(name, version, way, this.#run.random);
     const turns = await Promise.all(plans.map((plan) => this.#send(plan)));
     await until("the turns to start", () =>
       turns.every(({ follower }) => follower.state.turns.last() !== undefined),
     );
-    await sleep(this.#random() * 600);
+    await sleep(this.#run.random() * 600);
     if (way !== "mixed") await Promise.all(fresh.map((worker) => worker.begin()));
     // The tool that runs longer than the shutdown grace period delays its own turn. It must not delay the others.
     const measured = turns.flatMap(({ follower, plan }) => (plan.name.endsWith(STUBBORN) ? [] : [follower]));
@@ -135,9 +121,9 @@ class Deploys {
     await this.#replace(isMixed ? old.slice(0, 1) : old, isMixed ? "SIGTERM" : way, measured);
     for (const { follower, plan } of turns) {
       if (!hasCall(plan, "asked")) continue;
-      for (const row of await waitForApprovals(this.#environment, follower.ref, 1))
+      for (const row of await waitForApprovals(this.#run.environment, follower.ref, 1))
         await decideApproval(
-          this.#environment.backend,
+          this.#run.environment.backend,
           follower.ref,
           createDecision(row, "approve", "someone"),
         );
@@ -148,13 +134,13 @@ class Deploys {
 
   #launch(version: Version): WorkerProcess[] {
     const settings = { version, isPaused: true, asks: true, ttlMs: TTL_MS };
-    const workers = Array.from({ length: WORKERS }, () => this.#environment.launchWorker(settings));
+    const workers = Array.from({ length: WORKERS }, () => this.#run.environment.launchWorker(settings));
     for (const { name } of workers) this.#versions.set(name, version);
     return workers;
   }
 
   async #send(plan: Plan): Promise<MovingTurn> {
-    const follower = this.#environment.follow(await this.#environment.createSession());
+    const follower = this.#run.environment.follow(await this.#run.environment.createSession());
     const versions = new Set<Version>();
     const beginners = new Set<Version>();
     follower.listeners.add(({ event }) => {
@@ -163,7 +149,7 @@ class Deploys {
       versions.add(version);
       if (follower.running?.items.length === 0) beginners.add(version);
     });
-    return { ...(await this.#load.send(plan, follower)), versions, beginners };
+    return { ...(await this.#run.load.send(plan, follower)), versions, beginners };
   }
 
   /** Stops workers and measures how long their turns have no worker. */
@@ -172,49 +158,50 @@ class Deploys {
     signal: "SIGTERM" | "SIGKILL",
     measured: readonly TurnFollower[],
   ): Promise<void> {
-    const hit = workers.flatMap((worker) => this.#environment.listTurns(worker));
+    const hit = workers.flatMap((worker) => this.#run.environment.listTurns(worker));
     measureTakeovers(
       hit.filter((follower) => measured.includes(follower)),
       (tookMs) => {
         (signal === "SIGTERM" ? this.#handOvers : this.#takeovers).push(tookMs);
         if (signal === "SIGKILL")
-          return this.#figures.set("takeover after kill -9, median", median(this.#takeovers));
-        this.#figures.add("hand-overs by SIGTERM");
-        this.#figures.set("hand-over, median", median(this.#handOvers));
-        this.#figures.raise("hand-over, slowest, while a non-idempotent tool runs for 10 s", tookMs);
+          return this.#run.figures.set("takeover after kill -9, median", median(this.#takeovers));
+        this.#run.figures.add("hand-overs by SIGTERM");
+        this.#run.figures.set("hand-over, median", median(this.#handOvers));
+        this.#run.figures.raise("hand-over, slowest, while a non-idempotent tool runs for 10 s", tookMs);
       },
     );
     for (const worker of workers) worker.signal(signal);
     await Promise.all(workers.map((worker) => worker.exited));
-    this.#figures.add("workers replaced", workers.length);
+    this.#run.figures.add("workers replaced", workers.length);
   }
 
   async #judge(moving: MovingTurn, way: Way): Promise<void> {
     const { plan, versions, beginners } = moving;
-    const { turn, unknown, removed } = await this.#load.judge(moving);
-    this.#figures.add("calls of a removed tool that ended as an error", removed.length);
+    const { turn, unknown, removed } = await this.#run.load.judge(moving);
+    this.#run.figures.add("calls of a removed tool that ended as an error", removed.length);
     if (way !== "SIGKILL") {
       // The others ran longer than the shutdown grace period.
-      const effects = await this.#environment.countEffects();
+      const effects = await this.#run.environment.countEffects();
       const unrun = unknown.filter((key) => !effects.has(key));
-      this.#figures.report("tools that SIGTERM cut off before they ran, outcome unknown", unrun);
+      this.#run.figures.report("tools that SIGTERM cut off before they ran, outcome unknown", unrun);
     }
     if (versions.size > 1) {
-      this.#figures.add("turns that continued under other code");
-      if (hasCall(plan, "asked")) this.#figures.add("of those that waited for a user until after the deploy");
+      this.#run.figures.add("turns that continued under other code");
+      if (hasCall(plan, "asked"))
+        this.#run.figures.add("of those that waited for a user until after the deploy");
       if (hasCall(plan, "turned"))
-        this.#figures.add("of those in a call that the new code declares or runs differently");
+        this.#run.figures.add("of those in a call that the new code declares or runs differently");
     }
     const final = listBlocks(turn).find((block) => block.kind === "text" && block.final);
     const echo = final?.kind === "text" ? parseEcho(final.text) : null;
     if (echo === null) return;
-    this.#figures.add("answers that quote the model's instructions and tools");
+    this.#run.figures.add("answers that quote the model's instructions and tools");
     const isRight = [...beginners].some(
       (began) =>
         echo.instructions === `You are version ${began}.` && echo.tools.join() === TOOLS[began].join(),
     );
     if (!isRight)
-      this.#figures.report("of those with other instructions or tools than at the start", [
+      this.#run.figures.report("of those with other instructions or tools than at the start", [
         `${plan.name}: began in ${[...beginners].join()}, ended with ${JSON.stringify(echo)}`,
       ]);
   }

@@ -4,7 +4,7 @@
  */
 import type { Figure } from "./scenario.ts";
 
-type Bounds = Omit<Figure, "figure" | "value">;
+export type Bounds = Omit<Figure, "figure" | "value">;
 
 /** So many problems of one figure are printed. */
 const MAX_PRINTED = 20;

@@ -27,10 +27,13 @@ export class GatewayEnvironment {
     use: (environment: GatewayEnvironment) => Promise<T>,
     servers: Parameters<typeof TurnEnvironment.use>[1] = {},
   ): Promise<T> {
-    return TurnEnvironment.use(async (turns) => {
-      const { secret } = await turns.backend.store.keys.create(ACTOR.tenant, { name: "chaos", scopes: [] });
-      return use(new GatewayEnvironment(turns, { "x-api-key": secret, "x-user-id": ACTOR.user }));
-    }, servers);
+    return TurnEnvironment.use(async (turns) => use(await GatewayEnvironment.over(turns)), servers);
+  }
+
+  /** Adds gateways to servers that are running already. They stop with these. */
+  static async over(turns: TurnEnvironment): Promise<GatewayEnvironment> {
+    const { secret } = await turns.backend.store.keys.create(ACTOR.tenant, { name: "chaos", scopes: [] });
+    return new GatewayEnvironment(turns, { "x-api-key": secret, "x-user-id": ACTOR.user });
   }
 
   /** @param root a copy of the repository with another version. Default: this repository */

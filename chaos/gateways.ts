@@ -18,14 +18,13 @@ import { until } from "@turnstream/testkit/util/until.ts";
 import { atMoment } from "./at-moment.ts";
 import { checkPlan } from "./check-plan.ts";
 import { CLIENT_KINDS } from "./client-kinds.ts";
-import { Figures } from "./figures.ts";
 import { GatewayEnvironment } from "./gateway-environment.ts";
 import { ReconnectingClient } from "./reconnecting-client.ts";
 import { findDifference, renderExpected } from "./render-expected.ts";
 import type { RunOptions, Scenario } from "./scenario.ts";
 import { checkStopped, countRunningTools, createNestedPlan, TOOLS } from "./stopped-turn.ts";
 import type { TurnFollower } from "./turn-follower.ts";
-import { TurnLoad } from "./turn-load.ts";
+import { runTurns, type TurnRun } from "./turn-load.ts";
 import { type Plan, randomPlan } from "./turn-plan.ts";
 
 const FAULTS = ["none", "gateway", "redis", "leave", "stop", "kill and stop", "wipe"] as const;
@@ -51,9 +50,9 @@ const SEEN_MS = 15;
 /** How long clients may take to receive everything after the turn has ended. */
 const CAUGHT_UP_MS = 40_000;
 
-function createFigures(times: number, progress: RunOptions["progress"]) {
+function createBounds(times: number) {
   const each = Math.floor(times / FAULTS.length);
-  return new Figures(progress, {
+  return {
     "turns: none": { atLeast: each },
     "turns: gateway": { atLeast: each },
     "turns: redis": { atLeast: each },
@@ -71,44 +70,35 @@ function createFigures(times: number, progress: RunOptions["progress"]) {
     "stops with more or fewer than one receipt": { exactly: 0 },
     "tools and sub-agents that ran when stopped": { atLeast: 9 * each },
     "slowest stop until all clients had received it": { atMost: STOP_MS, unit: "ms" },
-  });
+  };
 }
 
-async function run({ times, random, progress }: RunOptions) {
-  return GatewayEnvironment.use(async (environment) => {
-    const figures = createFigures(times, progress);
-    const load = new TurnLoad(environment.turns, progress, times);
+type Run = TurnRun<keyof ReturnType<typeof createBounds>>;
+
+async function run(options: RunOptions) {
+  const { times } = options;
+  return runTurns(options, createBounds(times), async (turnRun) => {
+    const environment = await GatewayEnvironment.over(turnRun.environment);
     const gateways = await Promise.all(Array.from({ length: GATEWAYS }, () => environment.launchGateway()));
-    const round = new GatewayRound(environment, gateways, load, figures, random);
+    const round = new GatewayRound(turnRun, environment, gateways);
     for (let n = 0; n < times; n++) {
       await environment.turns.keepReadyWorkers(WORKERS);
       await round.run(`g${n}`, FAULTS[n % FAULTS.length] ?? "none");
-      figures.print(`${n + 1} of ${times}`);
+      turnRun.figures.print(`${n + 1} of ${times}`);
     }
-    return [...figures.list(), ...(await load.figures())];
   });
 }
 
 class GatewayRound {
+  readonly #run: Run;
   readonly #environment: GatewayEnvironment;
   readonly #gateways: GatewayProgram[];
-  readonly #load: TurnLoad;
-  readonly #figures: ReturnType<typeof createFigures>;
-  readonly #random: () => number;
 
   /** @param gateways the running gateways; a killed one is replaced in this list */
-  constructor(
-    environment: GatewayEnvironment,
-    gateways: GatewayProgram[],
-    load: TurnLoad,
-    figures: ReturnType<typeof createFigures>,
-    random: () => number,
-  ) {
+  constructor(turnRun: Run, environment: GatewayEnvironment, gateways: GatewayProgram[]) {
+    this.#run = turnRun;
     this.#environment = environment;
     this.#gateways = gateways;
-    this.#load = load;
-    this.#figures = figures;
-    this.#random = random;
   }
 
   async run(name: string, fault: Fault): Promise<void> {
@@ -119,11 +109,11 @@ class GatewayRound {
     const isNested = isStopped || fault === "leave";
     const plan = isNested
       ? createNestedPlan(name, isStopped ? FOREVER_MS : LEFT_MS)
-      : randomPlan(name, this.#random, 0.4);
+      : randomPlan(name, this.#run.random, 0.4);
     const message = await this.#send(viewers, plan);
     // Some turns are stopped while they still start their tools, most after all tools run.
-    const isEarly = !isStopped || this.#random() < 0.2;
-    const tools = isEarly ? 1 + (isStopped ? Math.floor(this.#random() * TOOLS) : 0) : TOOLS;
+    const isEarly = !isStopped || this.#run.random() < 0.2;
+    const tools = isEarly ? 1 + (isStopped ? Math.floor(this.#run.random() * TOOLS) : 0) : TOOLS;
     if (isNested) await reach(follower, () => countRunningTools(follower) >= tools);
     else if (fault === "wipe") {
       // This text has reached the clients, and is not archived yet.
@@ -131,26 +121,19 @@ class GatewayRound {
       await sleep(SEEN_MS);
     } else {
       await until("the turn to start", () => follower.state.turns.length > 0, { everyMs: 2 });
-      await sleep(100 + this.#random() * 800);
+      await sleep(100 + this.#run.random() * 800);
     }
     await this.#do(fault, follower, viewers);
-    await turns.untilIdle(follower.ref);
-    let last = follower;
-    if (fault === "wipe") {
-      // It can't resync.
-      await follower.stop();
-      last = turns.follow(follower.ref, (await turns.checkSession(follower.ref)).state);
-    }
     let events: readonly SessionEvent[] = [];
-    await this.#load.judge({ plan, message, follower: last }, (turn, all) => {
+    await this.#run.load.judge({ plan, message, follower }, (turn, all) => {
       events = all;
       if (isStopped) return checkStopped(turn, all, tools).map((problem) => `${plan.name}: ${problem}`);
       const mayBeCut = fault === "wipe" || fault === "redis" || follower.takeovers > 0;
       return checkPlan(turn, plan, mayBeCut).problems;
     });
     await Promise.all(viewers.map((viewer) => this.#compare(`${name} ${fault}`, viewer, events, fault)));
-    this.#load.checkHistory({ mayLose: fault === "wipe" });
-    this.#figures.add(`turns: ${fault}`);
+    this.#run.load.checkHistory({ mayLose: fault === "wipe" });
+    this.#run.figures.add(`turns: ${fault}`);
   }
 
   #openViewers({ session }: SessionRef): ReconnectingClient[] {
@@ -188,16 +171,16 @@ class GatewayRound {
     }
     if (fault === "stop" || fault === "kill and stop") {
       const { open = 0, runs = [] } = follower.running ?? {};
-      this.#figures.add("tools and sub-agents that ran when stopped", open + runs.length);
+      this.#run.figures.add("tools and sub-agents that ran when stopped", open + runs.length);
       const tookMs = await this.#stop(ref, viewers);
-      if (fault === "stop") this.#figures.raise("slowest stop until all clients had received it", tookMs);
+      if (fault === "stop") this.#run.figures.raise("slowest stop until all clients had received it", tookMs);
     }
     if (fault === "wipe") {
       const at = performance.now();
       await turns.backend.redis.command("FLUSHALL");
       await turns.untilIdle(ref);
       const restarts = viewers.flatMap((client) => client.starts.find((each) => each.at > at) ?? []);
-      this.#figures.raise(
+      this.#run.figures.raise(
         "slowest resync after a wipe",
         Math.max(0, ...restarts.map((each) => each.at - at)),
       );
@@ -205,7 +188,7 @@ class GatewayRound {
   }
 
   async #killGateway(): Promise<void> {
-    const n = Math.floor(this.#random() * this.#gateways.length);
+    const n = Math.floor(this.#run.random() * this.#gateways.length);
     await this.#gateways[n]?.kill();
     this.#gateways.splice(n, 1, await this.#environment.launchGateway());
   }
@@ -232,12 +215,12 @@ class GatewayRound {
     const tookMs = performance.now() - at;
     const answers: Record<string, unknown>[] = await Promise.all(calls);
     const refused = answers.filter(({ receipt }) => typeof receipt !== "string");
-    this.#figures.report(
+    this.#run.figures.report(
       "calls to stop that failed",
       refused.map((answer) => JSON.stringify(answer)),
     );
     const firsts = answers.filter(({ receipt }) => receipt === "stopping");
-    if (firsts.length !== 1) this.#figures.add("stops with more or fewer than one receipt");
+    if (firsts.length !== 1) this.#run.figures.add("stops with more or fewer than one receipt");
     return tookMs;
   }
 
@@ -257,9 +240,9 @@ class GatewayRound {
       .catch((error: unknown) => problems.push(String(error)));
     viewer.leave();
     const resyncs = viewer.starts.slice(1).filter(({ start }) => !start.resumed).length;
-    this.#figures.add("clients");
-    this.#figures.add("connections lost and reopened", viewer.returns);
-    this.#figures.add(fault === "wipe" ? "resyncs after a wipe" : "resyncs without a wipe", resyncs);
+    this.#run.figures.add("clients");
+    this.#run.figures.add("connections lost and reopened", viewer.returns);
+    this.#run.figures.add(fault === "wipe" ? "resyncs after a wipe" : "resyncs without a wipe", resyncs);
     const [actual, wanted] = [client.rendered.display(), expected.display()];
     // `responses` can't resync after a wipe. Only its final text is promised.
     const isLossy = fault === "wipe" && dialect === "responses";
@@ -267,7 +250,7 @@ class GatewayRound {
       ? findDifference(readOutput(actual), readOutput(wanted))
       : findDifference(actual, wanted);
     problems.push(...client.rendered.problems, ...(difference === null ? [] : [difference]));
-    this.#figures.report(
+    this.#run.figures.report(
       "clients that differ from the log",
       problems.map((problem) => `${about}, ${client.name}: ${problem}`),
     );

@@ -7,11 +7,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { listBlocks, type Turn } from "@turnstream/protocol";
 import type { TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
-import { Figures } from "./figures.ts";
 import type { RunOptions, Scenario } from "./scenario.ts";
-import { findTurn, TurnEnvironment } from "./turn-environment.ts";
+import { findTurn, type TurnEnvironment } from "./turn-environment.ts";
 import type { TurnFollower } from "./turn-follower.ts";
-import { type JudgedTurn, type LoadedTurn, TurnLoad } from "./turn-load.ts";
+import { type JudgedTurn, type LoadedTurn, runTurns } from "./turn-load.ts";
 import type { Plan, PlanTool } from "./turn-plan.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
@@ -35,16 +34,16 @@ interface Hit {
   readonly isSuccess: boolean;
 }
 
-async function run({ times, random, progress }: RunOptions) {
-  return TurnEnvironment.use(async (environment) => {
-    const share = { atLeast: Math.floor(times * 0.4) };
-    const figures = new Figures(progress, {
-      kills: { exactly: times },
-      "kills between a committed start and its append": share,
-      "kills between a committed result and its append": share,
-      "committed starts and results not shown with the right outcome": { exactly: 0 },
-    });
-    const load = new TurnLoad(environment, progress, times);
+async function run(options: RunOptions) {
+  const { times } = options;
+  const share = { atLeast: Math.floor(times * 0.4) };
+  const bounds = {
+    kills: { exactly: times },
+    "kills between a committed start and its append": share,
+    "kills between a committed result and its append": share,
+    "committed starts and results not shown with the right outcome": { exactly: 0 },
+  };
+  return runTurns(options, bounds, async ({ environment, load, figures, random }) => {
     const workers = new SlowWorkers(environment);
     let wanted = 0;
     let tries = 0;
@@ -74,7 +73,6 @@ async function run({ times, random, progress }: RunOptions) {
       }
     };
     await Promise.all(Array.from({ length: CONCURRENCY }, work));
-    return [...figures.list(), ...(await load.figures())];
   });
 }
 

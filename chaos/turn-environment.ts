@@ -4,19 +4,22 @@
  */
 import { randomUUID } from "node:crypto";
 import { emptyState, type SessionEvent, fold, type SessionState, type Turn } from "@turnstream/protocol";
-import { checkEvent } from "@turnstream/protocol/writer";
 import { createSession, type SessionRef, sendMessage } from "@turnstream/server";
 import { systemEnv } from "@turnstream/server/ports";
 import { type StartedBackend, startBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { readAllEvents } from "@turnstream/testkit/backend/read-all-events.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
-import { checkHistory, type CheckOptions, type Operation } from "@turnstream/testkit/history/check-history.ts";
+import {
+  checkHistory,
+  type CheckOptions,
+  type Operation,
+} from "@turnstream/testkit/history/check-history.ts";
 import { HistoryFolder, recordFinal, recordLog } from "@turnstream/testkit/history/record-history.ts";
 import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import type { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import type { WorkerSettings } from "./processes/turn-worker.ts";
-import { TurnFollower } from "./turn-follower.ts";
+import { describeIllegal, TurnFollower } from "./turn-follower.ts";
 import type { Plan } from "./turn-plan.ts";
 import { WorkerProcess } from "./worker-process.ts";
 
@@ -192,9 +195,7 @@ export class TurnEnvironment {
     const illegal: string[] = [];
     let state = emptyState;
     for (const event of events) {
-      const wrong = checkEvent(state, event);
-      if (wrong !== null)
-        illegal.push(`${ref.session}: ${wrong.rule} ${wrong.message}: ${JSON.stringify(event)}`);
+      illegal.push(...describeIllegal(ref, state, event));
       state = fold(state, event);
     }
     await recordFinal(this.backend.log, ref, this.#record);

@@ -8,6 +8,8 @@ import {
   emptyState,
   fold,
   formatCursor,
+  SCHEMA_VERSION,
+  type SessionEvent,
   type SessionState,
   type Turn,
 } from "@turnstream/protocol";
@@ -87,9 +89,7 @@ export class TurnFollower {
 
   #take(entry: LogEntry): void {
     const { event } = entry;
-    const wrong = checkEvent(this.state, event);
-    if (wrong !== null)
-      this.illegal.push(`${this.ref.session}: ${wrong.rule} ${wrong.message}: ${entry.text}`);
+    this.illegal.push(...describeIllegal(this.ref, this.state, event));
     this.state = fold(this.state, event);
     this.#last = entry.cursor;
     if (event.type === "turn.start" || event.type === "turn.takeover") {
@@ -98,4 +98,10 @@ export class TurnFollower {
     if (event.type === "turn.takeover") this.takeovers++;
     for (const listener of this.listeners) listener(entry, this);
   }
+}
+
+/** @returns why the event breaks a rule. This version can't judge events that a newer one wrote. */
+export function describeIllegal({ session }: SessionRef, state: SessionState, event: SessionEvent): string[] {
+  const wrong = event.v > SCHEMA_VERSION ? null : checkEvent(state, event);
+  return wrong === null ? [] : [`${session}: ${wrong.rule} ${wrong.message}: ${JSON.stringify(event)}`];
 }

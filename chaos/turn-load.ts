@@ -5,9 +5,9 @@
 import type { SessionEvent, Turn } from "@turnstream/protocol";
 import type { CheckOptions } from "@turnstream/testkit/history/check-history.ts";
 import { checkPlan, type Verdict } from "./check-plan.ts";
-import { Figures } from "./figures.ts";
-import type { Figure } from "./scenario.ts";
-import { findTurn, type TurnEnvironment } from "./turn-environment.ts";
+import { type Bounds, Figures } from "./figures.ts";
+import type { Figure, RunOptions } from "./scenario.ts";
+import { findTurn, TurnEnvironment } from "./turn-environment.ts";
 import type { TurnFollower } from "./turn-follower.ts";
 import { listOnceKeys, type Plan } from "./turn-plan.ts";
 
@@ -29,7 +29,33 @@ export interface JudgedTurn extends Verdict {
 
 type Check = (turn: Turn, events: readonly SessionEvent[]) => string[] | Promise<string[]>;
 
-export class TurnLoad {
+/** What a scenario of turns works with. */
+export interface TurnRun<Name extends string> {
+  readonly environment: TurnEnvironment;
+  readonly load: TurnLoad;
+  readonly figures: Figures<Name>;
+  readonly random: () => number;
+}
+
+/**
+ * Runs a scenario on its own servers.
+ * @param bounds of its figures, in addition to those of the load
+ * @param use sends and judges turns, and injects faults
+ */
+export async function runTurns<Name extends string>(
+  { times, random, progress }: RunOptions,
+  bounds: Readonly<Record<Name, Bounds>>,
+  use: (run: TurnRun<Name>) => Promise<void>,
+): Promise<Figure[]> {
+  return TurnEnvironment.use(async (environment) => {
+    const figures = new Figures(progress, bounds);
+    const load = new TurnLoad(environment, progress, times);
+    await use({ environment, load, figures, random });
+    return [...figures.list(), ...(await load.figures())];
+  });
+}
+
+class TurnLoad {
   readonly #environment: TurnEnvironment;
   readonly #progress: (text: string) => void;
   readonly #figures;

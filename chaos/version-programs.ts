@@ -49,7 +49,8 @@ export class VersionPrograms {
         file: join(root, "chaos/processes/version-reader.ts"),
         settings: { databaseUrl, redisUrl },
       };
-      this.#readers.set(version, await ChildProgram.start<ReaderMessage, ReadRequest>(reader));
+      const program = await ChildProgram.start<ReaderMessage, ReadRequest>(reader);
+      this.#readers.set(version, this.#environment.turns.own(program));
     }
     for (const client of VERSIONS) for (const gateway of VERSIONS) await this.#view(client, gateway);
   }
@@ -59,7 +60,7 @@ export class VersionPrograms {
     const settings = this.#environment.endpoint(this.#gateway(gateway));
     const name = `client of ${client} version on the gateway of ${gateway} version`;
     const program = await ChildProgram.start<ClientMessage, ClientRequest>({ file, settings, name });
-    this.clients.push({ client, gateway, program });
+    this.clients.push({ client, gateway, program: this.#environment.turns.own(program) });
   }
 
   #gateway(version: Version): GatewayProgram {
@@ -117,10 +118,5 @@ export class VersionPrograms {
     this.#gateways.set("this", next);
     for (const client of this.clients) client.gateway = "next";
     await until("the gateway to answer", async () => (await fetch(`${next.url}/healthz`)).ok);
-  }
-
-  async stop(): Promise<void> {
-    const programs = [...this.clients.map(({ program }) => program), ...this.#readers.values()];
-    await Promise.all(programs.map((program) => program.kill()));
   }
 }

@@ -13,74 +13,61 @@ import type { SessionRef } from "@turnstream/server";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { RAISED_FIELDS, raiseVersion } from "@turnstream/testkit/versions/raise-version.ts";
 import { loadRecordedArchive, readRecordedArchives } from "@turnstream/testkit/versions/recorded-archive.ts";
-import { checkPlan } from "./check-plan.ts";
 import { GatewayEnvironment } from "./gateway-environment.ts";
-import type { Figure, RunOptions, Scenario } from "./scenario.ts";
-import { ACTOR, findTurn } from "./turn-environment.ts";
-import { listOnceKeys, type Plan, randomPlan } from "./turn-plan.ts";
+import type { RunOptions, Scenario } from "./scenario.ts";
+import { ACTOR } from "./turn-environment.ts";
+import { runTurns, type TurnRun } from "./turn-load.ts";
+import { randomPlan } from "./turn-plan.ts";
 import { VersionPrograms, type Version } from "./version-programs.ts";
 
 const SESSIONS = 2;
 /** The first turn is slow enough that the worker of the other version starts before it ends. */
 const SLOWNESS = [1.5, 0.4] as const;
-const TURN_MS = 120_000;
 
-export const versionSkew: Scenario = {
-  promise: 38,
-  about: "runs two schema versions beside each other and kills workers: 0 differences in the folded content",
-  times: 40,
-  short: 2,
-  run,
-};
+const TAKEN_BY = {
+  this: "turns that this version took over",
+  next: "turns that the next version took over",
+} as const satisfies Record<Version, string>;
 
-interface Found {
-  turns: number;
-  readonly takeovers: Record<Version, number>;
-  comparisons: number;
-  readonly differences: string[];
-  readonly problems: string[];
-  readonly onceKeys: Set<string>;
+function createBounds(times: number) {
+  const least = { atLeast: Math.floor(times / 4) };
+  return {
+    "turns that the next version took over": least,
+    "turns that this version took over": least,
+    "comparisons of a state": { atLeast: times },
+    "differences in the folded content": { exactly: 0 },
+  };
 }
 
-async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
+type Run = TurnRun<keyof ReturnType<typeof createBounds>>;
+
+async function run(options: RunOptions) {
+  const { times } = options;
   const raised = await raiseVersion();
-  const found: Found = {
-    turns: 0,
-    takeovers: { this: 0, next: 0 },
-    comparisons: 0,
-    differences: [],
-    problems: [],
-    onceKeys: new Set(),
-  };
   try {
-    return await GatewayEnvironment.use(async (environment) => {
+    return await runTurns(options, createBounds(times), async (turnRun) => {
+      const { figures } = turnRun;
+      const environment = await GatewayEnvironment.over(turnRun.environment);
       const programs = new VersionPrograms(environment, raised.root);
-      try {
-        await programs.start();
-        const { store } = environment.backend;
-        const archived: SessionRef[] = [];
-        for (const recorded of await readRecordedArchives())
-          archived.push(await loadRecordedArchive(store, ACTOR, recorded));
-        for (const ref of archived) {
-          programs.follow(ref);
-          await compare(programs, ref, found);
-          progress(`${ref.session}: ${JSON.stringify(summary(found))}`);
-        }
-        const played: SessionRef[] = [];
-        for (let n = 1; n <= times; n++) {
-          const fresh = Array.from({ length: SESSIONS }, () => environment.createSession());
-          const refs = n <= archived.length ? [archived[n - 1] as SessionRef] : await Promise.all(fresh);
-          await playRound(environment, programs, refs, { n, random }, found);
-          played.push(...refs);
-          progress(`${n} of ${times}: ${JSON.stringify(summary(found))}`);
-        }
-        await programs.upgradeGateway();
-        for (const ref of played) await compare(programs, ref, found);
-        for (const text of [...found.differences, ...found.problems].slice(0, 10)) progress(text);
-        return await figures(environment, found, times);
-      } finally {
-        await programs.stop();
+      await programs.start();
+      const archived: SessionRef[] = [];
+      for (const recorded of await readRecordedArchives())
+        archived.push(await loadRecordedArchive(environment.backend.store, ACTOR, recorded));
+      for (const ref of archived) {
+        programs.follow(ref);
+        await compare(programs, ref, figures);
       }
+      const played: SessionRef[] = [];
+      for (let n = 1; n <= times; n++) {
+        const recorded = archived[n - 1];
+        const fresh = Array.from({ length: SESSIONS }, () => environment.createSession());
+        const refs = recorded === undefined ? await Promise.all(fresh) : [recorded];
+        await playRound(turnRun, programs, refs, n);
+        played.push(...refs);
+        figures.print(`${n} of ${times}`);
+      }
+      await programs.upgradeGateway();
+      for (const ref of played) await compare(programs, ref, figures);
     });
   } finally {
     await raised.remove();
@@ -89,59 +76,45 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
 
 /** Two turns per session. One version starts the first turn and is killed, so that the other version continues it. */
 async function playRound(
-  environment: GatewayEnvironment,
+  { environment, load, figures, random }: Run,
   programs: VersionPrograms,
   refs: readonly SessionRef[],
-  { n: round, random }: { readonly n: number; readonly random: () => number },
-  found: Found,
+  round: number,
 ): Promise<void> {
-  const { turns } = environment;
-  const isOdd = round % 2 === 1;
-  const [first, second]: readonly [Version, Version] = isOdd ? ["this", "next"] : ["next", "this"];
+  const [first, second]: readonly [Version, Version] = round % 2 === 1 ? ["this", "next"] : ["next", "this"];
   await programs.keepWorkers([first]);
   const startSecond = await programs.prepareWorker(second);
-  const followers = await Promise.all(
-    refs.map(async (ref) => turns.follow(ref, (await turns.checkSession(ref)).state)),
-  );
   for (const ref of refs) programs.follow(ref);
-  const plans = refs.map((_, n) =>
-    [1, 2].map((turn) => randomPlan(`r${round}.${n}.${turn}`, random, SLOWNESS[turn - 1])),
-  );
-  for (const [isSecond] of [[false], [true]] as const) {
-    const messages = await Promise.all(
-      refs.map((ref, n) => turns.send(ref, plans[n]?.[isSecond ? 1 : 0] as Plan)),
+  for (const [turn, slowness] of SLOWNESS.entries()) {
+    const loaded = await Promise.all(
+      refs.map(async (ref, n) => {
+        const follower = environment.follow(ref, (await environment.checkSession(ref)).state);
+        return load.send(randomPlan(`r${round}.${n}.${turn}`, random, slowness), follower);
+      }),
     );
-    if (!isSecond) {
-      await until("a running turn", () => followers.some(({ running }) => running !== undefined));
+    if (turn === 0) {
+      await until("a running turn", () => loaded.some(({ follower }) => follower.running !== undefined));
       await startSecond();
       await sleep(random() * 500);
-      const running = followers.filter((follower) => follower.running !== undefined);
+      const running = loaded.filter(({ follower }) => follower.running !== undefined);
       const killed = await programs.killWorker(first);
-      found.takeovers[second] += running.filter(({ owner }) => owner === killed).length;
+      const cut = running.filter(({ follower }) => follower.owner === killed).length;
+      figures.add(TAKEN_BY[second], cut);
     }
-    await Promise.all(followers.map((follower, n) => follower.untilEnded(messages[n] ?? "", TURN_MS)));
-    await Promise.all(refs.map((ref) => turns.untilIdle(ref, TURN_MS)));
+    for (const each of loaded) await load.judge(each);
     await programs.keepWorkers();
-    for (const [n, ref] of refs.entries()) {
-      const { state } = await turns.checkSession(ref);
-      const turn = findTurn(state, messages[n] ?? "");
-      const plan = plans[n]?.[isSecond ? 1 : 0] as Plan;
-      found.turns++;
-      if (turn === undefined) found.problems.push(`${plan.name}: the turn is missing`);
-      else found.problems.push(...checkPlan(turn, plan, true).problems);
-      for (const key of listOnceKeys(plan)) found.onceKeys.add(key);
-      await compare(programs, ref, found);
-    }
+    for (const ref of refs) await compare(programs, ref, figures);
   }
-  await Promise.all(followers.map((follower) => follower.stop()));
 }
 
 /** Compares what readers and clients of both versions show of an idle session. */
-async function compare(programs: VersionPrograms, ref: SessionRef, found: Found): Promise<void> {
+async function compare(programs: VersionPrograms, ref: SessionRef, figures: Run["figures"]): Promise<void> {
   const note = (who: string, actual: unknown, expected: unknown): void => {
-    found.comparisons++;
+    figures.add("comparisons of a state");
     if (!isDeepStrictEqual(actual, expected))
-      found.differences.push(`${ref.session}: ${who}: ${describe(actual, expected)}`);
+      figures.report("differences in the folded content", [
+        `${ref.session}: ${who}: ${describe(actual, expected)}`,
+      ]);
   };
   const [old, next] = [await programs.read("this", ref), await programs.read("next", ref)];
   const common = toCommon(old.folded);
@@ -184,26 +157,10 @@ function describe(actual: unknown, expected: unknown, path = ""): string {
   return `${path} is ${JSON.stringify(actual)?.slice(0, 200)} instead of ${JSON.stringify(expected)?.slice(0, 200)}`;
 }
 
-function summary({ turns, takeovers, comparisons, differences, problems }: Found) {
-  const first = differences[0] ?? problems[0];
-  return { turns, takeovers, comparisons, differences: differences.length, problems: problems.length, first };
-}
-
-async function figures(environment: GatewayEnvironment, found: Found, times: number): Promise<Figure[]> {
-  const counts = new Map<string, number>();
-  for (const { key } of await environment.turns.readEffects()) counts.set(key, (counts.get(key) ?? 0) + 1);
-  const twice = [...found.onceKeys].filter((key) => (counts.get(key) ?? 0) > 1).length;
-  const { running, journal } = await environment.turns.countLeftovers();
-  const least = Math.floor(times / 4);
-  return [
-    { figure: "turns", value: found.turns, atLeast: times },
-    { figure: "turns that the next version took over", value: found.takeovers.next, atLeast: least },
-    { figure: "turns that this version took over", value: found.takeovers.this, atLeast: least },
-    { figure: "comparisons of a state", value: found.comparisons, atLeast: times },
-    { figure: "differences in the folded content", value: found.differences.length, exactly: 0 },
-    { figure: "turns that did not end as planned", value: found.problems.length, exactly: 0 },
-    { figure: "duplicate effects of non-idempotent tools", value: twice, exactly: 0 },
-    { figure: "turns left running", value: running, exactly: 0 },
-    { figure: "journal rows left", value: journal, exactly: 0 },
-  ];
-}
+export const versionSkew: Scenario = {
+  promise: 38,
+  about: "runs two schema versions beside each other and kills workers: 0 differences in the folded content",
+  times: 40,
+  short: 2,
+  run,
+};

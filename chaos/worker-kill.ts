@@ -10,11 +10,9 @@ import type { EventType } from "@turnstream/protocol";
 import { median } from "@turnstream/testkit/util/median.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { measureTakeovers, signalAtMoment } from "./at-moment.ts";
-import { Figures } from "./figures.ts";
 import { isMet, type RunOptions, type Scenario } from "./scenario.ts";
-import { TurnEnvironment } from "./turn-environment.ts";
 import type { TurnFollower } from "./turn-follower.ts";
-import { type LoadedTurn, TurnLoad } from "./turn-load.ts";
+import { type LoadedTurn, runTurns, type TurnRun } from "./turn-load.ts";
 import { type Plan, randomPlan, randomText } from "./turn-plan.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
@@ -49,10 +47,10 @@ const MOMENTS = {
 
 type Moment = keyof typeof MOMENTS;
 
-function createFigures(times: number, progress: RunOptions["progress"]) {
+function createBounds(times: number) {
   const share = (part: number) => Math.max(1, Math.floor(times * part));
   const perMoment = { atLeast: times >= 100 ? Math.floor(times / 200) : 0 };
-  return new Figures(progress, {
+  return {
     "kills that hit turns in flight": { atLeast: share(1 / 20) },
     ...(Object.fromEntries(Object.keys(MOMENTS).map((moment) => [moment, perMoment])) as Record<
       Moment,
@@ -65,98 +63,87 @@ function createFigures(times: number, progress: RunOptions["progress"]) {
     "takeovers measured": { atLeast: share(1 / 5) },
     "takeover, median": { atMost: TAKEOVER_MS, unit: "ms" },
     "takeover, slowest": { unit: "ms" },
-  });
+  };
 }
 
-class Killer {
-  readonly figures: ReturnType<typeof createFigures>;
-  readonly #environment: TurnEnvironment;
-  readonly #random: () => number;
-  readonly #takeovers: number[] = [];
-  isOver = false;
+type Run = TurnRun<keyof ReturnType<typeof createBounds>>;
 
-  constructor(environment: TurnEnvironment, { times, random, progress }: RunOptions) {
-    this.figures = createFigures(times, progress);
-    this.#environment = environment;
-    this.#random = random;
+class Killer {
+  isOver = false;
+  readonly #run: Run;
+  readonly #takeovers: number[] = [];
+
+  constructor(turnRun: Run) {
+    this.#run = turnRun;
   }
 
   /** Kills one worker after the other, and starts another for each. */
-  async run(): Promise<void> {
+  async killAll(): Promise<void> {
+    const { environment, random } = this.#run;
     const moments = Object.keys(MOMENTS) as Moment[];
     for (let n = 0; ; n++) {
       const moment = moments[n % moments.length] as Moment;
       // A takeover follows soon after the previous kill. Before other kills, all workers make progress.
       if (moment !== AFTER_TAKEOVER) {
-        await this.#environment.keepReadyWorkers(WORKERS);
-        await sleep(this.#random() * LONGEST_PAUSE_MS);
+        await environment.keepReadyWorkers(WORKERS);
+        await sleep(random() * LONGEST_PAUSE_MS);
       }
       if (this.isOver) return;
       const victim = await this.#kill(moment);
       if (victim === null) continue;
       await victim.exited;
-      this.#environment.keepWorkers(WORKERS);
+      environment.keepWorkers(WORKERS);
     }
   }
 
   async #kill(moment: Moment): Promise<WorkerProcess | null> {
+    const { environment, figures, random } = this.#run;
     const events = MOMENTS[moment];
-    const skip = moment === AFTER_TAKEOVER ? 0 : Math.floor(this.#random() * 20);
+    const skip = moment === AFTER_TAKEOVER ? 0 : Math.floor(random() * 20);
     const aim = { signal: "SIGKILL", events: events ?? [], skip, timeoutMs: AIM_MS } as const;
-    const { followers } = this.#environment;
     const victim =
-      events === null ? this.#killAny() : await signalAtMoment(this.#environment, followers, aim);
+      events === null ? this.#killAny() : await signalAtMoment(environment, environment.followers, aim);
     if (victim === null) return null;
     const cut = this.#measure(victim);
     if (cut.length === 0) return victim;
-    this.figures.add("kills that hit turns in flight");
-    this.figures.add(moment);
-    if (cut.some(hasSubAgents)) this.figures.add("of those while several sub-agents of a turn ran");
+    figures.add("kills that hit turns in flight");
+    figures.add(moment);
+    if (cut.some(hasSubAgents)) figures.add("of those while several sub-agents of a turn ran");
     return victim;
   }
 
   /** Counts the turns of a worker that was just killed, and measures their takeovers. */
   #measure(victim: WorkerProcess): TurnFollower[] {
-    const cut = this.#environment.listTurns(victim);
-    this.figures.add("turns cut off by a kill", cut.length);
+    const { environment, figures } = this.#run;
+    const cut = environment.listTurns(victim);
+    figures.add("turns cut off by a kill", cut.length);
     measureTakeovers(cut, (tookMs) => {
       this.#takeovers.push(tookMs);
-      this.figures.add("takeovers measured");
-      this.figures.set("takeover, median", median(this.#takeovers));
-      this.figures.raise("takeover, slowest", tookMs);
+      figures.add("takeovers measured");
+      figures.set("takeover, median", median(this.#takeovers));
+      figures.raise("takeover, slowest", tookMs);
     });
     return cut;
   }
 
   /** Kills any worker that has a turn. */
   #killAny(): WorkerProcess | null {
-    const { readyWorkers } = this.#environment;
-    const busy = readyWorkers.filter((worker) => this.#environment.listTurns(worker).length > 0);
-    const victim = busy[Math.floor(this.#random() * busy.length)] ?? null;
+    const { environment, random } = this.#run;
+    const busy = environment.readyWorkers.filter((worker) => environment.listTurns(worker).length > 0);
+    const victim = busy[Math.floor(random() * busy.length)] ?? null;
     victim?.signal("SIGKILL");
     return victim;
   }
 }
 
 async function run(options: RunOptions) {
-  const { times, random } = options;
-  return TurnEnvironment.use(async (environment) => {
-    const load = new TurnLoad(environment, options.progress, times);
-    const killer = new Killer(environment, options);
-    const { figures } = killer;
+  const { times } = options;
+  return runTurns(options, createBounds(times), async (turnRun) => {
+    const { environment, load, figures, random } = turnRun;
     await environment.launchReadyWorkers(WORKERS);
-    for (let n = 0; n < Math.ceil(times / TURNS_PER_LONG); n++) {
-      const long = await load.send(longPlan(`long${n}`, random));
-      await until("a long step", () => long.follower.state.seq > LONG_EVENTS, { everyMs: 5 });
-      const victim = environment.findOwner(long.follower);
-      if (victim !== undefined) {
-        await victim.kill();
-        figures.add("turns cut off after thousands of events of one step");
-        await environment.keepReadyWorkers(WORKERS);
-      }
-      await load.judge(long);
-    }
-    const killing = killer.run();
+    for (let n = 0; n < Math.ceil(times / TURNS_PER_LONG); n++) await cutLong(turnRun, `long${n}`);
+    const killer = new Killer(turnRun);
+    const killing = killer.killAll();
     // The failure is reported where `killing` is awaited.
     killing.catch(() => undefined);
     let next = 0;
@@ -165,14 +152,13 @@ async function run(options: RunOptions) {
       for (let left = leftToDo(); left > 0; left = leftToDo()) {
         const count = Math.min(TURNS_PER_SESSION, left, Math.ceil(times / CONCURRENCY));
         const plans = Array.from({ length: count }, () => randomPlan(`t${++next}`, random, SLOWNESS));
-        await playSession(environment, load, plans);
+        await playSession(turnRun, plans);
         figures.print(`${load.judged} of ${times}`);
       }
     };
     await Promise.all(Array.from({ length: Math.min(CONCURRENCY, times) }, work));
     killer.isOver = true;
     await killing;
-    return [...figures.list(), ...(await load.figures())];
   });
 }
 
@@ -181,11 +167,7 @@ function hasSubAgents({ running }: TurnFollower): boolean {
   return open.length >= 2;
 }
 
-async function playSession(
-  environment: TurnEnvironment,
-  load: TurnLoad,
-  plans: readonly Plan[],
-): Promise<void> {
+async function playSession({ environment, load }: Run, plans: readonly Plan[]): Promise<void> {
   const follower = environment.follow(await environment.createSession());
   const turns: LoadedTurn[] = [];
   for (const plan of plans) {
@@ -196,15 +178,19 @@ async function playSession(
   for (const turn of turns) await load.judge(turn);
 }
 
-/** A plan whose model streams for a long time before anything is journaled. Its worker dies late in that step. */
-function longPlan(name: string, random: () => number): Plan {
-  const step = {
-    think: "hm",
-    thoughts: LONG_THOUGHTS,
-    text: `Then ${randomText(random, 8)}`,
-    calls: [{ tool: "again", key: `${name}.a`, ms: 10 } as const],
-  };
-  return { name, steps: [step], final: `Done with ${name}`, paceMs: 40 };
+/** Kills the worker of a turn whose model streams for a long time before anything is journaled, late in that step. */
+async function cutLong({ environment, load, figures, random }: Run, name: string): Promise<void> {
+  const calls = [{ tool: "again", key: `${name}.a`, ms: 10 } as const];
+  const step = { think: "hm", thoughts: LONG_THOUGHTS, text: `Then ${randomText(random, 8)}`, calls };
+  const turn = await load.send({ name, steps: [step], final: `Done with ${name}`, paceMs: 40 });
+  await until("a long step", () => turn.follower.state.seq > LONG_EVENTS, { everyMs: 5 });
+  const victim = environment.findOwner(turn.follower);
+  if (victim !== undefined) {
+    await victim.kill();
+    figures.add("turns cut off after thousands of events of one step");
+    await environment.keepReadyWorkers(WORKERS);
+  }
+  await load.judge(turn);
 }
 
 export const workerKill: Scenario = {
