@@ -3,7 +3,10 @@
  * fails if the process exits by itself.
  */
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
+import { until } from "@turnstream/testkit/util/until.ts";
+import { createWrite, type DurableWrite } from "./durable-writes.ts";
 import type { CommitRequest, CommitterMessage, CommitterSettings } from "./processes/committer.ts";
 
 export class CommitterProcess extends ChildProgram<CommitterMessage, CommitRequest> {
@@ -11,9 +14,9 @@ export class CommitterProcess extends ChildProgram<CommitterMessage, CommitReque
     super({ file: join(import.meta.dirname, "processes/committer.ts"), settings, name: settings.name });
   }
 
-  /** The keys that the process reported as committed, in commit order. */
-  get committed(): string[] {
-    return this.findAll("committed").map(({ committed }) => committed);
+  /** The writes that the process reported as committed, in commit order. */
+  get committed(): DurableWrite[] {
+    return this.findAll("committed").map(({ ref, committed }) => createWrite(ref, committed));
   }
 
   async begin(request: CommitRequest): Promise<void> {
@@ -21,27 +24,13 @@ export class CommitterProcess extends ChildProgram<CommitterMessage, CommitReque
     this.send(request);
   }
 
-  /** Kills the process as soon as it reports its n-th commit. */
-  async killAt(commits: number): Promise<void> {
-    await this.#killOnCommit((count) => {
-      if (count >= commits) this.signal("SIGKILL");
+  /** Kills the process this many milliseconds after it reports its n-th commit. */
+  async killAfter(commits: number, ms: number): Promise<void> {
+    await until(`${commits} commits`, () => this.committed.length >= commits || this.hasExited, {
+      everyMs: 1,
     });
-  }
-
-  /** Kills the process this many milliseconds after its first commit. */
-  async killAfter(ms: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    await this.#killOnCommit((count) => {
-      if (count > 0) timer ??= setTimeout(() => this.signal("SIGKILL"), ms);
-    });
-  }
-
-  async #killOnCommit(onCommit: (count: number) => void): Promise<void> {
-    let count = this.committed.length;
-    onCommit(count);
-    this.onMessage((message) => {
-      if ("committed" in message) onCommit(++count);
-    });
+    await sleep(ms);
+    this.signal("SIGKILL");
     const { code, signal } = await this.exited;
     if (signal !== "SIGKILL") throw new Error(`${this.name} exited by itself (${String(code)})`);
   }

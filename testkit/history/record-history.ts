@@ -115,7 +115,8 @@ export async function recordFinal(log: Log, ref: SessionRef, record: Record): Pr
   record({ type: "final", session: ref.session, base: head.base, entries });
 }
 
-function describe(entry: LogEntry): HistoryEntry {
+/** @param entry an entry of a log, or an archived event with its key */
+export function describe(entry: Pick<LogEntry, "cursor" | "key" | "text">): HistoryEntry {
   return { position: entry.cursor, key: entry.key, body: digest(entry.text.replace(STAMP, "{")) };
 }
 
