@@ -7,6 +7,7 @@
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
+import type { Store } from "@turnstream/server/ports";
 import { freePort } from "@turnstream/testkit/network/free-port.ts";
 
 export interface WebhookBody {
@@ -30,12 +31,12 @@ interface ReceiverEvents {
 export class WebhookReceiver {
   /** The bodies of accepted webhooks, by `webhook-id`. */
   readonly accepted = new Map<string, string[]>();
+  /** The number of requests whose signature was wrong. */
+  unverified = 0;
   readonly #port: number;
   readonly #events: ReceiverEvents;
   #secret = "";
   #server: Server | null = null;
-  #requests = 0;
-  #unverified = 0;
 
   private constructor(port: number, events: ReceiverEvents) {
     this.#port = port;
@@ -53,23 +54,14 @@ export class WebhookReceiver {
     return `127.0.0.1:${this.#port}`;
   }
 
-  get requests(): number {
-    return this.#requests;
-  }
-
-  /** The number of requests whose signature was wrong. */
-  get unverified(): number {
-    return this.#unverified;
-  }
-
   /** The accepted webhooks, each once. */
   get bodies(): WebhookBody[] {
     return [...this.accepted.values()].map(([first = ""]) => JSON.parse(first) as WebhookBody);
   }
 
-  /** Sets the secret of the endpoint, before the first webhook. */
-  trust(secret: string): void {
-    this.#secret = secret;
+  /** Registers the endpoint. Call it before the first webhook. */
+  async subscribe({ webhooks }: Pick<Store, "webhooks">, tenant: string): Promise<void> {
+    this.#secret = (await webhooks.create(tenant, { url: `http://${this.place}/hooks` })).secret;
   }
 
   async open(): Promise<void> {
@@ -81,8 +73,7 @@ export class WebhookReceiver {
           id: String(request.headers["webhook-id"]),
           sender: String(request.headers["user-agent"]),
         };
-        this.#requests++;
-        if (!this.#isVerified(request.headers, body)) this.#unverified++;
+        if (!this.#isVerified(request.headers, body)) this.unverified++;
         if (this.#events.onRequest?.(webhook) === false) return void request.socket.destroy();
         response.writeHead(204).end();
         this.accepted.set(webhook.id, [...(this.accepted.get(webhook.id) ?? []), body]);
