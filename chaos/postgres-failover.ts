@@ -10,12 +10,13 @@ import { execFile } from "node:child_process";
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { listBlocks } from "@turnstream/protocol";
+import { listBlocks, type Turn } from "@turnstream/protocol";
 import { archiveSession, trimLog } from "@turnstream/server/internal";
 import type { SessionRef } from "@turnstream/server";
 import { findPostgres } from "@turnstream/testkit/servers/find-binary.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { checkPlan, isLossText } from "./check-plan.ts";
+import { Figures } from "./figures.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import { findTurn, TurnEnvironment } from "./turn-environment.ts";
 import { type Plan, randomText } from "./turn-plan.ts";
@@ -37,61 +38,46 @@ export const postgresFailover: Scenario = {
 
 interface Played {
   readonly ref: SessionRef;
+  /** Whether the log can't restore the archive. */
   readonly isTrimmed: boolean;
   /** The message whose turn the failover removes from PostgreSQL. */
   readonly message: string;
-  readonly plan: Plan;
 }
 
 async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
+  const figures = createFigures(times, progress);
   return TurnEnvironment.use(async (environment) => {
-    const found = {
-      stuck: 0,
-      wrong: [] as string[],
-      healed: 0,
-      unreported: 0,
-      unannounced: 0,
-      silent: 0,
-      illegal: 0,
-    };
     for (let n = 1; n <= times; n++) {
-      await readyWorkers(environment);
+      const plan = () => shortPlan(`r${n}.${random()}`, random);
+      await environment.keepReadyWorkers(WORKERS);
       const refs = await Promise.all(Array.from({ length: SESSIONS }, () => environment.createSession()));
-      for (const [s, ref] of refs.entries())
-        await answer(environment, ref, shortPlan(`r${n}.${s}.1`, random));
+      for (const ref of refs) await answer(environment, ref, plan());
       await backUp(environment);
       const played: Played[] = [];
-      for (const [s, ref] of refs.entries()) {
-        const plan = shortPlan(`r${n}.${s}.2`, random);
-        const message = await answer(environment, ref, plan);
+      for (const ref of refs) {
+        const isTrimmed = played.length % 2 === 0;
+        played.push({ ref, isTrimmed, message: await answer(environment, ref, plan()) });
         await archiveSession(environment.backend, ref);
-        const isTrimmed = s % 2 === 0;
         if (isTrimmed) await trimLog(environment.backend, ref);
-        played.push({ ref, isTrimmed, message, plan });
       }
       await failOver(environment);
-      await readyWorkers(environment);
-      for (const [s, each] of played.entries())
-        await check(environment, each, shortPlan(`r${n}.${s}.3`, random), found);
-      progress(`${n} of ${times}: ${JSON.stringify(found)}`);
+      await environment.keepReadyWorkers(WORKERS);
+      for (const each of played) await check(environment, each, plan(), figures);
+      figures.print(`${n} of ${times}`);
     }
-    return [
-      { figure: "stuck sessions", value: found.stuck, exactly: 0 },
-      { figure: "later turns that differ from their plan", value: found.wrong.length, exactly: 0 },
-      { figure: "events that break a rule", value: found.illegal, exactly: 0 },
-      { figure: "lost turns without a report", value: found.unreported, exactly: 0 },
-      {
-        figure: "losses that the next turn did not announce, or announcements without a loss",
-        value: found.unannounced,
-        exactly: 0,
-      },
-      { figure: "turns lost although the log had them", value: found.silent, exactly: 0 },
-      {
-        figure: "turns that were archived again from the log",
-        value: found.healed,
-        exactly: (times * SESSIONS) / 2,
-      },
-    ];
+    return figures.list();
+  });
+}
+
+function createFigures(times: number, progress: RunOptions["progress"]) {
+  return new Figures(progress, {
+    "stuck sessions": { exactly: 0 },
+    "later turns that differ from their plan": { exactly: 0 },
+    "events that break a rule": { exactly: 0 },
+    "lost turns without a report": { exactly: 0 },
+    "losses that the next turn did not announce, or announcements without a loss": { exactly: 0 },
+    "turns lost although the log had them": { exactly: 0 },
+    "turns that were archived again from the log": { exactly: (times * SESSIONS) / 2 },
   });
 }
 
@@ -105,30 +91,14 @@ function shortPlan(name: string, random: () => number): Plan {
   };
 }
 
-async function readyWorkers(environment: TurnEnvironment): Promise<void> {
-  await until("a usable database", () =>
-    environment.backend.store.leases.status().then(
-      () => true,
-      () => false,
-    ),
-  );
-  environment.keepWorkers(WORKERS);
-  await Promise.all(environment.workers.filter((each) => !each.hasExited).map((each) => each.ready()));
-}
-
 /** Sends a message and waits until its turn has ended. */
 async function answer(environment: TurnEnvironment, ref: SessionRef, plan: Plan): Promise<string> {
   let message = "";
   // The connections of this process may be those to the stopped server.
-  await until("a sent message", () =>
-    environment.send(ref, plan).then(
-      (id) => {
-        message = id;
-        return true;
-      },
-      () => false,
-    ),
-  );
+  await until("a sent message", async () => {
+    message = await environment.send(ref, plan).catch(() => "");
+    return message !== "";
+  });
   const hasEnded = async () => {
     const { state } = await environment.checkSession(ref);
     return (findTurn(state, message)?.status ?? "running") !== "running";
@@ -147,45 +117,35 @@ async function backUp({ backend: { postgres } }: TurnEnvironment): Promise<void>
 }
 
 /** Kills PostgreSQL, and starts it with the older data. */
-async function failOver({ backend: { postgres } }: TurnEnvironment): Promise<void> {
+async function failOver({ backend: { postgres, store } }: TurnEnvironment): Promise<void> {
   await postgres.kill();
   await rm(join(postgres.folder, "data"), { recursive: true });
   await rename(join(postgres.folder, "older"), join(postgres.folder, "data"));
   await postgres.restart();
+  const isUsable = () => store.leases.status().then(Boolean, () => false);
+  await until("a usable database", isUsable);
 }
 
 async function check(
   environment: TurnEnvironment,
   { ref, isTrimmed, message }: Played,
-  next: Plan,
-  found: {
-    stuck: number;
-    wrong: string[];
-    healed: number;
-    unreported: number;
-    unannounced: number;
-    silent: number;
-    illegal: number;
-  },
+  plan: Plan,
+  figures: ReturnType<typeof createFigures>,
 ): Promise<void> {
-  let sent: string;
-  try {
-    sent = await answer(environment, ref, next);
-  } catch {
-    found.stuck++;
-    return;
-  }
-  const { state, illegal } = await environment.checkSession(ref);
-  found.illegal += illegal.length;
-  const turn = findTurn(state, sent);
-  if (turn !== undefined) found.wrong.push(...checkPlan(turn, next, true).problems);
-  const isThere = findTurn(state, message) !== undefined;
-  const isAnnounced = turn !== undefined && listBlocks(turn).some(isLossText);
-  if (isAnnounced === isThere) found.unannounced++;
-  const reports = environment.workers.flatMap(({ failures }) =>
-    failures.flatMap((text) => REPORT.exec(text)?.[1] ?? []),
+  const { session } = ref;
+  const next = await answer(environment, ref, plan).catch((error: unknown) =>
+    figures.report("stuck sessions", [`${session}: ${String(error)}`]),
   );
-  if (isThere) found.healed++;
-  else if (!isTrimmed) found.silent++;
-  else if (!reports.includes(ref.session)) found.unreported++;
+  if (next === undefined) return;
+  const { state, illegal } = await environment.checkSession(ref);
+  figures.report("events that break a rule", illegal);
+  const turn = findTurn(state, next) as Turn;
+  figures.report("later turns that differ from their plan", checkPlan(turn, plan, true).problems);
+  const isThere = findTurn(state, message) !== undefined;
+  if (listBlocks(turn).some(isLossText) === isThere)
+    figures.report("losses that the next turn did not announce, or announcements without a loss", [session]);
+  const reported = environment.failures.flatMap((text) => REPORT.exec(text)?.[1] ?? []);
+  if (isThere) figures.add("turns that were archived again from the log");
+  else if (!isTrimmed) figures.report("turns lost although the log had them", [session]);
+  else if (!reported.includes(session)) figures.report("lost turns without a report", [session]);
 }
