@@ -1,20 +1,18 @@
-/** `createOrder` stores a payment of NewebPay as a worker does, without a checkout. */
+/** `createOrder` stores a payment as a worker does, without a checkout. */
 import type { SessionRef } from "@turnstream/server";
-import type { NewPayment, Store } from "@turnstream/server/ports";
+import type { NewPayment, Payment, Store } from "@turnstream/server/ports";
+
+type Order = Pick<NewPayment, "orderNo" | "description" | "amount" | "currency"> & Partial<NewPayment>;
 
 /** @param order the id is the order number unless it is given */
 export async function createOrder(
   { payments }: Pick<Store, "payments">,
   ref: SessionRef,
-  {
-    orderNo,
-    ...order
-  }: Pick<NewPayment, "orderNo" | "description" | "amount" | "currency"> & { id?: string },
-): Promise<void> {
-  await payments.create(ref, {
-    id: orderNo,
-    orderNo,
-    tokenHash: orderNo,
+  order: Order,
+): Promise<Payment> {
+  const { payment } = await payments.create(ref, {
+    id: order.orderNo,
+    tokenHash: order.orderNo,
     provider: "newebpay",
     locale: "en",
     continues: false,
@@ -24,4 +22,5 @@ export async function createOrder(
     queryAfterMs: 60_000,
     ...order,
   });
+  return payment;
 }

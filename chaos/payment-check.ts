@@ -8,40 +8,22 @@
 import { listBlocks, type SessionEvent, type SessionState } from "@turnstream/protocol";
 import { TRANSITIONS } from "@turnstream/protocol/writer";
 import type { Backend, SessionRef } from "@turnstream/server";
-import type { Payment, PaymentChange } from "@turnstream/server/ports";
+import type { Payment } from "@turnstream/server/ports";
 import type { SandboxOrder } from "@turnstream/server/testing";
-import type { Figure } from "./scenario.ts";
+import type { Figures } from "./figures.ts";
 import type { TurnEnvironment } from "./turn-environment.ts";
 
 export type Ending = "succeeded" | "failed" | "cancelled" | "expired";
 
-export interface PaymentFindings {
-  /** The payment is doubled, lost, wrong, or moved backwards. */
-  readonly wrong: string[];
-  /** A committed state is missing in the log, is in it twice, or out of order. */
-  readonly unshown: string[];
-  /** The outcome did not start exactly one turn, or its model read another outcome. */
-  readonly turns: string[];
-  /** Events that broke a rule. */
-  readonly illegal: string[];
-}
+/** The figures of the check. */
+export const PAYMENT_CHECKS = {
+  "payments doubled, lost, wrong or moved backwards": { exactly: 0 },
+  "committed states that are not in the log once and in order": { exactly: 0 },
+  "outcomes that did not start exactly one turn": { exactly: 0 },
+  "events that broke a rule": { exactly: 0 },
+} as const;
 
-export function noFindings(): PaymentFindings {
-  return { wrong: [], unshown: [], turns: [], illegal: [] };
-}
-
-function noneOf(figure: string, problems: readonly string[]): Figure {
-  return { figure, value: problems.length, exactly: 0 };
-}
-
-export function findingFigures({ wrong, unshown, turns, illegal }: PaymentFindings): Figure[] {
-  return [
-    noneOf("payments doubled, lost, wrong or moved backwards", wrong),
-    noneOf("committed states that are not in the log once and in order", unshown),
-    noneOf("outcomes that did not start exactly one turn", turns),
-    noneOf("events that broke a rule", illegal),
-  ];
-}
+type PaymentFigures = Pick<Figures<keyof typeof PAYMENT_CHECKS>, "report">;
 
 export interface ExpectedPayment {
   readonly amount: number;
@@ -52,34 +34,36 @@ export interface ExpectedPayment {
   readonly final: string;
 }
 
-/** @param order the payment's order at the provider; null if its checkout was never opened */
+/** @param order the payment's order at the provider; undefined if its checkout was never opened */
 export async function checkPayment(
   turns: TurnEnvironment,
   ref: SessionRef,
-  order: SandboxOrder | null,
+  order: SandboxOrder | undefined,
   expected: ExpectedPayment,
-  findings: PaymentFindings,
+  figures: PaymentFigures,
 ): Promise<void> {
-  const { store } = turns.backend;
-  const payments = await store.payments.list(ref);
-  const [payment] = payments;
-  if (payment === undefined || payments.length !== 1) {
-    findings.wrong.push(`${ref.session}: ${payments.length} payments`);
-    return;
-  }
-  const about = (problem: string) => `${payment.id}: ${problem}`;
-  findings.wrong.push(...checkOrder(payment, order, expected).map(about));
-  const path = await readPath(turns.backend, ref, payment.id);
-  findings.wrong.push(...checkPath(payment, path).map(about));
+  const [payment, ...others] = await turns.backend.store.payments.list(ref);
+  if (payment === undefined) throw new Error(`${ref.session} has no payment`);
   const { state, events, illegal } = await turns.checkSession(ref);
-  findings.unshown.push(...[...checkRequest(payment, events), ...checkUpdates(path, events)].map(about));
-  findings.turns.push(...checkTurns(payment, state, expected).map(about));
-  findings.illegal.push(...illegal);
+  const about = (problem: string) => `${payment.id}: ${problem}`;
+  figures.report("payments doubled, lost, wrong or moved backwards", [
+    ...others.map(({ id }) => about(`is doubled by ${id}`)),
+    ...checkOrder(payment, order, expected).map(about),
+  ]);
+  await checkPath(turns.backend, ref, payment, events, figures);
+  const requests = events.filter((event) => event.type === "payment.request" && event.payment === payment.id);
+  if (requests.length !== 1)
+    figures.report("committed states that are not in the log once and in order", [
+      about(`was requested ${requests.length} times`),
+    ]);
+  const next = checkTurns(payment, state, expected);
+  figures.report("outcomes that did not start exactly one turn", next.map(about));
+  figures.report("events that broke a rule", illegal);
 }
 
 function checkOrder(
   { status, amount, flag }: Payment,
-  order: SandboxOrder | null,
+  order: SandboxOrder | undefined,
   { ending, isPaidLate, ...expected }: ExpectedPayment,
 ): string[] {
   const problems: string[] = [];
@@ -87,61 +71,45 @@ function checkOrder(
   if (amount !== expected.amount) problems.push(`has ${amount}, expected ${expected.amount}`);
   const wanted = isPaidLate ? "late_success" : null;
   if (flag !== wanted) problems.push(`has the flag ${flag}, expected ${wanted}`);
-  if (order === null) return problems;
+  if (order === undefined) return problems;
   if (order.amount !== expected.amount) problems.push(`the provider has ${order.amount}`);
   const isPaid = ending === "succeeded" || isPaidLate;
   if ((order.status === "paid") !== isPaid) problems.push(`the order of the provider is ${order.status}`);
   return problems;
 }
 
-export interface PaymentPath {
-  /** The numbers of all recorded rows. */
-  readonly numbers: readonly number[];
-  readonly steps: readonly PaymentChange[];
-  /** The statuses of the interaction, after `pending`. */
-  readonly shown: readonly string[];
-}
-
-export async function readPath(
+/** Checks that the status went forward, that all rows are there, and that the log has each status once and in order. */
+export async function checkPath(
   { store }: Pick<Backend, "store">,
   ref: SessionRef,
-  id: string,
-): Promise<PaymentPath> {
+  { id, status }: Payment,
+  events: readonly SessionEvent[],
+  figures: PaymentFigures,
+): Promise<void> {
   const rows = await store.payments.changes(ref, id);
-  const changes = await store.interactions.changes(ref, id);
-  const numbers = rows.map(({ n }) => n);
+  const shown = (await store.interactions.changes(ref, id)).map((change) => change.status).join();
   const steps = rows.filter(({ outcome }) => outcome === "changed");
-  return { numbers, steps, shown: changes.map(({ status }) => status) };
-}
-
-/** Checks that the status went forward, and that all rows are there. */
-export function checkPath({ status }: Payment, { numbers, steps, shown }: PaymentPath): string[] {
-  const problems: string[] = [];
-  if (numbers.some((n, at) => n !== at + 1)) problems.push(`has the changes ${numbers.join()}`);
   const path = ["pending", ...steps.map(({ to }) => to)];
   const isForward = steps.every(
     ({ from, to }, at) => from === path[at] && TRANSITIONS.payment[from]?.includes(to) === true,
   );
-  if (!isForward) problems.push(`took the path ${path.join()}`);
-  if (path.filter((each) => each === "succeeded").length > 1) problems.push("succeeded twice");
-  if (path.at(-1) !== status) problems.push(`is ${status} after ${path.join()}`);
-  if (shown.join() !== path.slice(1).join()) problems.push(`its interaction took ${shown.join()}`);
-  return problems;
-}
-
-function checkRequest({ id }: Payment, events: readonly SessionEvent[]): string[] {
-  const requests = events.filter((event) => event.type === "payment.request" && event.payment === id);
-  return requests.length === 1 ? [] : [`was requested ${requests.length} times`];
-}
-
-/** Checks that the log has each committed status of the session's only payment once and in order. */
-export function checkUpdates({ shown }: PaymentPath, events: readonly SessionEvent[]): string[] {
-  const updates = events.flatMap((event) => (event.type === "payment.update" ? [event] : []));
-  const problems: string[] = [];
-  if (updates.map(({ status }) => status).join() !== shown.join())
-    problems.push(`the log has ${updates.map(({ status }) => status).join()}, committed was ${shown.join()}`);
-  if (updates.some(({ version }, at) => version !== at + 1)) problems.push("the log has other versions");
-  return problems;
+  const taken = `${path.join()} with the changes ${rows.map(({ n }) => n).join()}`;
+  const isRight =
+    isForward &&
+    rows.every(({ n }, at) => n === at + 1) &&
+    path.filter((each) => each === "succeeded").length <= 1 &&
+    path.at(-1) === status &&
+    shown === path.slice(1).join();
+  if (!isRight)
+    figures.report("payments doubled, lost, wrong or moved backwards", [
+      `${id}: is ${status} after ${taken}, and its interaction after ${shown}`,
+    ]);
+  const updates = events.filter((event) => event.type === "payment.update");
+  const logged = updates.map((event) => event.status).join();
+  if (logged !== shown || updates.some(({ version }, at) => version !== at + 1))
+    figures.report("committed states that are not in the log once and in order", [
+      `${id}: the log has ${logged}, committed was ${shown}`,
+    ]);
 }
 
 function checkTurns({ id }: Payment, state: SessionState, { final, ending }: ExpectedPayment): string[] {

@@ -7,6 +7,7 @@
  */
 import type { SessionRef } from "@turnstream/server";
 import type { Payment } from "@turnstream/server/ports";
+import type { SandboxOrder } from "@turnstream/server/testing";
 import { GatewayProgram } from "@turnstream/testkit/gateway/gateway-program.ts";
 import { HIGH_LIMITS } from "@turnstream/testkit/gateway/high-limits.ts";
 import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
@@ -16,6 +17,7 @@ import { postCheckoutForm } from "@turnstream/testkit/payments/post-checkout-for
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { ACTOR, TurnEnvironment } from "./turn-environment.ts";
+import type { Plan } from "./turn-plan.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
 const GATEWAYS = 2;
@@ -64,7 +66,7 @@ export class PaymentEnvironment {
   ): Promise<T> {
     return TurnEnvironment.use(async (turns) => {
       const { secret } = await turns.backend.store.keys.create(ACTOR.tenant, { name: "chaos", scopes: [] });
-      const sandbox = await PaymentSandboxProgram.launch();
+      const sandbox = turns.own(await PaymentSandboxProgram.launch());
       // Directed to a gateway by `routeTo`.
       const balancer = await startProxy({ to: { host: "127.0.0.1", port: 9 } });
       const environment = new PaymentEnvironment(turns, sandbox, balancer, secret, queryAfterMs);
@@ -72,18 +74,15 @@ export class PaymentEnvironment {
         await environment.keepProcesses();
         return await use(environment);
       } finally {
-        const { gateways, workers } = environment;
-        await Promise.all([sandbox.kill(), ...gateways.map(({ program }) => program.kill())]);
-        await Promise.all(
-          [balancer, ...[...gateways, ...workers].map(({ redis }) => redis)].map((each) => each.close()),
-        );
+        await balancer.close();
       }
     });
   }
 
   /** Starts the missing processes, and waits until all are ready. */
   async keepProcesses(): Promise<void> {
-    await this.#removeDead();
+    this.gateways = this.gateways.filter(({ program }) => !program.hasExited);
+    this.workers = this.workers.filter(({ program }) => !program.isDown);
     const launching: Promise<unknown>[] = [];
     for (let n = this.workers.length; n < WORKERS; n++) launching.push(this.#launchWorker());
     for (let n = this.gateways.length; n < GATEWAYS; n++) launching.push(this.#launchGateway());
@@ -148,10 +147,16 @@ export class PaymentEnvironment {
     await this.#update(`expires_at = clock_timestamp(), next_check_at = clock_timestamp()`, orderNo);
   }
 
-  async readPayment(ref: SessionRef, id: string): Promise<Payment> {
-    const payment = await this.turns.backend.store.payments.get(ref, id);
-    if (payment === null) throw new Error(`payment ${id} does not exist`);
+  /** Reads the only payment of the session. */
+  async readPayment(ref: SessionRef): Promise<Payment> {
+    const [payment] = await this.turns.backend.store.payments.list(ref);
+    if (payment === undefined) throw new Error(`${ref.session} has no payment`);
     return payment;
+  }
+
+  /** @returns the order at the provider, or undefined if the checkout was never opened */
+  async findOrder(orderNo: string): Promise<SandboxOrder | undefined> {
+    return (await this.sandbox.orders()).find((order) => order.orderNo === orderNo);
   }
 
   /** Reads the checkout token from the request that the user sees. */
@@ -168,37 +173,27 @@ export class PaymentEnvironment {
     );
   }
 
-  /** On a busy machine a worker can also be too slow for its lease, and exits. */
-  async #removeDead(): Promise<void> {
-    const dead = [...this.gateways, ...this.workers].filter(({ program }) => program.hasExited);
-    this.gateways = this.gateways.filter(({ program }) => !program.hasExited);
-    this.workers = this.workers.filter(({ program }) => !program.hasExited && !program.hasLostLease);
-    await Promise.all(dead.map(({ redis }) => redis.close()));
-  }
-
   async #launchGateway(): Promise<void> {
-    const { redis, redisUrl } = await this.#startRedisProxy();
-    const { databaseUrl } = this.turns.backend;
-    const name = `gateway-${++this.#count}`;
+    const { proxy, redisUrl } = await this.turns.startRedisProxy(0);
     const database = { max: 10, timeouts: { lockMs: LOCK_MS, statementMs: LOCK_MS } };
     const program = await GatewayProgram.launch({
-      backend: { databaseUrl, redisUrl, name, database },
+      backend: { ...this.turns.settings(`payment-gateway-${++this.#count}`), redisUrl, database },
       secrets: ["a secret that only this scenario knows, for all of its gateways"],
       callerLimits: HIGH_LIMITS,
       payments: this.#settings,
     });
-    this.gateways.push({ program, redis });
+    this.gateways.push({ program: this.turns.own(program), redis: proxy });
   }
 
   async #launchWorker(): Promise<void> {
-    const { redis, redisUrl } = await this.#startRedisProxy();
+    const { proxy, redisUrl } = await this.turns.startRedisProxy(0);
     const program = this.turns.launchWorker({ redisUrl, payments: this.#settings });
-    this.workers.push({ program, redis });
+    this.workers.push({ program, redis: proxy });
   }
+}
 
-  async #startRedisProxy(): Promise<{ redis: TcpProxy; redisUrl: string }> {
-    const { port } = new URL(this.turns.backend.redisUrl);
-    const redis = await startProxy({ to: { host: "127.0.0.1", port: Number(port) } });
-    return { redis, redisUrl: `redis://127.0.0.1:${redis.port}` };
-  }
+/** The plan of a turn that requests a payment. The next turn writes the final text, followed by the status. */
+export function createPaymentPlan(name: string, amount: number): Plan {
+  const calls = [{ tool: "request_payment", amount }] as const;
+  return { name, steps: [{ think: "", text: "", calls }], final: `Done with ${name}`, paceMs: 1 };
 }

@@ -7,14 +7,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
-import {
-  checkPayment,
-  type Ending,
-  findingFigures,
-  noFindings,
-  type PaymentFindings,
-} from "./payment-check.ts";
-import { PaymentEnvironment } from "./payment-environment.ts";
+import { Figures } from "./figures.ts";
+import { checkPayment, PAYMENT_CHECKS } from "./payment-check.ts";
+import { createPaymentPlan, PaymentEnvironment } from "./payment-environment.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 
 /** The first polling period. It doubles with every question. */
@@ -23,51 +18,31 @@ const QUERY_AFTER_MS = 1_000;
 const LATEST_MS = 3_000;
 const CONCURRENCY = 10;
 
-interface Found extends PaymentFindings {
-  succeeded: number;
-  failed: number;
-  mostQueries: number;
-  slowestMs: number;
-}
-
 async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
-  const found: Found = {
-    succeeded: 0,
-    failed: 0,
-    mostQueries: 0,
-    slowestMs: 0,
-    ...noFindings(),
-  };
+  const figures = createFigures(times, progress);
   return PaymentEnvironment.use({ queryAfterMs: QUERY_AFTER_MS }, async (environment) => {
     await environment.sandbox.setBehavior({ notify: "never" });
     for (let n = 0; n < times; n += CONCURRENCY) {
       await environment.keepProcesses();
-      const batch = Array.from({ length: Math.min(CONCURRENCY, times - n) }, (_, at) =>
-        playOne(environment, `l${n + at}`, random, found),
-      );
-      await Promise.all(batch);
-      progress(`${Math.min(n + CONCURRENCY, times)} of ${times}: ${JSON.stringify(found)}`.slice(0, 400));
+      const names = Array.from({ length: Math.min(CONCURRENCY, times - n) }, (_, at) => `l${n + at}`);
+      await Promise.all(names.map((name) => playOne(environment, name, random, figures)));
+      figures.print(`${n + names.length} of ${times}`);
     }
-    const orders = await environment.sandbox.orders();
-    const notified = orders.reduce((sum, order) => sum + order.notified.length, 0);
-    return [
-      {
-        figure: "payments whose notification was lost",
-        value: found.succeeded + found.failed,
-        exactly: times,
-      },
-      { figure: "succeeded", value: found.succeeded, atLeast: 1 },
-      { figure: "failed", value: found.failed },
-      { figure: "notifications that were sent", value: notified, exactly: 0 },
-      { figure: "most questions until the status was right", value: found.mostQueries, atMost: 1 },
-      {
-        figure: "slowest right status after the question was due",
-        value: Math.round(found.slowestMs),
-        atMost: LATEST_MS,
-        unit: "ms",
-      },
-      ...findingFigures(found),
-    ];
+    for (const { notified } of await environment.sandbox.orders())
+      figures.add("notifications that were sent", notified.length);
+    return figures.list();
+  });
+}
+
+function createFigures(times: number, progress: RunOptions["progress"]) {
+  return new Figures(progress, {
+    "payments whose notification was lost": { exactly: times },
+    succeeded: { atLeast: 1 },
+    failed: {},
+    "notifications that were sent": { exactly: 0 },
+    "most questions until the status was right": { atMost: 1 },
+    "slowest right status after the question was due": { atMost: LATEST_MS, unit: "ms" },
+    ...PAYMENT_CHECKS,
   });
 }
 
@@ -75,37 +50,36 @@ async function playOne(
   environment: PaymentEnvironment,
   name: string,
   random: () => number,
-  found: Found,
+  figures: ReturnType<typeof createFigures>,
 ): Promise<void> {
   const { turns, sandbox } = environment;
   const amount = 1 + Math.floor(random() * 100_000);
-  const ending: Ending = random() < 0.7 ? "succeeded" : "failed";
-  const pauseMs = random() * 3 * QUERY_AFTER_MS;
-  const calls = [{ tool: "request_payment", amount }] as const;
-  const plan = { name, steps: [{ think: "", text: "", calls }], final: `Done with ${name}`, paceMs: 1 };
+  const ending = random() < 0.7 ? "succeeded" : "failed";
+  const plan = createPaymentPlan(name, amount);
   const ref = await turns.createSession();
   const follower = turns.follow(ref);
   await follower.untilEnded(await turns.send(ref, plan));
-  const [payment] = await turns.backend.store.payments.list(ref);
-  if (payment === undefined) throw new Error(`${ref.session} has no payment`);
-  await environment.openCheckout(environment.gateway, await environment.readToken(ref, payment.id));
+  const { id, orderNo } = await environment.readPayment(ref);
+  await environment.openCheckout(environment.gateway, await environment.readToken(ref, id));
   // The user takes a while to pay, so that some results come after several questions.
-  await sleep(pauseMs);
-  await (ending === "succeeded" ? sandbox.pay(payment.orderNo) : sandbox.fail(payment.orderNo));
+  await sleep(random() * 3 * QUERY_AFTER_MS);
+  await (ending === "succeeded" ? sandbox.pay(orderNo) : sandbox.fail(orderNo));
   const paidAt = Date.now();
-  const before = await readCheck(environment, payment.orderNo);
-  const isRight = async () => (await environment.readPayment(ref, payment.id)).status === ending;
-  await until(`${payment.id} to be ${ending}`, isRight, { everyMs: 20 });
-  const { changedAt } = await environment.readPayment(ref, payment.id);
-  const after = await readCheck(environment, payment.orderNo);
-  await follower.untilEnded(`after.${payment.id}`);
+  const before = await readCheck(environment, orderNo);
+  const isRight = async () => (await environment.readPayment(ref)).status === ending;
+  await until(`${id} to be ${ending}`, isRight, { everyMs: 20 });
+  const { changedAt } = await environment.readPayment(ref);
+  const after = await readCheck(environment, orderNo);
+  await follower.untilEnded(`after.${id}`);
   await turns.untilIdle(ref);
   await follower.stop();
-  const order = (await sandbox.orders()).find(({ orderNo }) => orderNo === payment.orderNo) ?? null;
-  await checkPayment(turns, ref, order, { amount, ending, isPaidLate: false, final: plan.final }, found);
-  found[ending]++;
-  found.mostQueries = Math.max(found.mostQueries, Math.log2(after.everyMs / before.everyMs));
-  found.slowestMs = Math.max(found.slowestMs, (changedAt ?? 0) - Math.max(before.nextAt, paidAt));
+  const expected = { amount, ending, isPaidLate: false, final: plan.final } as const;
+  await checkPayment(turns, ref, await environment.findOrder(orderNo), expected, figures);
+  figures.add("payments whose notification was lost");
+  figures.add(ending);
+  figures.raise("most questions until the status was right", Math.log2(after.everyMs / before.everyMs));
+  const lateMs = (changedAt ?? 0) - Math.max(before.nextAt, paidAt);
+  figures.raise("slowest right status after the question was due", lateMs);
 }
 
 /** Reads when a worker asks the provider next, and the polling period, which doubles with every question. */

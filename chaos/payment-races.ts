@@ -7,7 +7,7 @@
  */
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createSession, type SessionRef } from "@turnstream/server";
+import type { SessionRef } from "@turnstream/server";
 import {
   applyReport,
   cancelPayment,
@@ -15,19 +15,20 @@ import {
   openCheckout,
   type PaymentBackend,
 } from "@turnstream/server/internal";
-import type { PaymentProvider, ProviderReport } from "@turnstream/server/payments";
+import type { ProviderReport } from "@turnstream/server/payments";
 import { type Payment, systemEnv } from "@turnstream/server/ports";
 import { startPaymentSandbox } from "@turnstream/server/testing";
-import { openBackend, startBackend, type TestBackend } from "@turnstream/testkit/backend/open-backend.ts";
-import { readAllEvents } from "@turnstream/testkit/backend/read-all-events.ts";
-import { checkPath, checkUpdates, readPath } from "./payment-check.ts";
+import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
+import { Figures } from "./figures.ts";
+import { createOrder } from "./order.ts";
+import { checkPath, PAYMENT_CHECKS } from "./payment-check.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
+import { ACTOR, TurnEnvironment } from "./turn-environment.ts";
 
 const BACKENDS = 4;
 const INPUTS = 10;
 const AT_ONCE = 4;
 const LONGEST_MS = 50;
-const ACTOR = { tenant: "chaos", user: "user-1" };
 const MONEY = { amount: 1200, currency: "TWD" };
 const PLACE = { turn: "t1", run: "main", block: "pay", index: 0 } as const;
 const KINDS = [
@@ -51,92 +52,70 @@ interface Asked {
   readonly token: string;
 }
 
-interface Found {
-  inputs: number;
-  readonly ends: Record<string, number>;
-  readonly wrong: string[];
-  readonly unshown: string[];
-  readonly messages: string[];
-  readonly failures: string[];
+function createFigures(times: number, progress: RunOptions["progress"]) {
+  const ended = { atLeast: Math.floor(times / 50) };
+  return new Figures(progress, {
+    payments: { exactly: times },
+    inputs: { exactly: times * INPUTS },
+    pending: {},
+    processing: {},
+    succeeded: ended,
+    failed: ended,
+    cancelled: ended,
+    expired: ended,
+    ...PAYMENT_CHECKS,
+    "outcomes without exactly one message": { exactly: 0 },
+    "inputs that failed": { exactly: 0 },
+    "findings of the history check": { exactly: 0 },
+  });
 }
 
 async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
-  const started = await startBackend();
-  const sandbox = await startPaymentSandbox({ behavior: { notify: "never" } });
-  const { databaseUrl, redisUrl } = started;
-  // On a busy machine the inputs of a payment wait longer for each other than the default timeouts allow.
-  const database = { max: INPUTS, timeouts: { connectMs: 60_000, lockMs: 60_000 } };
-  const opened: TestBackend[] = await Promise.all(
-    Array.from({ length: BACKENDS }, () => openBackend({ databaseUrl, redisUrl, database })),
-  );
-  const found: Found = { inputs: 0, ends: {}, wrong: [], unshown: [], messages: [], failures: [] };
-  const backends = opened.map((backend) => toPaymentBackend(backend, sandbox.provider(), found));
-  try {
-    await started.store.tenants.create({ id: ACTOR.tenant, name: "Chaos" });
-    for (let n = 0; n < times; n += AT_ONCE) {
-      const lot = Array.from({ length: Math.min(AT_ONCE, times - n) }, (_, at) =>
-        race(started, backends, { n: n + at, random, found }),
-      );
-      await Promise.all(lot);
-      if (n % 40 === 0) progress(`${n + lot.length} of ${times}: ${JSON.stringify(found)}`.slice(0, 400));
+  const figures = createFigures(times, progress);
+  return TurnEnvironment.use(async (environment) => {
+    const sandbox = await startPaymentSandbox({ behavior: { notify: "never" } });
+    // On a busy machine the inputs of a payment wait longer for each other than the default timeouts allow.
+    const database = { max: INPUTS, timeouts: { connectMs: 60_000, lockMs: 60_000 } };
+    const opened = await Promise.all(
+      Array.from({ length: BACKENDS }, (_, n) =>
+        openBackend({ ...environment.settings(`backend-${n}`), database }),
+      ),
+    );
+    const backends = opened.map((backend): PaymentBackend => ({
+      ...backend,
+      payments: { providers: [sandbox.provider()], publicUrl: "http://127.0.0.1:9" },
+      env: systemEnv,
+      onError: (error, { during }) => figures.report("inputs that failed", [`${during}: ${String(error)}`]),
+    }));
+    try {
+      for (let n = 0; n < times; n += AT_ONCE) {
+        const lot = Array.from({ length: Math.min(AT_ONCE, times - n) }, (_, at) => n + at);
+        await Promise.all(lot.map((each) => race(environment, backends, { n: each, random, figures })));
+        if (n % 40 === 0) figures.print(`${n + lot.length} of ${times}`);
+      }
+    } finally {
+      await Promise.all(opened.map((backend) => backend.close()));
+      await sandbox.close();
     }
-  } finally {
-    await Promise.all(opened.map((backend) => backend.close()));
-    await sandbox.close();
-    await started.close();
-  }
-  for (const problem of [...found.wrong, ...found.unshown, ...found.messages, ...found.failures].slice(0, 20))
-    progress(problem);
-  return [
-    { figure: "payments", value: times, exactly: times },
-    { figure: "inputs", value: found.inputs, exactly: times * INPUTS },
-    ...["pending", "processing", "succeeded", "failed", "cancelled", "expired"].map((status) => ({
-      figure: `ended as ${status}`,
-      value: found.ends[status] ?? 0,
-      ...(status === "pending" || status === "processing" ? {} : { atLeast: Math.floor(times / 50) }),
-    })),
-    {
-      figure: "payments that moved backwards, succeeded twice or lost a change",
-      value: found.wrong.length,
-      exactly: 0,
-    },
-    {
-      figure: "committed states that are not in the log once and in order",
-      value: found.unshown.length,
-      exactly: 0,
-    },
-    { figure: "outcomes without exactly one message", value: found.messages.length, exactly: 0 },
-    { figure: "inputs that failed", value: found.failures.length, exactly: 0 },
-  ];
-}
-
-function toPaymentBackend(
-  { store, log, signals }: TestBackend,
-  provider: PaymentProvider,
-  found: Found,
-): PaymentBackend {
-  return {
-    store,
-    log,
-    signals,
-    payments: { providers: [provider], publicUrl: "http://127.0.0.1:9" },
-    env: systemEnv,
-    onError: (error, { during }) => found.failures.push(`${during}: ${String(error)}`),
-  };
+    figures.report("findings of the history check", environment.checkHistory().findings);
+    return figures.list();
+  });
 }
 
 interface Race {
   readonly n: number;
   readonly random: () => number;
-  readonly found: Found;
+  readonly figures: ReturnType<typeof createFigures>;
 }
 
 async function race(
-  backend: TestBackend,
+  environment: TurnEnvironment,
   backends: readonly PaymentBackend[],
-  { n, random, found }: Race,
+  { n, random, figures }: Race,
 ): Promise<void> {
-  const asked = await ask(backend, n % 3 === 0);
+  const asked = await ask(environment, n % 3 === 0);
+  const { ref } = asked;
+  const { id } = asked.payment;
   const inputs = Array.from({ length: INPUTS }, async (_, at) => {
     // Each kind has a head start at times. Otherwise the kinds with the fewest queries would always win.
     const kind = KINDS[at === 0 ? n % KINDS.length : Math.floor(random() * KINDS.length)] ?? "due";
@@ -145,19 +124,17 @@ async function race(
     return apply(by, asked, kind);
   });
   for (const settled of await Promise.allSettled(inputs))
-    if (settled.status === "rejected") found.failures.push(String(settled.reason));
-  found.inputs += inputs.length;
-  const { ref, payment } = asked;
-  const now = await backend.store.payments.get(ref, payment.id);
-  if (now === null) throw new Error(`payment ${payment.id} does not exist`);
-  const path = await readPath(backend, ref, payment.id);
-  const events = await readAllEvents(backend, ref);
-  const about = (problem: string) => `${payment.id}: ${problem}`;
-  found.wrong.push(...checkPath(now, path).map(about));
-  found.unshown.push(...checkUpdates(path, events).map(about));
-  const added = events.filter((event) => event.type === "message.add" && event.resumes === payment.id).length;
-  if (added !== (CONTINUING.includes(now.status) ? 1 : 0)) found.messages.push(about(`${added} messages`));
-  found.ends[now.status] = (found.ends[now.status] ?? 0) + 1;
+    if (settled.status === "rejected") figures.report("inputs that failed", [String(settled.reason)]);
+  figures.add("payments");
+  figures.add("inputs", inputs.length);
+  const payment = await environment.backend.store.payments.get(ref, id);
+  if (payment === null) throw new Error(`payment ${id} does not exist`);
+  const { events } = await environment.checkSession(ref);
+  await checkPath(environment.backend, ref, payment, events, figures);
+  const added = events.filter((event) => event.type === "message.add" && event.resumes === id).length;
+  if (added !== (CONTINUING.includes(payment.status) ? 1 : 0))
+    figures.report("outcomes without exactly one message", [`${id}: ${added} messages`]);
+  figures.add(payment.status);
 }
 
 async function apply(backend: PaymentBackend, { ref, payment, token }: Asked, kind: (typeof KINDS)[number]) {
@@ -181,27 +158,23 @@ async function apply(backend: PaymentBackend, { ref, payment, token }: Asked, ki
 }
 
 /** Commits a payment as a worker does. */
-async function ask(backend: TestBackend, isOverdue: boolean): Promise<Asked> {
-  const { id: session } = await createSession(backend, ACTOR, { id: `s-${randomUUID()}` }, systemEnv);
-  const ref = { tenant: ACTOR.tenant, session };
+async function ask(environment: TurnEnvironment, isOverdue: boolean): Promise<Asked> {
+  const ref = await environment.createSession();
   const id = `pay_${randomUUID()}`;
   const token = randomBytes(32).toString("base64url");
-  const { payment } = await backend.store.transaction(async (tx) => {
+  const order = {
+    id,
+    orderNo: `TS${randomBytes(12).toString("hex").toUpperCase()}`,
+    tokenHash: createHash("sha256").update(token).digest("hex"),
+    ...MONEY,
+    provider: "sandbox",
+    description: "Deposit",
+    continues: true,
+    expiresMs: isOverdue ? 1 : 3_600_000,
+  };
+  const payment = await environment.backend.store.transaction(async (tx) => {
     await tx.interactions.request(ref, { id, kind: "payment", ...PLACE, request: {} });
-    return tx.payments.create(ref, {
-      id,
-      orderNo: `TS${randomBytes(12).toString("hex").toUpperCase()}`,
-      tokenHash: createHash("sha256").update(token).digest("hex"),
-      ...MONEY,
-      provider: "sandbox",
-      description: "Deposit",
-      locale: "en",
-      continues: true,
-      agent: null,
-      mode: null,
-      expiresMs: isOverdue ? 1 : 3_600_000,
-      queryAfterMs: 60_000,
-    });
+    return createOrder(tx, ref, order);
   });
   return { ref, payment, token };
 }

@@ -13,8 +13,10 @@ import type { GatewayProgram } from "@turnstream/testkit/gateway/gateway-program
 import { holdLock } from "@turnstream/testkit/servers/hold-lock.ts";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
-import { checkPayment, type Ending, type PaymentFindings } from "./payment-check.ts";
-import type { PaymentEnvironment, PaymentProcess } from "./payment-environment.ts";
+import { Figures } from "./figures.ts";
+import { checkPayment, type Ending, PAYMENT_CHECKS } from "./payment-check.ts";
+import { createPaymentPlan, type PaymentEnvironment, type PaymentProcess } from "./payment-environment.ts";
+import type { RunOptions } from "./scenario.ts";
 import type { TurnFollower } from "./turn-follower.ts";
 import type { Plan } from "./turn-plan.ts";
 import type { WorkerProcess } from "./worker-process.ts";
@@ -42,16 +44,37 @@ const DECLINED = "MPG03009";
 const SETTLE_MS = 15_000;
 const MOST_TRIES = 8;
 
-export interface Found extends PaymentFindings {
-  readonly kills: Record<Moment, number>;
-  readonly endings: Record<Ending, number>;
-  /** Committed states that only another process than the killed one could write to the log. */
-  between: number;
-  opened: number;
-  flagged: number;
-  disturbed: number;
-  forged: number;
-  accepted: number;
+export function createFigures(times: number, progress: RunOptions["progress"]) {
+  const share = Math.floor((times / MOMENTS.length) * 0.8);
+  const committed = MOMENTS.filter((moment) => moment.endsWith(": committed")).length - 1;
+  const kills = MOMENTS.map((moment) => [`kills at ${moment}`, { atLeast: share }] as const);
+  return new Figures(progress, {
+    ...(Object.fromEntries(kills) as Record<`kills at ${Moment}`, { atLeast: number }>),
+    "kills between a commit and the log, or between the log and a commit": {
+      atLeast: Math.floor(share * committed * 0.8),
+    },
+    payments: { exactly: times },
+    succeeded: {},
+    failed: {},
+    cancelled: {},
+    expired: {},
+    "of these, paid after their expiry and flagged": {},
+    "results whose notification was lost, late, repeated or reordered": {},
+    "forged notifications": { atLeast: 1 },
+    "forged notifications that were accepted": { exactly: 0 },
+    "orders at the provider beyond one per payment": { exactly: 0 },
+    ...PAYMENT_CHECKS,
+    "turns left running": { exactly: 0 },
+    "journal rows left": { exactly: 0 },
+    "findings of the history check": { exactly: 0 },
+  });
+}
+
+interface RoundOptions {
+  readonly name: string;
+  readonly moment: Moment;
+  readonly random: () => number;
+  readonly figures: ReturnType<typeof createFigures>;
 }
 
 type AnyProcess = PaymentProcess<GatewayProgram | WorkerProcess>;
@@ -59,7 +82,7 @@ type AnyProcess = PaymentProcess<GatewayProgram | WorkerProcess>;
 export class PaymentRound {
   readonly #environment: PaymentEnvironment;
   readonly #random: () => number;
-  readonly #found: Found;
+  readonly #figures: RoundOptions["figures"];
   readonly #moment: Moment;
   readonly #ending: Ending;
   readonly #plan: Plan;
@@ -70,24 +93,20 @@ export class PaymentRound {
   private constructor(
     environment: PaymentEnvironment,
     ref: SessionRef,
-    { name, moment, random, found }: { name: string; moment: Moment; random: () => number; found: Found },
+    { name, moment, random, figures }: RoundOptions,
   ) {
     this.#environment = environment;
     this.#random = random;
-    this.#found = found;
+    this.#figures = figures;
     this.#moment = moment;
     this.#ending = chooseEnding(moment, random);
     this.#amount = 1 + Math.floor(random() * 100_000);
     this.#ref = ref;
     this.#follower = environment.turns.follow(ref);
-    const calls = [{ tool: "request_payment", amount: this.#amount }] as const;
-    this.#plan = { name, steps: [{ think: "", text: "", calls }], final: `Done with ${name}`, paceMs: 1 };
+    this.#plan = createPaymentPlan(name, this.#amount);
   }
 
-  static async run(
-    environment: PaymentEnvironment,
-    options: { name: string; moment: Moment; random: () => number; found: Found },
-  ): Promise<void> {
+  static async run(environment: PaymentEnvironment, options: RoundOptions): Promise<void> {
     await environment.keepProcesses();
     const ref = await environment.turns.createSession();
     const round = new PaymentRound(environment, ref, options);
@@ -95,7 +114,7 @@ export class PaymentRound {
   }
 
   async #run(): Promise<void> {
-    const { turns, sandbox } = this.#environment;
+    const { turns } = this.#environment;
     const payment = await this.#request();
     const isOpened = await this.#open(payment);
     if (isOpened) await this.#forge(payment);
@@ -109,13 +128,14 @@ export class PaymentRound {
     await turns.untilIdle(this.#ref);
     await this.#untilDelivered();
     await this.#follower.stop();
-    this.#found.illegal.push(...this.#follower.illegal);
-    const order = (await sandbox.orders()).find(({ orderNo }) => orderNo === payment.orderNo) ?? null;
+    this.#figures.report("events that broke a rule", this.#follower.illegal);
+    const order = await this.#environment.findOrder(payment.orderNo);
     const expected = { amount: this.#amount, ending: this.#ending, isPaidLate, final: this.#plan.final };
-    await checkPayment(turns, this.#ref, order, expected, this.#found);
-    this.#found.endings[this.#ending]++;
-    if (isOpened) this.#found.opened++;
-    if (isPaidLate) this.#found.flagged++;
+    await checkPayment(turns, this.#ref, order, expected, this.#figures);
+    this.#figures.add("payments");
+    this.#figures.add(this.#ending);
+    if (isOpened) this.#figures.add("orders at the provider beyond one per payment", -1);
+    if (isPaidLate) this.#figures.add("of these, paid after their expiry and flagged");
   }
 
   /** Lets a turn request the payment. */
@@ -132,19 +152,16 @@ export class PaymentRound {
         databaseUrl,
         `select 1 from payments where session_id = '${this.#ref.session}'`,
       );
-      if (isWritten && row === undefined) this.#found.between++;
+      if (isWritten && row === undefined) this.#addBetween();
     } else message = await send();
     if (this.#moment === "request: committed") {
       const isStored = async () => (await store.payments.list(this.#ref)).length > 0;
       await until("the payment", isStored, { everyMs: 2 });
-      const owner = this.#environment.workers.find(({ program }) => program.name === this.#follower.owner);
-      if (owner !== undefined) await this.#kill(owner);
+      await this.#killOwner();
     }
     await this.#environment.keepProcesses();
     await this.#follower.untilEnded(message);
-    const [payment] = await store.payments.list(this.#ref);
-    if (payment === undefined) throw new Error(`${this.#ref.session} has no payment`);
-    return payment;
+    return this.#environment.readPayment(this.#ref);
   }
 
   /** Opens the checkout, unless the payment is to end without it. @returns whether the provider has the order */
@@ -153,10 +170,7 @@ export class PaymentRound {
     if (this.#ending === "cancelled" || (this.#ending === "expired" && this.#random() < 0.5)) return false;
     const token = await this.#environment.readToken(this.#ref, payment.id);
     const open = () => this.#environment.openCheckout(this.#environment.gateway, token);
-    if (this.#moment === "opening: not committed")
-      await this.#killWaiting(this.#lockSession(), /payments/, open);
-    if (this.#moment === "opening: committed")
-      await this.#killCommitted([this.#environment.gateway], open, "processing");
+    await this.#killAt("opening", open, "processing");
     // A browser whose request failed opens the page again. Some users do so anyway, or from another device.
     await open();
     if (this.#random() < 0.3) await Promise.all([open(), open()]);
@@ -166,20 +180,13 @@ export class PaymentRound {
 
   /** Lets the payment end as planned, and waits until it has. */
   async #end(payment: Payment): Promise<void> {
-    const moment = this.#moment;
-    const { workers } = this.#environment;
     if (this.#ending === "cancelled") {
       const cancel = () => this.#environment.cancel(this.#environment.gateway, payment);
-      if (moment === "cancellation: not committed")
-        await this.#killWaiting(this.#lockSession(), /payments/, cancel);
-      if (moment === "cancellation: committed")
-        await this.#killCommitted([this.#environment.gateway], cancel, "cancelled");
+      await this.#killAt("cancellation", cancel, "cancelled");
       await this.#settle(payment, async () => void (await cancel()));
     } else if (this.#ending === "expired") {
       const expire = () => this.#environment.makeOverdue(payment);
-      if (moment === "expiry: not committed")
-        await this.#killWaiting(this.#lockSession(), /payments/, expire);
-      if (moment === "expiry: committed") await this.#killCommitted(workers, expire, "expired");
+      await this.#killAt("expiry", expire, "expired");
       await this.#environment.keepProcesses();
       await this.#settle(payment, expire);
     } else await this.#finish(payment);
@@ -188,13 +195,14 @@ export class PaymentRound {
   /** Pays at the provider, or lets the payment fail there. Its result arrives by a notification or by a query. */
   async #finish(payment: Payment): Promise<void> {
     const moment = this.#moment;
-    const { sandbox, gateway } = this.#environment;
+    const { sandbox } = this.#environment;
     const { orderNo } = payment;
     const isQuery = moment === "answer to a query: not committed";
     const isNotified = moment.startsWith("notification");
     const modes = isQuery ? (["never"] as const) : NOTIFICATIONS.slice(0, isNotified ? -1 : undefined);
     const mode = modes[Math.floor(this.#random() * modes.length)] ?? "once";
-    if (mode !== "once") this.#found.disturbed++;
+    if (mode !== "once")
+      this.#figures.add("results whose notification was lost, late, repeated or reordered");
     await sandbox.setBehavior({
       notify: mode === "reordered" ? "once" : mode,
       delayMs: 50 + this.#random() * 300,
@@ -205,12 +213,8 @@ export class PaymentRound {
       if (mode !== "never" && this.#random() < 0.5) await sandbox.sendNotification(orderNo);
       else await this.#environment.makeDue(payment);
     };
-    if (moment === "notification: not committed")
-      await this.#killWaiting(this.#lockSession(), /payments/, pay);
-    else if (moment === "notification: committed") await this.#killCommitted([gateway], pay, this.#ending);
-    else await pay();
-    if (isQuery)
-      await this.#killWaiting(this.#lockSession(), /payments/, () => this.#environment.makeDue(payment));
+    if (!(await this.#killAt("notification", pay, this.#ending))) await pay();
+    await this.#killAt("answer to a query", () => this.#environment.makeDue(payment), this.#ending);
     const isLost = mode === "never" || moment === "notification: not committed";
     await this.#environment.keepProcesses();
     await this.#settle(payment, nudge, isLost);
@@ -221,8 +225,7 @@ export class PaymentRound {
 
   /** Waits until the payment has ended. @param nudge repeats what was lost */
   async #settle(payment: Payment, nudge: () => Promise<void>, isLost = true): Promise<void> {
-    const isEnded = async () =>
-      (await this.#environment.readPayment(this.#ref, payment.id)).status === this.#ending;
+    const isEnded = async () => (await this.#environment.readPayment(this.#ref)).status === this.#ending;
     const wait = () =>
       until(`${payment.id} to end`, isEnded, { timeoutMs: SETTLE_MS }).then(
         () => true,
@@ -264,9 +267,24 @@ export class PaymentRound {
     ];
     for (const forgery of forgeries) {
       const answer = await this.#environment.sandbox.sendNotification(orderNo, forgery);
-      this.#found.forged++;
-      if (answer !== 400) this.#found.accepted++;
+      this.#figures.add("forged notifications");
+      if (answer !== 400) this.#figures.add("forged notifications that were accepted");
     }
+  }
+
+  /**
+   * Kills the process that takes this step, before or after it has committed the status.
+   * @returns false if another step has the moment of this round
+   */
+  async #killAt(step: string, act: () => Promise<unknown>, status: Payment["status"]): Promise<boolean> {
+    const { gateway, workers } = this.#environment;
+    // Every change of a payment locks the row of its session first.
+    const lock = `select 1 from sessions where id = '${this.#ref.session}' for update`;
+    if (this.#moment === `${step}: not committed`) await this.#killWaiting(lock, /payments/, act);
+    else if (this.#moment === `${step}: committed`)
+      await this.#killCommitted(step === "expiry" ? workers : [gateway], act, status);
+    else return false;
+    return true;
   }
 
   /** Kills the process that waits for a lock of this test. */
@@ -306,7 +324,7 @@ export class PaymentRound {
       return payment?.status === status;
     };
     await until(`the commit (${this.#moment})`, isCommitted, { everyMs: 2 });
-    if (this.#shownStatus() !== status) this.#found.between++;
+    if (this.#shownStatus() !== status) this.#addBetween();
     for (const { program } of processes) program.signal("SIGKILL");
     const [first, ...others] = processes;
     if (first !== undefined) await this.#kill(first);
@@ -318,18 +336,23 @@ export class PaymentRound {
   async #killNextTurn({ id }: Payment): Promise<void> {
     const hasStarted = () => this.#follower.running?.message?.resumes === id;
     await until("the next turn", hasStarted, { everyMs: 1 });
+    await this.#killOwner();
+  }
+
+  /** Kills the worker that has the turn. */
+  async #killOwner(): Promise<void> {
     const owner = this.#environment.workers.find(({ program }) => program.name === this.#follower.owner);
     if (owner !== undefined) await this.#kill(owner);
   }
 
   async #kill(victim: AnyProcess): Promise<void> {
     await this.#environment.kill(victim);
-    this.#found.kills[this.#moment]++;
+    this.#figures.add(`kills at ${this.#moment}`);
   }
 
-  /** Locks the session's row, which every change of a payment locks first. */
-  #lockSession(): string {
-    return `select 1 from sessions where id = '${this.#ref.session}' for update`;
+  /** Only another process than the killed one can write the committed state to the log. */
+  #addBetween(): void {
+    this.#figures.add("kills between a commit and the log, or between the log and a commit");
   }
 
   #shownStatus(): Payment["status"] | null {
