@@ -78,16 +78,23 @@ function idleJobs(backend: Backend, { ref, canary }: Filled) {
 }
 
 export function workOn(backend: Backend, filled: Filled, isOver: () => boolean): Promise<Work> {
-  return workAt(jobs(backend, filled), isOver);
+  return repeat(jobs(backend, filled), isOver);
 }
 
 export function idleOn(backend: Backend, filled: Filled, isOver: () => boolean): Promise<Work> {
-  return workAt(idleJobs(backend, filled), isOver);
+  return repeat(idleJobs(backend, filled), isOver);
 }
 
-type Job = (n: number) => Promise<unknown>;
+export function relayAll(backend: Backend, isOver: () => boolean): Promise<Work> {
+  const claim = (ref: Filled["ref"]) => claimIdleSession(backend, ref, "relay");
+  return repeat([() => relayOutbox(backend, { olderThanMs: 0, claim })], isOver);
+}
 
-async function workAt(todo: readonly Job[], isOver: () => boolean): Promise<Work> {
+/** Repeats each job until `isOver`, all of them at once. */
+async function repeat(
+  todo: readonly ((n: number) => Promise<unknown>)[],
+  isOver: () => boolean,
+): Promise<Work> {
   const work = { done: 0, refused: 0 };
   const loops = todo.map(async (job) => {
     for (let n = 0; !isOver(); n++) {
@@ -97,15 +104,6 @@ async function workAt(todo: readonly Job[], isOver: () => boolean): Promise<Work
   });
   await Promise.all(loops);
   return work;
-}
-
-export async function relayAll(backend: Backend, isOver: () => boolean): Promise<void> {
-  const work = { done: 0, refused: 0 };
-  const claim = (ref: Filled["ref"]) => claimIdleSession(backend, ref, "relay");
-  while (!isOver()) {
-    await tried(() => relayOutbox(backend, { olderThanMs: 0, claim }), work);
-    await sleep(PAUSE_MS);
-  }
 }
 
 async function tried(job: () => Promise<unknown>, work: Work): Promise<void> {

@@ -28,10 +28,10 @@ import { type S3Server, startS3 } from "@turnstream/testkit/servers/start-s3.ts"
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { ADDRESS, type Filled, fill } from "./canary-fill.ts";
 import { idleOn, relayAll, workOn } from "./canary-work.ts";
+import { Figures } from "./figures.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import { searchFiles, searchRedis, searchTables } from "./search.ts";
 
-const ABOUT = "erases sessions and users that are in use, then searches for them everywhere";
 const TENANT = "chaos";
 const LONGEST_MS = 150;
 const AFTERWARDS_MS = 50;
@@ -44,33 +44,36 @@ const ERASED = `erased${randomUUID().slice(0, 8)}`;
 const RETAINED = `retained${randomUUID().slice(0, 8)}`;
 const LENT = `lent${randomUUID().slice(0, 8)}`;
 
-const COUNTS = {
-  before: 0,
-  done: 0,
-  refused: 0,
-  inTables: 0,
-  inRedis: 0,
-  inFiles: 0,
-  objectsBefore: 0,
-  inObjects: 0,
-  objectsLost: 0,
-  retainedTables: 0,
-  retainedRedis: 0,
-  retainedFiles: 0,
-  lost: 0,
-  signed: 0,
-  forksLost: 0,
-  badAudits: 0,
-  addresses: 0,
-};
-
 interface World {
   readonly url: string;
   readonly backend: Backend;
   readonly redis: RedisServer;
   /** Null in a round that keeps files in PostgreSQL. */
   readonly s3: S3Server | null;
-  readonly progress: (text: string) => void;
+  readonly figures: ReturnType<typeof createFigures>;
+}
+
+function createFigures(rounds: number, progress: RunOptions["progress"]) {
+  return new Figures(progress, {
+    "erased sessions": { exactly: rounds * PER_ROUND },
+    "rows and keys with the canary before the erasure": { atLeast: 50 * rounds },
+    "objects with the canary before the erasure": { atLeast: 8 },
+    "operations that succeeded meanwhile": { atLeast: 10 * rounds },
+    "operations refused meanwhile": { atLeast: 10 * rounds },
+    "left in tables": { exactly: 0 },
+    "left in Redis": { exactly: 0 },
+    "left in files": { exactly: 0 },
+    "left in the object storage": { exactly: 0 },
+    "other users' objects lost": { exactly: 0 },
+    "other users' sessions lost": { exactly: 0 },
+    "tables that still contain the other users' canaries": { atLeast: 10 * rounds },
+    "Redis keys that still contain the other users' canaries": { atLeast: rounds },
+    "files that still contain the other users' canaries": { atLeast: 10 },
+    "rows of forks that name the erased user": { exactly: 0 },
+    "forks lost": { exactly: 0 },
+    "audits that don't verify": { exactly: 0 },
+    "rows with a network address of the user": { exactly: 0 },
+  });
 }
 
 async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
@@ -79,29 +82,25 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   const [server, redis, s3] = await Promise.all([startPostgres(), startRedis({ config }), startS3()]);
   const db = openDatabase({ url: server.url, max: 30 });
   const backend = { store: createPostgresStore(db), log: await createRedisLog({ url: redis.url }) };
-  const storage = createS3Storage(s3.options);
-  const inS3 = { ...backend, store: createPostgresStore(db, { storage }) };
+  const inS3 = { ...backend, store: createPostgresStore(db, { storage: createS3Storage(s3.options) }) };
+  const rounds = Math.ceil(times / PER_ROUND);
+  const figures = createFigures(rounds, progress);
   try {
     await migrate(db);
     await backend.store.tenants.create({ id: TENANT, name: "Chaos" });
-    const sum = { ...COUNTS };
-    const rounds = Math.ceil(times / PER_ROUND);
     for (let n = 1; n <= rounds; n++) {
       const files = n % 2 === 1 ? { backend: inS3, s3 } : { backend, s3: null };
-      const counts = await round({ url: server.url, ...files, redis, progress }, n, random() * LONGEST_MS);
-      for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += counts[key];
-      progress(`${n} of ${rounds}: ${JSON.stringify(sum)}`);
+      await playRound({ url: server.url, ...files, redis, figures }, n, random() * LONGEST_MS);
+      figures.print(`${n} of ${rounds}`);
     }
     await Promise.all([rewritePostgres(server.url), rewriteRedis(redis)]);
-    const files = (needle: string) => [
+    const search = (needle: string) => [
       ...searchFiles(server.folder, needle, ["pg_wal"]),
       ...searchFiles(redis.folder, needle),
     ];
-    const found = files(ERASED);
-    for (const file of found) progress(`left in ${file}`);
-    sum.inFiles = found.length;
-    sum.retainedFiles = files(RETAINED).length;
-    return figuresOf(sum, rounds);
+    figures.report("left in files", search(ERASED));
+    figures.add("files that still contain the other users' canaries", search(RETAINED).length);
+    return figures.list();
   } finally {
     // Stop the servers first: a client that hangs on one of them would otherwise never close.
     await Promise.all([server.stop(), redis.stop(), s3.stop()]);
@@ -124,53 +123,47 @@ async function rewriteRedis(redis: RedisServer): Promise<void> {
   });
 }
 
-async function round(world: World, n: number, eraseMs: number): Promise<typeof COUNTS> {
-  const { url, backend, redis, s3 } = world;
-  const session = (name: string) => ({ tenant: TENANT, session: `${name}.${n}` });
+async function playRound(world: World, n: number, eraseMs: number): Promise<void> {
+  const { url, backend, redis, s3, figures } = world;
   const user = `${ERASED}.author.${n}`;
   const stays = `${RETAINED}.author.${n}`;
-  const [one, two, idle, lent, mine, other] = [
-    await fill(backend, session("one"), user, `${ERASED}.text.${n}`),
-    await fill(backend, session("two"), user, `${ERASED}.text.${n}`),
-    await fill(backend, session("idle"), user, `${ERASED}.text.${n}`),
-    // The fork of this session belongs to another user and stays. The id of the user who wrote its messages must not
-    // stay.
-    await fill(backend, session("lent"), user, `${LENT}.text.${n}`, `${LENT}.author.${n}`),
-    await fill(backend, session("mine"), stays, `${ERASED}.text.${n}`),
-    await fill(backend, session("other"), stays, `${RETAINED}.text.${n}`),
-  ];
+  const fillSession = (name: string, owner: string, canary: string, signs?: string) =>
+    fill(backend, { tenant: TENANT, session: `${name}.${n}` }, owner, `${canary}.text.${n}`, signs);
+  const one = await fillSession("one", user, ERASED);
+  const two = await fillSession("two", user, ERASED);
+  const idle = await fillSession("idle", user, ERASED);
+  // The fork of this session belongs to another user and stays. The id of the user who wrote its messages must not stay.
+  const lent = await fillSession("lent", user, LENT, `${LENT}.author.${n}`);
+  const mine = await fillSession("mine", stays, ERASED);
+  const other = await fillSession("other", stays, RETAINED);
   await forkShare(backend.store, { tenant: TENANT, user: stays }, lent.share, { id: `fork.${n}` });
   // The planner's samples contain content too.
   await runSql(url, "analyze");
-  const before = (await searchTables(url, ERASED)).length + (await searchRedis(redis, ERASED)).length;
-  const objectsBefore = s3?.search(ERASED).length ?? 0;
-  let over = false;
-  const isOver = () => over;
-  const working = [
+  const before = [...(await searchTables(url, ERASED)), ...(await searchRedis(redis, ERASED))];
+  figures.add("rows and keys with the canary before the erasure", before.length);
+  figures.add("objects with the canary before the erasure", s3?.search(ERASED).length ?? 0);
+  let isEnded = false;
+  const isOver = () => isEnded;
+  const working = Promise.all([
     idleOn(backend, idle, isOver),
     ...[one, two, lent, mine, other].map((filled) => workOn(backend, filled, isOver)),
-  ];
-  const relaying = [relayAll(backend, isOver), relayAll(backend, isOver)];
-  const all = Promise.all([...working, ...relaying]);
-  // The failure is reported where `all` is awaited.
-  all.catch(() => undefined);
+    ...[1, 2].map(() => relayAll(backend, isOver)),
+  ]);
+  // The failure is reported where `working` is awaited.
+  working.catch(() => undefined);
   try {
     await eraseBeside(backend, user, mine, eraseMs);
     await sleep(AFTERWARDS_MS);
   } finally {
-    over = true;
+    isEnded = true;
   }
-  await inTime(all);
-  const work = await Promise.all(working);
+  for (const { done, refused } of await inTime(working)) {
+    figures.add("operations that succeeded meanwhile", done);
+    figures.add("operations refused meanwhile", refused);
+  }
   await finishErasures(backend, { graceMs: 0 });
-  return {
-    ...COUNTS,
-    before,
-    objectsBefore,
-    done: work.reduce((sum, { done }) => sum + done, 0),
-    refused: work.reduce((sum, { refused }) => sum + refused, 0),
-    ...(await look(world, n, other)),
-  };
+  figures.add("erased sessions", PER_ROUND);
+  await check(world, n, other);
 }
 
 /** Erases a user and one session of another user, then lets a late claim arrive. */
@@ -213,65 +206,29 @@ async function erase(work: () => Promise<unknown>): Promise<void> {
   }
 }
 
-async function look({ url, backend, redis, s3, progress }: World, n: number, other: Filled) {
-  const tables = await searchTables(url, ERASED);
-  const keys = await searchRedis(redis, ERASED);
-  for (const hit of [...tables, ...keys]) progress(hit);
-  const retained = await searchTables(url, `${RETAINED}.text.${n}`);
-  const retainedRedis = await searchRedis(redis, `${RETAINED}.text.${n}`);
-  // The tables that contain rows of a session that was not erased.
-  const names = new Set(retained.map((hit) => hit.split(":")[0]));
-  const lost = (await backend.store.sessions.find(other.ref)) === null ? 1 : 0;
-  const signed = (await searchTables(url, `${LENT}.author.${n}`)).length;
-  const forked = (await searchTables(url, `${LENT}.text.${n}`)).filter((hit) =>
-    hit.startsWith("archived_events"),
-  );
-  const { ok } = await verifyTenantAudit(backend.store.audit, TENANT);
-  return {
-    inTables: tables.length,
-    inRedis: keys.length,
-    inObjects: s3?.search(ERASED).length ?? 0,
-    // A blob and an upload.
-    objectsLost: s3 === null ? 0 : Math.max(0, 2 - s3.search(`${RETAINED}.text.${n}`).length),
-    retainedTables: names.size,
-    retainedRedis: retainedRedis.length,
-    lost,
-    signed,
-    forksLost: forked.length === 0 ? 1 : 0,
-    badAudits: ok ? 0 : 1,
-    addresses: (await searchTables(url, ADDRESS)).length,
-  };
+async function check({ url, backend, redis, s3, figures }: World, n: number, other: Filled): Promise<void> {
+  figures.report("left in tables", await searchTables(url, ERASED));
+  figures.report("left in Redis", await searchRedis(redis, ERASED));
+  figures.report("left in the object storage", s3?.search(ERASED) ?? []);
+  figures.report("rows of forks that name the erased user", await searchTables(url, `${LENT}.author.${n}`));
+  figures.report("rows with a network address of the user", await searchTables(url, ADDRESS));
+  const retained = `${RETAINED}.text.${n}`;
+  const tables = new Set((await searchTables(url, retained)).map((hit) => hit.split(":")[0]));
+  const keys = await searchRedis(redis, retained);
+  figures.add("tables that still contain the other users' canaries", tables.size);
+  figures.add("Redis keys that still contain the other users' canaries", keys.length);
+  // A blob and an upload.
+  if (s3 !== null) figures.add("other users' objects lost", Math.max(0, 2 - s3.search(retained).length));
+  if ((await backend.store.sessions.find(other.ref)) === null) figures.add("other users' sessions lost");
+  const forked = await searchTables(url, `${LENT}.text.${n}`);
+  if (!forked.some((hit) => hit.startsWith("archived_events"))) figures.add("forks lost");
+  if (!(await verifyTenantAudit(backend.store.audit, TENANT)).ok) figures.add("audits that don't verify");
 }
 
-function figuresOf(sum: typeof COUNTS, rounds: number): Figure[] {
-  return [
-    { figure: "erased sessions", value: rounds * PER_ROUND, exactly: rounds * PER_ROUND },
-    { figure: "rows and keys with the canary before the erasure", value: sum.before, atLeast: 50 * rounds },
-    { figure: "operations that succeeded meanwhile", value: sum.done, atLeast: 10 * rounds },
-    { figure: "operations refused meanwhile", value: sum.refused, atLeast: 10 * rounds },
-    { figure: "left in tables", value: sum.inTables, exactly: 0 },
-    { figure: "left in Redis", value: sum.inRedis, exactly: 0 },
-    { figure: "left in files", value: sum.inFiles, exactly: 0 },
-    { figure: "objects with the canary before the erasure", value: sum.objectsBefore, atLeast: 8 },
-    { figure: "left in the object storage", value: sum.inObjects, exactly: 0 },
-    { figure: "other users' objects lost", value: sum.objectsLost, exactly: 0 },
-    {
-      figure: "tables that still contain the other users' canaries",
-      value: sum.retainedTables,
-      atLeast: 10 * rounds,
-    },
-    {
-      figure: "Redis keys that still contain the other users' canaries",
-      value: sum.retainedRedis,
-      atLeast: rounds,
-    },
-    { figure: "files that still contain the other users' canaries", value: sum.retainedFiles, atLeast: 10 },
-    { figure: "other users' sessions lost", value: sum.lost, exactly: 0 },
-    { figure: "rows of forks that name the erased user", value: sum.signed, exactly: 0 },
-    { figure: "forks lost", value: sum.forksLost, exactly: 0 },
-    { figure: "audits that don't verify", value: sum.badAudits, exactly: 0 },
-    { figure: "rows with a network address of the user", value: sum.addresses, exactly: 0 },
-  ];
-}
-
-export const erasure: Scenario = { promise: 25, about: ABOUT, times: 100, short: 5, run };
+export const erasure: Scenario = {
+  promise: 25,
+  about: "erases sessions and users that are in use, then searches for them everywhere",
+  times: 100,
+  short: 5,
+  run,
+};
