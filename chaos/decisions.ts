@@ -9,11 +9,11 @@ import {
   waitForApprovals,
   approvalPlan,
   createDecision,
-  countEffects,
   type Outcome,
   readOutcomes,
 } from "./approval-turn.ts";
 import { DeciderProcess } from "./decider-process.ts";
+import { Figures } from "./figures.ts";
 import type { Figure, RunOptions, Scenario } from "./scenario.ts";
 import { TurnEnvironment } from "./turn-environment.ts";
 
@@ -35,71 +35,93 @@ interface Played {
   readonly won: readonly ApprovalDecision[];
 }
 
+function createFigures(times: number, progress: RunOptions["progress"]) {
+  const few = { atLeast: Math.floor(times / 100) };
+  return new Figures(progress, {
+    approvals: { atLeast: times },
+    "won: approved": few,
+    "won: edited": few,
+    "won: rejected": few,
+    "won: timed_out": few,
+    "won: cancelled": few,
+    "executions after a rejection, time-out or stop": { exactly: 0 },
+    "calls not decided, logged and executed once": { exactly: 0 },
+    "decisions that failed": { exactly: 0 },
+    "events that broke a rule": { exactly: 0 },
+    "findings of the history check": { exactly: 0 },
+  });
+}
+
 async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
+  const figures = createFigures(times, progress);
   return TurnEnvironment.use(async (environment) => {
     await environment.launchReadyWorkers(1, { asks: true });
-    const { databaseUrl, redisUrl } = environment.backend;
     const deciders = await Promise.all(
-      ["left", "right"].map((name) => DeciderProcess.launch({ name, databaseUrl, redisUrl })),
+      ["left", "right"].map((name) => DeciderProcess.launch(environment.settings(name))),
     );
+    for (const decider of deciders) environment.own(decider);
     const played: Played[] = [];
-    const failures: string[] = [];
     const turns = Math.ceil(times / CALLS);
     let next = 0;
     const work = async (): Promise<void> => {
       while (next < turns) {
         const n = next++;
         const kind = KINDS[n % KINDS.length] ?? "users";
-        played.push(await playOne(environment, deciders, `d${n}`, kind, random, failures));
+        played.push(await playOne(environment, deciders, { name: `d${n}`, kind, random, figures }));
         progress(`${played.length} of ${turns} turns`);
       }
     };
-    try {
-      await Promise.all(Array.from({ length: CONCURRENCY }, work));
-    } finally {
-      await Promise.all(deciders.map((decider) => decider.kill()));
-    }
-    return judgeAll(environment, played, failures, times, progress);
+    await Promise.all(Array.from({ length: CONCURRENCY }, work));
+    const effects = await environment.countEffects();
+    for (const each of played) await judge(environment, each, effects, figures);
+    figures.report("findings of the history check", environment.checkHistory().findings);
+    return figures.list();
   });
+}
+
+interface Plan {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly random: () => number;
+  readonly figures: ReturnType<typeof createFigures>;
 }
 
 async function playOne(
   environment: TurnEnvironment,
   deciders: readonly DeciderProcess[],
-  name: string,
-  kind: Kind,
-  random: () => number,
-  failures: string[],
+  { name, kind, random, figures }: Plan,
 ): Promise<Played> {
   const ref = await environment.createSession();
   const follower = environment.follow(ref);
   const wait = kind === "deadline" ? WAIT_SECONDS : 300;
   const message = await environment.send(ref, approvalPlan(name, CALLS, wait));
   const rows = await waitForApprovals(environment, ref, CALLS);
-  const stopAt = kind === "stop" ? Date.now() + TOGETHER_MS : null;
-  const aimed = new Map(
-    // A stop takes a moment before it cancels pending approvals.
-    rows.map(({ id }) => [id, (random() - (kind === "stop" ? 0 : 0.5)) * AIM_MS] as const),
-  );
-  const favourites = new Map(rows.map(({ id }) => [id, favouriteOf(random)] as const));
-  const leadOf = (id: string, decision: ApprovalDecision["decision"]): number =>
-    (favourites.get(id) === decision ? -1 : random()) * TOGETHER_MS;
   const now = Date.now();
+  const stopAt = kind === "stop" ? now + TOGETHER_MS : null;
+  const aims = rows.map((row) => ({
+    row,
+    // A stop takes a moment before it cancels pending approvals.
+    at:
+      kind === "users"
+        ? now + TOGETHER_MS
+        : (stopAt ?? row.deadline ?? 0) + (random() - (kind === "stop" ? 0 : 0.5)) * AIM_MS,
+    favourite: chooseFavourite(random),
+  }));
   const results = await Promise.all(
     deciders.map((decider, side) => {
-      const decisions = rows.flatMap((row) =>
+      const decisions = aims.flatMap(({ row, at, favourite }) =>
         DECISIONS.toSorted(() => random() - 0.5).map((decision) => ({
-          at:
-            kind === "users"
-              ? now + TOGETHER_MS + leadOf(row.id, decision)
-              : (stopAt ?? row.deadline ?? 0) + (aimed.get(row.id) ?? 0) + leadOf(row.id, decision),
+          at: at + (favourite === decision ? -1 : random()) * TOGETHER_MS,
           decision: createDecision(row, decision, `side-${side}`),
         })),
       );
       return decider.decide({ ref, decisions, stopAt: side === 0 ? stopAt : null });
     }),
   );
-  failures.push(...results.flatMap((result) => result.failures));
+  figures.report(
+    "decisions that failed",
+    results.flatMap(({ failures }) => failures),
+  );
   const turn = await follower.untilEnded(message);
   await environment.untilIdle(ref);
   await follower.stop();
@@ -110,7 +132,7 @@ async function playOne(
  * Picks a decision that is sent first, or none. An edit is validated first, so without a head start it would almost
  * never win.
  */
-function favouriteOf(random: () => number): ApprovalDecision["decision"] | null {
+function chooseFavourite(random: () => number): ApprovalDecision["decision"] | null {
   return DECISIONS[Math.floor(random() * 2 * DECISIONS.length)] ?? null;
 }
 
@@ -120,52 +142,31 @@ const STATUS: Readonly<Record<ApprovalDecision["decision"], string>> = {
   reject: "rejected",
 };
 
-async function judgeAll(
+async function judge(
   environment: TurnEnvironment,
-  played: readonly Played[],
-  failures: readonly string[],
-  times: number,
-  progress: (text: string) => void,
-): Promise<Figure[]> {
-  const effects = await countEffects(environment);
+  { kind, ref, turn, won }: Played,
+  effects: ReadonlyMap<string, number>,
+  figures: ReturnType<typeof createFigures>,
+): Promise<void> {
+  const { events, illegal } = await environment.checkSession(ref);
   const problems: string[] = [];
-  const illegal: string[] = [];
-  const counts: Record<string, number> = {};
-  let refusedAndRun = 0;
-  for (const { kind, ref, turn, won } of played) {
-    const look = await environment.checkSession(ref);
-    illegal.push(...look.illegal);
-    const outcomes = await readOutcomes(environment, ref, turn, look.events, effects, problems);
-    const rows = await environment.backend.store.interactions.list(ref);
-    for (const [n, outcome] of outcomes.entries()) {
-      counts[outcome.status] = (counts[outcome.status] ?? 0) + 1;
-      const winners = won.filter(({ key }) => key === rows[n]?.key);
-      const isPeoples = Object.values(STATUS).includes(outcome.status);
-      if (winners.length !== (isPeoples ? 1 : 0)) problems.push(`${outcome.key}: ${winners.length} winners`);
-      if (winners.some(({ decision }) => STATUS[decision] !== outcome.status))
-        problems.push(`${outcome.key}: another decision is stored than the one that won`);
-      if (!ranRightly(outcome, kind === "stop")) {
-        problems.push(`${outcome.key}: ${JSON.stringify(outcome)}`);
-        if (!["approved", "edited"].includes(outcome.status)) refusedAndRun++;
-      }
+  const outcomes = await readOutcomes(environment, ref, turn, events, effects, problems);
+  const rows = await environment.backend.store.interactions.list(ref);
+  for (const [n, outcome] of outcomes.entries()) {
+    const { status } = outcome;
+    const winners = won.filter(({ key }) => key === rows[n]?.key).map(({ decision }) => STATUS[decision]);
+    const expected = ["timed_out", "cancelled"].includes(status) ? "" : status;
+    if (winners.join() !== expected) problems.push(`${outcome.key}: is ${status}, won by ${winners.join()}`);
+    if (!ranRightly(outcome, kind === "stop")) {
+      problems.push(`${outcome.key}: ${JSON.stringify(outcome)}`);
+      if (!["approved", "edited"].includes(status))
+        figures.add("executions after a rejection, time-out or stop");
     }
+    figures.add("approvals");
+    figures.add(`won: ${status}` as "won: approved");
   }
-  for (const problem of [...problems, ...illegal, ...failures].slice(0, 20)) progress(problem);
-  const approvals = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  const few = Math.floor(times / 100);
-  return [
-    { figure: "approvals", value: approvals, atLeast: times },
-    { figure: "concurrent decisions per approval", value: 2 * DECISIONS.length },
-    ...["approved", "edited", "rejected", "timed_out", "cancelled"].map((status) => ({
-      figure: `won: ${status}`,
-      value: counts[status] ?? 0,
-      atLeast: few,
-    })),
-    { figure: "executions after a rejection, time-out or stop", value: refusedAndRun, exactly: 0 },
-    { figure: "calls not decided, logged and executed once", value: problems.length, exactly: 0 },
-    { figure: "decisions that failed", value: failures.length, exactly: 0 },
-    { figure: "events that broke a rule", value: illegal.length, exactly: 0 },
-  ];
+  figures.report("calls not decided, logged and executed once", problems);
+  figures.report("events that broke a rule", illegal);
 }
 
 /** @param mayBeStopped true if a stop may have come between the decision and the tool */

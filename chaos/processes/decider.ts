@@ -12,6 +12,8 @@ export interface DeciderSettings {
   readonly name: string;
   readonly databaseUrl: string;
   readonly redisUrl: string;
+  /** The folder in which its log records the history. @default nothing is recorded */
+  readonly history?: string;
 }
 
 export interface DecideRequest {
