@@ -15,7 +15,6 @@ import {
 import type { SessionRef } from "@turnstream/server";
 import type { Store } from "@turnstream/server/ports";
 import { readArchive } from "@turnstream/testkit/backend/read-all-events.ts";
-import { checkHistory, type Operation } from "@turnstream/testkit/history/check-history.ts";
 import { describe } from "@turnstream/testkit/history/record-history.ts";
 import { CLAIMER, type DurableRound } from "./durable-round.ts";
 import {
@@ -49,22 +48,23 @@ export async function checkRound(
   figures: Pick<Figures<keyof typeof CHECKS>, "add" | "report">,
   mayLose = false,
 ): Promise<void> {
-  const { servers, history } = round.environment;
-  const finals: Operation[] = [];
+  const { turns } = round.environment;
+  const { databaseUrl, store } = turns.backend;
+  const record = turns.history.open("archive");
   for (const ref of round.refs) {
-    const drafts = await readDrafts(servers.databaseUrl, ref);
-    const events = await readArchive(servers.store, ref);
+    const drafts = await readDrafts(databaseUrl, ref);
+    const events = await readArchive(store, ref);
     const committed = drafts.map((draft) => JSON.stringify(draft));
     const shown = events.filter((event) => findRowKey(event) !== null).map(withoutStamp);
     figures.report("committed and not in the log", without(committed, shown));
     figures.report("in the log and not committed", without(shown, committed));
     figures.add("more than once in the log", shown.length - new Set(shown).size);
     if (shown.join() !== committed.join()) figures.report("logs that are not in commit order", [ref.session]);
-    if (!(await isFolded(servers.store, ref, events)))
+    if (!(await isFolded(store, ref, events)))
       figures.report("archives whose state differs from their events", [ref.session]);
-    finals.push({ type: "final", session: ref.session, base: "0-0", entries: events.map(describeEvent) });
+    record({ type: "final", session: ref.session, base: "0-0", entries: events.map(describeEvent) });
 
-    const stored = await readFacts(servers.databaseUrl, ref);
+    const stored = await readFacts(databaseUrl, ref);
     // Every write with an outbox row, also one whose process died before it could report it.
     const keys = new Set(drafts.map((draft) => findWriteKey(findRowKey(draft) ?? "")));
     const expected = [...keys].flatMap((key) => createWrite(ref, key).facts);
@@ -76,12 +76,10 @@ export async function checkRound(
       lost.map(({ key }) => key),
     );
     const differing = [...without(expected, stored), ...without(stored, expected)];
-    const inconsistent = await findInconsistent(servers.databaseUrl, ref);
+    const inconsistent = await findInconsistent(databaseUrl, ref);
     figures.report("stored in part", [...differing, ...inconsistent]);
   }
-  const { findings } = checkHistory([...history.read(), ...finals], { mayLose });
-  const texts = findings.map(({ kind, text }) => `${kind}: ${text}`);
-  figures.report("reads and appends that differ from the archive", texts);
+  figures.report("reads and appends that differ from the archive", turns.checkHistory({ mayLose }).findings);
 }
 
 export function isStored({ facts }: DurableWrite, stored: readonly string[]): boolean {

@@ -12,16 +12,15 @@ import {
   relayOutbox,
   trimLog,
 } from "@turnstream/server/internal";
-import { openBackend, startBackend, type StartedBackend } from "@turnstream/testkit/backend/open-backend.ts";
-import { HistoryFolder, recordLog } from "@turnstream/testkit/history/record-history.ts";
+import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import type { Random } from "@turnstream/testkit/util/seeded-random.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { commitAndPublish, tolerateOutages } from "./durable-load.ts";
 import type { DurableWrite } from "./durable-writes.ts";
+import { ACTOR, TurnEnvironment } from "./turn-environment.ts";
 
-const TENANT = "chaos";
 /** Names the writer of each claim. */
 export const CLAIMER = "chaos";
 /** Relays leave rows that are younger than this to their writers. */
@@ -29,44 +28,44 @@ const YOUNG_MS = 20;
 const PAUSE_MS = 5;
 
 export class DurableEnvironment {
-  readonly servers: StartedBackend;
+  readonly turns: TurnEnvironment;
   readonly postgres: TcpProxy;
   readonly redis: TcpProxy;
-  /** The addresses of the proxies. */
-  readonly urls: { readonly databaseUrl: string; readonly redisUrl: string };
-  readonly history = new HistoryFolder();
   /** Each has its own connections, and records what its log does. */
   readonly backends: Backend[] = [];
+  readonly #urls: { readonly databaseUrl: string; readonly redisUrl: string };
 
-  private constructor(servers: StartedBackend, postgres: TcpProxy, redis: TcpProxy) {
-    this.servers = servers;
+  private constructor(turns: TurnEnvironment, postgres: TcpProxy, redis: TcpProxy, redisUrl: string) {
+    this.turns = turns;
     this.postgres = postgres;
     this.redis = redis;
-    const databaseUrl = new URL(servers.databaseUrl);
+    const databaseUrl = new URL(turns.backend.databaseUrl);
     databaseUrl.port = String(postgres.port);
-    this.urls = { databaseUrl: databaseUrl.href, redisUrl: `redis://127.0.0.1:${redis.port}` };
+    this.#urls = { databaseUrl: databaseUrl.href, redisUrl };
   }
 
-  /** Runs `use`, then stops every server, also after an error. */
+  /** Runs `use`, then stops everything, also after an error. */
   static async use<T>(use: (environment: DurableEnvironment) => Promise<T>): Promise<T> {
-    const servers = await startBackend();
-    const [postgres, redis] = await Promise.all(
-      [servers.postgres, servers.redis].map(({ port }) => startProxy({ to: { host: "127.0.0.1", port } })),
-    );
-    const environment = new DurableEnvironment(servers, postgres as TcpProxy, redis as TcpProxy);
-    const { urls, backends, history } = environment;
-    const opened = await Promise.all([1, 2].map(() => openBackend({ ...urls, database: { max: 12 } })));
-    for (const [n, { store, log }] of opened.entries())
-      backends.push({ store, log: recordLog(log, `main${n}`, history.open(`main${n}`)) });
-    try {
-      await servers.store.tenants.create({ id: TENANT, name: "Chaos" });
-      return await use(environment);
-    } finally {
-      await Promise.all(opened.map((backend) => backend.close()));
-      await Promise.all([environment.postgres.close(), environment.redis.close()]);
-      await servers.close();
-      history.remove();
-    }
+    return TurnEnvironment.use(async (turns) => {
+      const { proxy, redisUrl } = await turns.startRedisProxy(0);
+      const { port } = turns.backend.postgres;
+      const postgres = await startProxy({ to: { host: "127.0.0.1", port } });
+      const environment = new DurableEnvironment(turns, postgres, proxy, redisUrl);
+      const open = (name: string) => openBackend({ ...environment.settings(name), database: { max: 12 } });
+      const opened = [await open("left"), await open("right")];
+      environment.backends.push(...opened);
+      try {
+        return await use(environment);
+      } finally {
+        await Promise.all(opened.map((backend) => backend.close()));
+        await postgres.close();
+      }
+    });
+  }
+
+  /** What a process needs to open a backend behind the proxies. Its log is recorded. */
+  settings(name: string) {
+    return { ...this.turns.settings(name), ...this.#urls };
   }
 }
 
@@ -100,9 +99,7 @@ export class DurableRound {
     sessions: number,
     play: (round: DurableRound) => Promise<void>,
   ): Promise<DurableRound> {
-    const { backends, history } = environment;
-    history.clear();
-    const [backend] = backends as [Backend];
+    const [backend] = environment.backends as [Backend];
     const refs = await Promise.all(Array.from({ length: sessions }, () => createSession(backend)));
     const round = new DurableRound(environment, refs);
     void round.#start(round.#archive(backend));
@@ -170,7 +167,7 @@ export class DurableRound {
   async countRows(condition: string): Promise<number> {
     const sessions = this.refs.map(({ session }) => `'${session}'`).join();
     const count = `select count(*) from outbox where session_id in (${sessions}) and ${condition}`;
-    return Number((await runSql(this.environment.servers.databaseUrl, count))[0]?.["count"]);
+    return Number((await runSql(this.environment.turns.backend.databaseUrl, count))[0]?.["count"]);
   }
 
   #start(work: Promise<void>): Promise<void> {
@@ -201,8 +198,8 @@ export class DurableRound {
 }
 
 async function createSession(backend: Backend): Promise<SessionRef> {
-  const ref = { tenant: TENANT, session: `s-${randomUUID()}` };
-  await backend.store.sessions.create({ tenant: TENANT, user: "someone" }, { id: ref.session });
+  const ref = { tenant: ACTOR.tenant, session: `s-${randomUUID()}` };
+  await backend.store.sessions.create(ACTOR, { id: ref.session });
   const event = { type: "session.start", session: ref.session, number: 1 } as const;
   await claimSession(backend, ref, { by: CLAIMER, reason: "test", event });
   return ref;

@@ -21,40 +21,40 @@ export interface DurableWrite {
   commit(store: Store, since?: string): Promise<void>;
 }
 
-const PLACE = { run: "main", index: 1 } as const;
+/** The events of a write, and its rows apart from those of the outbox. */
+interface Parts {
+  readonly drafts: readonly EventDraft[];
+  readonly facts?: readonly string[];
+  readonly write?: (tx: Store) => Promise<unknown>;
+}
+
+const PLACE = { turn: "t", run: "main", index: 1 } as const;
 const MONEY = { amount: 1_250, currency: "TWD" } as const;
 const USER = "someone";
+const KINDS = { tool: createTool, decision: createDecision, payment: createPaymentStep, turn: createTurn };
 
 /** Returns the keys of the n-th writes of a client. A later one needs the one before it. */
 export function listKeys({ session }: SessionRef, client: string, n: number): string[] {
-  const name = `${session}.${client}.${n}`;
-  const payment = [`payment.${name}.processing`, `payment.${name}.succeeded`];
-  return [[`tool.${name}`], [`decision.${name}`], payment, [`turn.${name}`]][n % 4] ?? [];
+  const kinds = Object.keys(KINDS);
+  const kind = kinds[n % kinds.length];
+  const key = `${kind}.${session}.${client}.${n}`;
+  return kind === "payment" ? [`${key}.processing`, `${key}.succeeded`] : [key];
 }
 
 export function createWrite(ref: SessionRef, key: string): DurableWrite {
-  const drafts = createDrafts(key);
-  const rows = createRows(ref, key);
+  const createParts = KINDS[key.split(".")[0] as keyof typeof KINDS];
+  const { drafts, facts = [], write } = createParts(ref, key);
+  const rows = drafts.map((draft) => ({ key: findRowKey(draft) ?? "", draft }));
   return {
     ref,
     key,
-    facts: [...drafts.map((draft) => `outbox ${findRowKey(draft)} ${JSON.stringify(draft)}`), ...rows.facts],
-    commit: (store, since) =>
+    facts: [...facts, ...rows.map((row) => `outbox ${row.key} ${JSON.stringify(row.draft)}`)],
+    commit: (store, since = "0-0") =>
       store.transaction(async (tx) => {
-        await rows.write(tx);
-        for (const draft of drafts)
-          await tx.outbox.add(ref, {
-            key: findRowKey(draft) ?? "",
-            draft,
-            ...(since === undefined ? {} : { since }),
-          });
+        await write?.(tx);
+        for (const row of rows) await tx.outbox.add(ref, { ...row, since });
       }),
   };
-}
-
-/** Returns the key of the write that an outbox row belongs to. */
-export function findWriteKey(rowKey: string): string {
-  return rowKey.startsWith("turn.") ? rowKey.split(".").slice(0, 4).join(".") : rowKey;
 }
 
 /** Returns the key of the outbox row that an event came from, or null for other events. */
@@ -64,97 +64,65 @@ export function findRowKey(event: EventDraft | SessionEvent): string | null {
   return event.type !== "turn.takeover" && "turn" in event ? `${event.turn}.${event.type}` : null;
 }
 
-function createDrafts(key: string): EventDraft[] {
-  const [kind = "", , , , status] = key.split(".");
-  const place = { turn: "t", ...PLACE, block: key };
-  const turn = { turn: key };
-  const start = {
-    ...turn,
-    number: 1,
-    message_number: 1,
-    agent: "a",
-    mode: "agent",
-    from_share: false,
-  } as const;
-  const text = { ...turn, ...PLACE, block: "b" };
-  switch (kind) {
-    case "tool":
-      return [{ type: "tool_result.start", ...place, call: key, name: "search", label: "Search" }];
-    case "decision":
-      return [{ type: "approval.update", ...place, version: 1, by: USER, reason: key, status: "rejected" }];
-    case "payment":
-      return [
-        status === "processing"
-          ? { type: "payment.update", ...place, block: orderOf(key), version: 1, reason: key, status }
-          : {
-              type: "payment.update",
-              ...place,
-              block: orderOf(key),
-              version: 2,
-              reason: key,
-              status: "succeeded",
-            },
-      ];
-    default:
-      return [
-        { type: "turn.start", ...start },
-        { type: "run.start", ...turn, run: "main", agent: "a" },
-        { type: "text.start", ...text, part: false },
-        { type: "text.delta", ...text, text: `This is ${key}.` },
-        { type: "text.end", ...text, final: true },
-        { type: "run.end", ...turn, run: "main", status: "completed" },
-        { type: "turn.end", ...turn, reason: "end_turn", duration_ms: 1 },
-      ];
-  }
+/** Returns the key of the write that an outbox row belongs to. */
+export function findWriteKey(rowKey: string): string {
+  return rowKey.startsWith("turn.") ? rowKey.split(".").slice(0, 4).join(".") : rowKey;
 }
 
-const orderOf = (key: string) => key.slice(0, key.lastIndexOf("."));
-
-/** The rows of a write, apart from those of the outbox. */
-interface Rows {
-  readonly facts: readonly string[];
-  write(tx: Store): Promise<void>;
+function createTool(_ref: SessionRef, key: string): Parts {
+  const tool = { block: key, call: key, name: "search", label: "Search" };
+  return { drafts: [{ type: "tool_result.start", ...PLACE, ...tool }] };
 }
 
-function createRows(ref: SessionRef, key: string): Rows {
-  if (key.startsWith("decision.")) return createDecision(ref, key);
-  return key.startsWith("payment.")
-    ? createPaymentStep(ref, key)
-    : { facts: [], write: async () => undefined };
-}
-
-function createDecision(ref: SessionRef, key: string): Rows {
-  const body = { note: `decided ${key}` };
+function createTurn(_ref: SessionRef, turn: string): Parts {
+  const start = { turn, number: 1, message_number: 1, agent: "a", mode: "agent", from_share: false } as const;
+  const block = { ...PLACE, turn, block: "b" };
   return {
+    drafts: [
+      { type: "turn.start", ...start },
+      { type: "run.start", turn, run: "main", agent: "a" },
+      { type: "text.start", ...block, part: false },
+      { type: "text.delta", ...block, text: `This is ${turn}.` },
+      { type: "text.end", ...block, final: true },
+      { type: "run.end", turn, run: "main", status: "completed" },
+      { type: "turn.end", turn, reason: "end_turn", duration_ms: 1 },
+    ],
+  };
+}
+
+function createDecision(ref: SessionRef, key: string): Parts {
+  const place = { ...PLACE, block: key };
+  const body = { note: `decided ${key}` };
+  const decided = { by: USER, reason: key };
+  return {
+    drafts: [{ type: "approval.update", ...place, version: 1, ...decided, status: "rejected" }],
     facts: [`change ${key} 1 rejected ${USER} ${JSON.stringify(body)}`],
     async write({ interactions }) {
-      const place = { turn: "t", ...PLACE, block: key };
       await interactions.request(ref, { id: key, kind: "approval", ...place, request: { shown: key } });
-      await interactions.change(ref, { id: key, to: "rejected", by: USER, reason: key, body });
+      await interactions.change(ref, { id: key, to: "rejected", ...decided, body });
     },
   };
 }
 
-function createPaymentStep(ref: SessionRef, key: string): Rows {
-  const id = orderOf(key);
-  const [version, status] = key.endsWith("processing")
-    ? ([1, "processing"] as const)
-    : ([2, "succeeded"] as const);
+function createPaymentStep(ref: SessionRef, key: string): Parts {
+  const id = key.slice(0, key.lastIndexOf("."));
+  const place = { ...PLACE, block: id };
+  const isPaid = key.endsWith("succeeded");
+  const [version, status] = isPaid ? ([2, "succeeded"] as const) : ([1, "processing"] as const);
   const evidenceHash = createHash("sha256").update(key).digest("hex");
+  const report = { provider: "newebpay", providerRef: null, event: key, reason: key, evidenceHash };
   return {
+    drafts: [{ type: "payment.update", ...place, version, reason: key, status }],
     facts: [
       `change ${id} ${version} ${status} null`,
       `payment ${id} ${version} changed ${status} ${evidenceHash}`,
     ],
     async write(tx) {
-      if (version === 1) {
-        const place = { turn: "t", ...PLACE, block: id };
+      if (!isPaid) {
         await tx.interactions.request(ref, { id, kind: "payment", ...place, request: { shown: id } });
         await createOrder(tx, ref, { orderNo: id, description: `order ${id}`, ...MONEY });
       }
-      const paid = status === "succeeded" ? MONEY : null;
-      const report = { provider: "newebpay", paid, providerRef: null, event: key, reason: key, evidenceHash };
-      await tx.payments.apply(id, { type: status, ...report });
+      await tx.payments.apply(id, { type: status, ...report, paid: isPaid ? MONEY : null });
     },
   };
 }

@@ -30,7 +30,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   });
   return DurableEnvironment.use(async (environment) => {
     const launch = (n: number) =>
-      new CommitterProcess({ name: `child-${n}`, ...environment.urls, history: environment.history.path });
+      environment.turns.own(new CommitterProcess(environment.settings(`child-${n}`)));
     let next = launch(1);
     for (let n = 1; n <= times; n++) {
       const child = next;
@@ -48,7 +48,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
         await environment.redis.heal();
         // PostgreSQL may still commit what the dead process had sent.
         const open = `select 1 from pg_stat_activity where application_name = '${child.name}'`;
-        const { databaseUrl } = environment.servers;
+        const { databaseUrl } = environment.turns.backend;
         await playing.until("the last commits", async () => (await runSql(databaseUrl, open)).length === 0);
       });
       round.acknowledged.push(...child.committed);

@@ -25,7 +25,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
         await untilCommitted(random() * COMMITS);
         // A client that has read its rows before the claim would append them before the lost ones.
         await playing.stopClients();
-        await environment.servers.redis.command("FLUSHALL");
+        await environment.turns.backend.redis.command("FLUSHALL");
         const lost = await playing.countRows("delivered_at is not null and archived_at is null");
         figures.add("delivered and not archived, so published again after the wipe", lost);
         await playing.claim();

@@ -26,7 +26,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     ...CHECKS,
   });
   return DurableEnvironment.use(async (environment) => {
-    const { servers, postgres } = environment;
+    const { turns, postgres } = environment;
     for (let n = 1; n <= times; n++) {
       let [downAt, before] = [0, 0];
       const round = await DurableRound.play(environment, SESSIONS, async (playing) => {
@@ -39,10 +39,10 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
           postgres.blackhole("toClient");
           await sleep(10 + random() * DEAF_MS);
         }
-        await servers.postgres.kill();
+        await turns.backend.postgres.kill();
         [downAt, before] = [performance.now(), playing.acknowledged.length];
         await postgres.heal();
-        await servers.postgres.restart();
+        await turns.backend.postgres.restart();
         await playing.until(
           "commits after the restart",
           () => playing.acknowledged.length > before + SESSIONS,
@@ -67,7 +67,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
 async function repeat(round: DurableRound): Promise<string[]> {
   const failed = round.failed.map(({ write }) => write);
   const repeated = [...failed, ...failed, ...round.acknowledged.slice(-3)];
-  for (const write of repeated) await write.commit(round.environment.servers.store);
+  for (const write of repeated) await write.commit(round.environment.turns.backend.store);
   return findMissing(round, [...round.acknowledged, ...failed]);
 }
 
@@ -76,7 +76,7 @@ async function findMissing(
   { refs, environment }: DurableRound,
   writes: Parameters<typeof isStored>[0][],
 ): Promise<string[]> {
-  const facts = await Promise.all(refs.map((ref) => readFacts(environment.servers.databaseUrl, ref)));
+  const facts = await Promise.all(refs.map((ref) => readFacts(environment.turns.backend.databaseUrl, ref)));
   return writes.filter((write) => !isStored(write, facts.flat())).map(({ key }) => key);
 }
 

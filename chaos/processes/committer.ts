@@ -4,19 +4,12 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SessionRef } from "@turnstream/server";
-import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
-import { HistoryFolder, recordLog } from "@turnstream/testkit/history/record-history.ts";
+import { type BackendOptions, openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 import { seededRandom } from "@turnstream/testkit/util/seeded-random.ts";
 import { commitAndPublish } from "../durable-load.ts";
 
-export interface CommitterSettings {
-  readonly name: string;
-  readonly databaseUrl: string;
-  readonly redisUrl: string;
-  /** The path of a `HistoryFolder`. */
-  readonly history: string;
-}
+export type CommitterSettings = BackendOptions & { readonly name: string };
 
 export interface CommitRequest {
   readonly refs: readonly SessionRef[];
@@ -33,16 +26,12 @@ const PAUSE_MS = 60_000;
 
 const settings = readSettings() as CommitterSettings;
 const parent = connectParent<CommitRequest, CommitterMessage>();
-const { store, log } = await openBackend({ ...settings, database: { max: 4 } });
+const backend = await openBackend({ ...settings, database: { max: 4 } });
 // Open the connections and load the code now, so that this time is not part of the measurement.
-await store.leases.expired(1);
-await log.head({ tenant: "warm-up", session: "warm-up" });
+await backend.store.leases.expired(1);
+await backend.log.head({ tenant: "warm-up", session: "warm-up" });
 
 parent.onMessage(({ refs, seed, pauseAt }) => {
-  const backend = {
-    store,
-    log: recordLog(log, settings.name, new HistoryFolder(settings.history).open(settings.name)),
-  };
   let commits = 0;
   const options = {
     name: settings.name,

@@ -5,16 +5,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ApprovalDecision, decideApproval, type SessionRef, stopTurn } from "@turnstream/server";
 import { isStoreError } from "@turnstream/server/ports";
-import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
+import { type BackendOptions, openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 
-export interface DeciderSettings {
-  readonly name: string;
-  readonly databaseUrl: string;
-  readonly redisUrl: string;
-  /** The folder in which its log records the history. @default nothing is recorded */
-  readonly history?: string;
-}
+export type DeciderSettings = BackendOptions & { readonly name: string };
 
 export interface DecideRequest {
   readonly id: number;
