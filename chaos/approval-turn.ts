@@ -96,7 +96,3 @@ export async function readOutcomes(
   }
   return outcomes;
 }
-
-export async function countEffects(environment: TurnEnvironment): Promise<Map<string, number>> {
-  return environment.countEffects();
-}

@@ -55,7 +55,7 @@ export async function runTurns<Name extends string>(
   });
 }
 
-class TurnLoad {
+export class TurnLoad {
   readonly #environment: TurnEnvironment;
   readonly #progress: (text: string) => void;
   readonly #figures;
