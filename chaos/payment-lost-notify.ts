@@ -30,6 +30,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
     }
     for (const { notified } of await environment.sandbox.orders())
       figures.add("notifications that were sent", notified.length);
+    figures.report("findings of the history check", environment.turns.checkHistory().findings);
     return figures.list();
   });
 }
@@ -43,6 +44,7 @@ function createFigures(times: number, progress: RunOptions["progress"]) {
     "most questions until the status was right": { atMost: 1 },
     "slowest right status after the question was due": { atMost: LATEST_MS, unit: "ms" },
     ...PAYMENT_CHECKS,
+    "findings of the history check": { exactly: 0 },
   });
 }
 

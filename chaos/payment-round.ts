@@ -58,8 +58,6 @@ export function createFigures(times: number, progress: RunOptions["progress"]) {
     failed: {},
     cancelled: {},
     expired: {},
-    "of these, paid after their expiry and flagged": {},
-    "results whose notification was lost, late, repeated or reordered": {},
     "forged notifications": { atLeast: 1 },
     "forged notifications that were accepted": { exactly: 0 },
     "orders at the provider beyond one per payment": { exactly: 0 },
@@ -135,7 +133,6 @@ export class PaymentRound {
     this.#figures.add("payments");
     this.#figures.add(this.#ending);
     if (isOpened) this.#figures.add("orders at the provider beyond one per payment", -1);
-    if (isPaidLate) this.#figures.add("of these, paid after their expiry and flagged");
   }
 
   /** Lets a turn request the payment. */
@@ -201,8 +198,6 @@ export class PaymentRound {
     const isNotified = moment.startsWith("notification");
     const modes = isQuery ? (["never"] as const) : NOTIFICATIONS.slice(0, isNotified ? -1 : undefined);
     const mode = modes[Math.floor(this.#random() * modes.length)] ?? "once";
-    if (mode !== "once")
-      this.#figures.add("results whose notification was lost, late, repeated or reordered");
     await sandbox.setBehavior({
       notify: mode === "reordered" ? "once" : mode,
       delayMs: 50 + this.#random() * 300,
@@ -319,10 +314,7 @@ export class PaymentRound {
   ): Promise<void> {
     for (const { redis } of processes) redis.blackhole();
     const acted = act().catch(() => undefined);
-    const isCommitted = async () => {
-      const [payment] = await this.#environment.turns.backend.store.payments.list(this.#ref);
-      return payment?.status === status;
-    };
+    const isCommitted = async () => (await this.#environment.readPayment(this.#ref)).status === status;
     await until(`the commit (${this.#moment})`, isCommitted, { everyMs: 2 });
     if (this.#shownStatus() !== status) this.#addBetween();
     for (const { program } of processes) program.signal("SIGKILL");

@@ -10,9 +10,10 @@ import { execFile } from "node:child_process";
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { listBlocks, type Turn } from "@turnstream/protocol";
+import { foldAll, listBlocks, type Turn } from "@turnstream/protocol";
 import { archiveSession, trimLog } from "@turnstream/server/internal";
 import type { SessionRef } from "@turnstream/server";
+import { readAllEvents } from "@turnstream/testkit/backend/read-all-events.ts";
 import { findPostgres } from "@turnstream/testkit/servers/find-binary.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { checkPlan, isLossText } from "./check-plan.ts";
@@ -100,7 +101,7 @@ async function answer(environment: TurnEnvironment, ref: SessionRef, plan: Plan)
     return message !== "";
   });
   const hasEnded = async () => {
-    const { state } = await environment.checkSession(ref);
+    const state = foldAll(await readAllEvents(environment.backend, ref));
     return (findTurn(state, message)?.status ?? "running") !== "running";
   };
   await until(`the turn of ${message}`, hasEnded, { timeoutMs: TURN_MS, everyMs: 100 });
