@@ -108,7 +108,7 @@ export const ROWS_002: readonly DocumentRow[] = [
     "487",
     "Clients recover from the last event.",
     oneTest(
-      "packages/server/test/gateway/other-languages.test.ts",
+      "packages/server/test/gateway/other-languages.nightly.test.ts",
       "the Python reader resumes with Last-Event-ID after a cut",
     ),
   ),
