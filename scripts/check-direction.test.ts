@@ -68,7 +68,7 @@ const clean: Tree = {
   "packages/client/src/index.ts": `export { fold } from "@turnstream/protocol";`,
   "packages/react/src/index.ts": `export { fold } from "../../client/src/index.ts";`,
   "packages/studio/src/index.ts": `export { fold } from "../../react/src/index.ts";`,
-  "conformance/requirements.ts": `export { fold } from "@turnstream/protocol";`,
+  "conformance/stories.ts": `export { fold } from "@turnstream/protocol";`,
   "testkit/servers/start-redis.ts": `export const startRedis = 1;`,
 };
 
