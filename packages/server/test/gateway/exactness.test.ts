@@ -205,7 +205,17 @@ test("a slow subscriber of one turn receives its end although its position was t
 
 test("a turn from the archive waits for a slow client and is complete", async () => {
   const { world, feeds } = await stage();
-  await world.write(talk(1, 900));
+  const events = talk(1);
+  await world.write(events.slice(0, 3));
+  for (let n = 0; n < 300; n++) {
+    const b = { turn: "t1", run: "t1", block: `t1/${n}`, index: n };
+    await world.append(
+      { type: "text.start", ...b, part: true },
+      { type: "text.delta", ...b, text: "x".repeat(1_000) },
+      { type: "text.end", ...b, final: false },
+    );
+  }
+  await world.write(events.slice(-2));
   await archiveSession(world.backend, world.ref);
   await trimLog(world.backend, world.ref);
   const own = { feeds, slices: createTimeSlicer(), blobBase: "/", secrets: ["s"], env: { now: () => 0 } };
@@ -224,7 +234,6 @@ test("a turn from the archive waits for a slow client and is complete", async ()
     });
     subscriber.unclog();
     expect(subscriber.end).toBe("complete");
-    expect(subscriber.sends.length).toBeGreaterThan(3);
     expect(subscriber.starts).toHaveLength(1);
     return subscriber.frames;
   };
