@@ -1,11 +1,9 @@
 /** Tests faults between a client and a real gateway: the shown state stays complete and in order. */
 import { describe, expect, test } from "vitest";
 import { openServer } from "../../../server/test/gateway/test-server.ts";
-import type { ConnectionPhase } from "../../src/transport/status.ts";
 import { systemEnv } from "../../../server/src/util/env.ts";
 import { responses } from "../../src/dialects/responses.ts";
 import { ClientError } from "../../src/errors.ts";
-import type { Session, SessionView } from "../../src/session/session.ts";
 import { CHANNELS, expectWhole, seenBy } from "./seen-views.ts";
 import { FakePageEnv, fastTime, shortWaits } from "./fast-env.ts";
 import { LiveGateway, isLive, isOver, until } from "./live-gateway.ts";

@@ -285,7 +285,7 @@ test("retries taking over a dead executor when the response is lost", async () =
 test("leaving waits for a pending renewal, which would extend the lease again", async () => {
   const world = new World();
   const calls: string[] = [];
-  let answer: () => void = () => {};
+  let answer!: () => void;
   const answered = new Promise<void>((done) => (answer = done));
   const leases: Leases = {
     ...world.leases,

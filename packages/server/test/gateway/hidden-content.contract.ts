@@ -216,9 +216,9 @@ export function hiddenContentContract(
         { timeout: 60_000 },
       );
       for (const [what, recorder] of recorders) {
-        const end = `"type":"${TURN_ENDS[what.split(" ").at(-1) ?? ""]}"`;
+        const ending = `"type":"${TURN_ENDS[what.split(" ").at(-1) ?? ""]}"`;
         const count = (await stage.state(ref)).turns.length;
-        await vi.waitUntil(() => recorder.text.split(end).length > count, { timeout: 60_000 });
+        await vi.waitUntil(() => recorder.text.split(ending).length > count, { timeout: 60_000 });
       }
       for (const [what, { text }, close] of recorders) {
         liveTexts.set(what, text);
@@ -259,11 +259,11 @@ export function hiddenContentContract(
         for (const after of ["0-0", "9-99999", cursors[cursors.length >> 1]]) {
           const url = `${server.url}/api/v1/sessions/${ref.session}/events?dialect=${dialect}&last_event_id=${after}`;
           const stream = await StreamClient.open(url, { headers: { ...headers } });
-          const end =
+          const ending =
             dialect === "responses"
               ? /DONE/
               : new RegExp(`"${turns.at(-1)}".*${TURN_ENDS[dialect]}|snapshot`, "s");
-          await vi.waitUntil(() => end.test(stream.text), { timeout: 60_000 });
+          await vi.waitUntil(() => ending.test(stream.text), { timeout: 60_000 });
           stream.disconnect();
           others.push(stream.text);
         }

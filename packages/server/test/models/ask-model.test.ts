@@ -158,7 +158,7 @@ describe("askModel leaves nothing open", () => {
   test("when the signal is aborted before the provider returns its stream", async () => {
     let isCancelled = false;
     const late = new ReadableStream({ cancel: () => void (isCancelled = true) });
-    let resolve: (value: ReadableStream) => void = () => {};
+    let resolve!: (value: ReadableStream) => void;
     const promise = new Promise<ReadableStream>((done) => (resolve = done));
     const model = modelOf(() => promise);
     const stop = new AbortController();

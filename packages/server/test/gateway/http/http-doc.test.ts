@@ -1,6 +1,6 @@
 /** docs/http.md lists the routes, errors and idempotent routes of the code. conformance/docs.nightly.test.ts runs its program. */
 import { readFileSync } from "node:fs";
-import { readCode, readFences, readTables } from "@turnstream/conformance/support/markdown.ts";
+import { readCode, readTables } from "@turnstream/conformance/support/markdown.ts";
 import { ERRORS } from "@turnstream/protocol";
 import { expect, test } from "vitest";
 import { z } from "zod";

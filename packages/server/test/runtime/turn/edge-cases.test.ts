@@ -127,7 +127,7 @@ describe("branches", () => {
   it("wait for a tool that must not run again when another branch restarts", async () => {
     await open();
     let runs = 0;
-    let disconnect: () => void = () => {};
+    let disconnect!: () => void;
     const disconnected = new Promise<void>((done) => (disconnect = done));
     const pay = tool({
       run: async () => {

@@ -37,7 +37,7 @@ export function parkedTurnsContract(name: string, makeBackend: () => Promise<Har
 
   function broker(
     symbols: readonly string[],
-    { timeoutMs = 3_600_000, besides = false, name = "broker" } = {},
+    { timeoutMs = 3_600_000, besides = false, agent = "broker" } = {},
   ): Agent {
     const trade = tool({
       input: z.object({ symbol: z.string() }),
@@ -51,7 +51,7 @@ export function parkedTurnsContract(name: string, makeBackend: () => Promise<Har
     const calls = symbols.map((symbol) => script.toolCall("trade", { symbol }));
     const all = besides ? [...calls, script.toolCall("slow", {})] : calls;
     const model = scriptedModel([[script.reasoning("hm"), ...all], [script.text("done")]]);
-    return defineAgent({ name, model, tools: { trade, slow }, title: false });
+    return defineAgent({ name: agent, model, tools: { trade, slow }, title: false });
   }
 
   async function parked(ref: SessionRef, worker: Worker, approvals: number): Promise<ApprovalBlock[]> {
@@ -127,7 +127,7 @@ export function parkedTurnsContract(name: string, makeBackend: () => Promise<Har
       await open();
       const ref = await harness.session();
       const worker = await harness.worker(
-        [broker(["VNM"], { besides: true }), broker(["FPT"], { name: "quick" })],
+        [broker(["VNM"], { besides: true }), broker(["FPT"], { agent: "quick" })],
         parking(100),
       );
       await harness.send(ref, "go");
