@@ -33,73 +33,9 @@ const packageDirection = Object.entries(mayImport).map(([name, allowed]) => ({
   to: { path: "^packages/", pathNot: `^packages/(${[name, ...allowed].join("|")})/` },
 }));
 
-/**
- * The folders of a package from top to bottom. A folder imports only from folders below it, types included. Folders on
- * one line don't import each other. A folder that is not listed is not checked, so the test of this file compares the
- * lists with the folders that exist.
- * @type {Record<string, string[][]>}
- */
-export const layers = {
-  "packages/server/src": [
-    ["turnstream"],
-    ["gateway", "mcp"],
-    ["runtime", "operator"],
-    ["knowledge", "session", "engine"],
-    ["models", "signals"],
-    ["log", "store", "text-extraction"],
-    ["payments"],
-    ["safe-fetch"],
-    ["util"],
-  ],
-  "packages/server/src/gateway": [
-    ["ws"],
-    ["http"],
-    ["sse"],
-    ["feed"],
-    ["subscription"],
-    ["connection"],
-    ["encoding"],
-    ["auth", "payment-pages"],
-  ],
-  "packages/server/src/runtime": [
-    ["worker"],
-    ["turn"],
-    ["agent-loop"],
-    ["built-in"],
-    ["prompt"],
-    ["files"],
-    ["tool-calls"],
-    ["interactions"],
-    ["attempt"],
-    ["events"],
-    ["strings"],
-    ["define"],
-  ],
-  "packages/server/src/log": [["redis"], ["reader", "writer"]],
-  "packages/server/src/store": [["memory", "postgres"], ["fork"]],
-};
-
-/** @type {Rule[]} */
-const downwards = Object.entries(layers).flatMap(([base, rows]) =>
-  rows.flatMap((row, depth) =>
-    row.map((folder) => {
-      const above = rows.slice(0, depth).flat();
-      const beside = row.filter((other) => other !== folder);
-      return {
-        name: `${base}/${folder}-downwards`,
-        severity: "error",
-        comment: `${folder} imports only what is below it`,
-        from: { path: `^${base}/${folder}/` },
-        to: { path: `^${base}/(${[...above, ...beside].join("|") || "(?!)"})/` },
-      };
-    }),
-  ),
-);
-
 /** @type {Rule[]} */
 export const written = [
   ...packageDirection,
-  ...downwards,
   {
     name: "no-cycles-of-types",
     severity: "error",

@@ -43,7 +43,7 @@ export interface FuzzReport {
 }
 
 /** A request must not block the process for longer. The factor is that of the machine. */
-const MAX_HOLD_MS = 50 * Number(process.env["TURNSTREAM_SLOWNESS"] ?? 1);
+const MAX_HOLD_MS = 50;
 const TRIES = 3;
 const MAX_EXAMPLES = 5;
 /** The share of the time before the first case that counts, because a cold process compiles its code. */

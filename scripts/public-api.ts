@@ -1,9 +1,8 @@
 /**
- * `describeEntry` lists the public names of an entry point with their signatures, one line each. `npm run public-api`
- * writes the lists to `packages/NAME/public-api/`. With `--check` it fails if a list differs from the code, so that a
- * review sees every change of the public API.
+ * `npm run public-api` lists the public names of each entry point with their signatures, one line each. It writes the
+ * lists to `packages/NAME/public-api/` for a release, so that its review sees every change of the public API.
  */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 import ts from "typescript";
@@ -12,7 +11,7 @@ import { root } from "./run-command.ts";
 
 const SOURCE = "@turnstream/source";
 
-export interface Entry {
+interface Entry {
   /** For example `@turnstream/client/blocks`. */
   readonly name: string;
   readonly source: string;
@@ -22,7 +21,7 @@ export interface Entry {
 /** Entries that only our own tools import are not public API. */
 const isInternal = (subpath: string): boolean => subpath === "./internal";
 
-export function listEntries(): Entry[] {
+function listEntries(): Entry[] {
   return ["protocol", "server", "next", "client", "react"].flatMap((folder) => {
     const base = join("packages", folder);
     const { exports } = JSON.parse(readFileSync(join(root, base, "package.json"), "utf8")) as {
@@ -43,7 +42,7 @@ export function listEntries(): Entry[] {
   });
 }
 
-export function openProgram(entries: readonly Entry[]): ts.Program {
+function openProgram(entries: readonly Entry[]): ts.Program {
   return ts.createProgram(
     entries.map(({ source }) => join(root, source)),
     {
@@ -64,7 +63,7 @@ export function openProgram(entries: readonly Entry[]): ts.Program {
 }
 
 /** Returns one line per exported name, sorted. */
-export function describeEntry(program: ts.Program, entry: Entry): string[] {
+function describeEntry(program: ts.Program, entry: Entry): string[] {
   const checker = program.getTypeChecker();
   const source = program.getSourceFile(join(root, entry.source));
   const module = source === undefined ? undefined : checker.getSymbolAtLocation(source);
@@ -125,25 +124,16 @@ function oneLine(text: string): string {
   return text.replaceAll(/\s+/g, " ").trim();
 }
 
-export function formatList({ name }: Entry, lines: readonly string[]): string {
+function formatList({ name }: Entry, lines: readonly string[]): string {
   return `# Public names of ${name}: ${lines.length}. Written by \`npm run public-api\`.\n${lines.join("\n")}\n`;
 }
 
-if (process.argv[1] === import.meta.filename) {
-  const isCheck = process.argv.includes("--check");
-  const entries = listEntries();
-  const program = openProgram(entries);
-  for (const entry of entries) {
-    const path = join(root, entry.list);
-    const lines = describeEntry(program, entry);
-    const text = formatList(entry, lines);
-    if (!isCheck) {
-      mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(path, text);
-    } else if (!existsSync(path) || readFileSync(path, "utf8") !== text) {
-      console.error(`${entry.list} differs from the code: run \`npm run public-api\` and review the change.`);
-      process.exitCode = 1;
-    }
-    console.log(`${entry.name}: ${lines.length} names`);
-  }
+const entries = listEntries();
+const program = openProgram(entries);
+for (const entry of entries) {
+  const path = join(root, entry.list);
+  const lines = describeEntry(program, entry);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, formatList(entry, lines));
+  console.log(`${entry.name}: ${lines.length} names`);
 }

@@ -8,9 +8,9 @@ import { type CaseCounts, SEED, totalCases } from "./cases.ts";
 
 export const MAX_EVENTS = 150;
 /** Counts for logs that are cut at every position. Each check tries logs of its own. */
-export const EVERY_CUT: CaseCounts = { push: 15, full: 500 };
+export const EVERY_CUT: CaseCounts = { push: 10, full: 500 };
 /** Counts for logs that are cut at three positions. Each check tries logs of its own. */
-const THREE_CUTS: CaseCounts = { push: 120, full: 10_000 };
+const THREE_CUTS: CaseCounts = { push: 80, full: 10_000 };
 
 /** Counts for a property with a smaller full size. */
 export function partOf(full: number): CaseCounts {

@@ -2,8 +2,7 @@
  * `@turnstream/server` exports the public API: define agents and tools, start workers and gateways, and run commands
  * on sessions. `/ports` exports the interfaces for custom stores and logs, `/testing` models and backends for tests,
  * and `/mcp` MCP tools.
- * Invariant: every name here is public, so removing or renaming one breaks apps. A test compares the names with
- * public-api/index.txt and allows at most 110.
+ * Invariant: every name here is public, so removing or renaming one breaks apps.
  */
 // oxlint-disable-next-line import/no-unassigned-import -- it must run before all other imports
 import "./util/require-node.ts";

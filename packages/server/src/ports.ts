@@ -1,8 +1,7 @@
 /**
  * `@turnstream/server/ports` exports the interfaces of store, log and signals, with their rows and errors, for
  * code that implements or wraps one of them.
- * Invariant: every name here is public: a new required member of an interface breaks custom implementations. A test
- * compares the names with public-api/ports.txt.
+ * Invariant: every name here is public: a new required member of an interface breaks custom implementations.
  */
 // oxlint-disable-next-line import/no-unassigned-import -- it must run before all other imports
 import "./util/require-node.ts";

@@ -1,8 +1,8 @@
 /**
  * `@turnstream/server/testing` exports models that play a script, a payment sandbox, and in-memory implementations of
  * store, log and signals.
- * Invariant: every name here is public; a test compares the names with public-api/testing.txt. The in-memory
- * implementations follow the same rules as the real ones, but nothing survives the process.
+ * Invariant: every name here is public. The in-memory implementations follow the same rules as the real ones, but nothing
+ * survives the process.
  */
 // oxlint-disable-next-line import/no-unassigned-import -- it must run before all other imports
 import "./util/require-node.ts";

@@ -1,52 +1,14 @@
 /** Tests sessions on a server with another dialect: the client shows everything that the dialect carries. */
-import {
-  eraseForBlocks,
-  eraseForResponses,
-  eraseForTasks,
-  joinedText,
-} from "@turnstream/conformance/support/dialect-losses.ts";
+import { eraseForBlocks } from "@turnstream/conformance/support/dialect-losses.ts";
 import { isPending, type SessionState } from "@turnstream/protocol";
-import { runOneOf } from "@turnstream/conformance/support/run-one-of.ts";
 import { describe, expect, test } from "vitest";
 import { blocks } from "../../src/dialects/blocks.ts";
 import { responses } from "../../src/dialects/responses.ts";
 import { tasks } from "../../src/dialects/tasks.ts";
-import type { Session, SessionView } from "../../src/session/session.ts";
+import type { SessionView } from "../../src/session/session.ts";
 import { fastTime } from "../live/fast-env.ts";
-import { createServer } from "../../../server/src/gateway/create-server.ts";
 import { agent, LiveGateway, isLive, until } from "../live/live-gateway.ts";
-
-const ended = (view: SessionView): boolean => {
-  const last = view.state.turns.last();
-  return (
-    last !== undefined && last.status !== "running" && view.outbox.every(({ status }) => status !== "waiting")
-  );
-};
-const turns =
-  (count: number) =>
-  (view: SessionView): boolean =>
-    view.state.turns.length === count && ended(view);
-
-async function truth(gateway: LiveGateway, session: Session): Promise<SessionState> {
-  return gateway.stage.state({ tenant: gateway.stage.actor.tenant, session: session.id });
-}
-
-/** Only the turns: `responses` sends the session number with the first turn. A client that starts it has none yet. */
-function eraseTurns(state: SessionState): unknown {
-  return (eraseForResponses(state, new Set(), joinedText) as { turns?: unknown }).turns;
-}
-
-const sizeOf = ({ state }: SessionView): number => JSON.stringify(state.turns.last() ?? "").length;
-
-runOneOf(2);
-
-const CASES = [
-  { dialect: blocks, channels: ["websocket"], erase: eraseForBlocks },
-  { dialect: blocks, channels: ["sse"], erase: eraseForBlocks },
-  { dialect: tasks, channels: ["websocket"], erase: eraseForTasks },
-  { dialect: tasks, channels: ["sse"], erase: eraseForTasks },
-  { dialect: responses, channels: ["sse"], erase: eraseTurns },
-] as const;
+import { CASES, sizeOf, truth, turns } from "./dialect-cases.ts";
 
 describe.for(CASES)("$dialect.name over a $channels", ({ dialect, channels, erase }) => {
   test("shows the message and the answer of a turn", async () => {
@@ -72,44 +34,6 @@ describe.for(CASES)("$dialect.name over a $channels", ({ dialect, channels, eras
     gateway.proxy.cutConnections();
     const { state } = await until(session, "answered", turns(1));
     expect(erase(state)).toEqual(erase(await truth(gateway, session)));
-  });
-
-  test("sends a message that was written before the session was live", async () => {
-    const gateway = await LiveGateway.open();
-    const session = gateway.client({ dialect, channels }).session((await gateway.stage.session()).session);
-    session.subscribe(() => {});
-    session.send({ text: "early" });
-    const { state } = await until(session, "answered", turns(1));
-    expect(erase(state)).toEqual(erase(await truth(gateway, session)));
-  });
-
-  test("resumes after the server has restarted", async () => {
-    const gateway = await LiveGateway.open();
-    const session = gateway.client({ dialect, channels }).session((await gateway.stage.session()).session);
-    await until(session, "live", isLive);
-    session.send({ text: "long" });
-    await until(session, "some of it", (view) => sizeOf(view) > 1_500);
-    const { server, secrets, url } = gateway.server;
-    await server.close();
-    const next = createServer({ ...gateway.stage.backend, secrets });
-    try {
-      await next.listen(Number(new URL(url).port));
-      const { state } = await until(session, "answered", turns(1));
-      expect(erase(state)).toEqual(erase(await truth(gateway, session)));
-    } finally {
-      await next.close();
-    }
-  });
-
-  test("stops a turn", async () => {
-    const gateway = await LiveGateway.open();
-    const session = gateway.client({ dialect, channels }).session((await gateway.stage.session()).session);
-    await until(session, "live", isLive);
-    session.send({ text: "slow" });
-    await until(session, "running", (view) => view.state.turns.last()?.status === "running");
-    await session.stop();
-    const { state } = await until(session, "stopped", ended);
-    expect(state.turns.last()?.status).toBe("user_stopped");
   });
 });
 

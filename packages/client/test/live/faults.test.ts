@@ -1,40 +1,13 @@
 /** Tests faults between a client and a real gateway: the shown state stays complete and in order. */
-import { runOneOf } from "@turnstream/conformance/support/run-one-of.ts";
 import { describe, expect, test } from "vitest";
 import { openServer } from "../../../server/test/gateway/test-server.ts";
-import type { SessionRef } from "../../../server/src/util/refs.ts";
-import type { ConnectionPhase } from "../../src/transport/status.ts";
+import { systemEnv } from "../../../server/src/util/env.ts";
 import { responses } from "../../src/dialects/responses.ts";
 import { ClientError } from "../../src/errors.ts";
-import type { Session, SessionView } from "../../src/session/session.ts";
+import { CHANNELS, expectWhole, seenBy } from "./seen-views.ts";
 import { FakePageEnv, fastTime, shortWaits } from "./fast-env.ts";
 import { LiveGateway, isLive, isOver, until } from "./live-gateway.ts";
 import { oddSockets, shutSockets } from "./odd-sockets.ts";
-
-runOneOf(2);
-
-const CHANNELS = ["websocket", "sse"] as const;
-
-/** Records every view of the session, including those that exist only for a moment. */
-function seenBy(session: Session): { views: SessionView[]; phases: () => ConnectionPhase[] } {
-  const views: SessionView[] = [];
-  session.subscribe(() => views.push(session.getSnapshot()));
-  const phases = (): ConnectionPhase[] =>
-    views.map(({ connection }) => connection.phase).filter((phase, n, all) => phase !== all[n - 1]);
-  return { views, phases };
-}
-
-async function expectWhole(
-  gateway: LiveGateway,
-  ref: SessionRef,
-  session: Session,
-  views: readonly SessionView[] = [],
-) {
-  const { state } = session.getSnapshot();
-  expect(state).toEqual(await gateway.stage.state(ref));
-  for (const [n, view] of views.entries())
-    expect(view.state.seq).toBeGreaterThanOrEqual(views[n - 1]?.state.seq ?? 0);
-}
 
 describe.for(CHANNELS)("over a %s", (channel) => {
   test("an answer whose connection is cut repeatedly has no gaps and no duplicates", async () => {
@@ -81,27 +54,6 @@ describe.for(CHANNELS)("over a %s", (channel) => {
       session.getSnapshot();
       await next.close();
     }
-  });
-
-  test("an expired token is renewed without a resync", async () => {
-    const gateway = await LiveGateway.open();
-    const ref = await gateway.stage.session();
-    let asked = 0;
-    const auth = async () => {
-      asked += 1;
-      return { token: await gateway.token({ ms: 5_000 }) };
-    };
-    const session = gateway.client({ channels: [channel], auth, env: shortWaits }).session(ref.session);
-    const { views, phases } = seenBy(session);
-    await until(session, "live", isLive);
-    for (let n = 0; n < 2; n++) {
-      await until(session, "let go", ({ connection }) => connection.phase === "waiting");
-      await gateway.stage.ask(ref, `while away ${n}`);
-      await until(session, "back", (view) => isLive(view) && isOver(`while away ${n}`)(view));
-    }
-    expect(asked).toBeGreaterThan(2);
-    expect(phases()).not.toContain("resyncing");
-    await expectWhole(gateway, ref, session, views);
   });
 
   test("a revoked key closes the session with an error and without retries", async () => {
@@ -186,7 +138,7 @@ test("a command that is in flight when the connection is lost fails with UNSURE"
 });
 
 function anHourSlow(): number {
-  return Date.now() - 3_600_000;
+  return systemEnv.now() - 3_600_000;
 }
 
 function htmlPage(status: number): Response {

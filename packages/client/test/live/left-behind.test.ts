@@ -32,9 +32,9 @@ test("unsent messages of another session are sent once and in order, and then re
   await until(session, "live", isLive);
   const outcome = async () =>
     (await gateway.stage.state(written)).turns.toArray().map(({ message }) => message?.text);
-  await expect.poll(outcome, { timeout: 30_000 }).toEqual(["one", "two"]);
+  await expect.poll(outcome, { timeout: 60_000 }).toEqual(["one", "two"]);
   // Only the name of the user stays in the storage.
-  await expect.poll(() => storage.entries.size, { timeout: 30_000 }).toBe(1);
+  await expect.poll(() => storage.entries.size, { timeout: 60_000 }).toBe(1);
 });
 
 test("unsent messages are not sent for another user", async () => {

@@ -18,7 +18,7 @@ import type { Client } from "../../src/client-interface.ts";
 import type { ClientOptions } from "../../src/options.ts";
 import type { Session, SessionView } from "../../src/session/session.ts";
 
-const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = 60_000;
 
 export const agent = defineAgent({
   name: "a",

@@ -67,7 +67,7 @@ test("a closed tab no longer counts as visible, so a silent socket is not probed
 async function waitingLong(tab: FakeTab): Promise<void> {
   for (let n = 0; n < 600; n++) {
     const { phase, retryAt } = tab.view;
-    if (phase === "waiting" && (retryAt ?? 0) - Date.now() > 15_000) return;
+    if (phase === "waiting" && (retryAt ?? 0) - Number(vi.getMockedSystemTime()) > 15_000) return;
     await pass(500);
   }
   throw new Error(`the backoff never exceeded 15 seconds: ${JSON.stringify(tab.view)}`);

@@ -118,7 +118,7 @@ test("a visible tab takes over from a hidden leader whose connection stalls", as
   leader.show(false);
   const [link] = leader.transports;
   expect(link?.isOpen).toBe(true);
-  leader.stall(Date.now() + 1_000);
+  leader.stall(Number(vi.getMockedSystemTime()) + 1_000);
   await pass(8_000);
   expect([link?.isOpen, seen.transports.length + tabs[2].transports.length]).toEqual([false, 1]);
 });

@@ -1,6 +1,4 @@
-/** Tests colored code: no character changes, only `span` elements are added, and no code block takes long. */
-import { isChosen } from "@turnstream/conformance/support/run-one-of.ts";
-import { measureSlowness } from "@turnstream/testkit/util/cpu-slowness.ts";
+/** Tests colored code: no character changes, and only `span` elements are added. */
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { beforeAll, expect, test } from "vitest";
@@ -55,36 +53,4 @@ test("no character changes, and only spans with classes are added", () => {
       );
       expect(decode(drawn), name).toBe(text);
     }
-});
-
-const MAX_CHARS = 8_000;
-/** Twice the 50 ms of an idle machine: here other tests share the core and its caches. */
-const MAX_MS = 100 * Number(process.env["TURNSTREAM_SLOWNESS"] ?? 1);
-const SLOW = ["a", "a ", "(", "'", '"', "`", "\\", "<a ", "a\n", "-"];
-
-/** The least of several tries counts, because compilation and garbage collection are not the fault of the text. */
-function measure(name: string, text: string): number {
-  let least = Infinity;
-  for (let tries = 0; tries < 5 && least > MAX_MS; tries++) {
-    const started = process.threadCpuUsage();
-    void highlighter.color(name, text);
-    const { user, system } = process.threadCpuUsage(started);
-    least = Math.min(least, (user + system) / 1_000 / (tries === 0 ? 1 : measureSlowness()));
-  }
-  return least;
-}
-
-/** A push measures an eighth of the languages. The seed chooses which. */
-const MEASURED = NAMES.filter((name) => isChosen(`code of ${name}`, 8));
-
-test.for(MEASURED)("no code block of %s takes long", (name) => {
-  const slow = SLOW.flatMap((part) => {
-    const fill = (chars: number, end: string): string => {
-      const line = part.repeat(chars / part.length) + end;
-      return line.repeat(MAX_CHARS / line.length);
-    };
-    const ms = Math.max(measure(name, fill(800, "\n")), measure(name, fill(290, ";\n")));
-    return ms < MAX_MS ? [] : [`${JSON.stringify(part)}: ${Math.round(ms)} ms`];
-  });
-  expect(slow).toEqual([]);
 });

@@ -1,8 +1,8 @@
 /**
  * `@turnstream/server/operator` exports the functions with which operators find turns that hang and servers that are set
  * up wrongly, and the settings of servers. The command `turnstream` uses them.
- * Invariant: every name here is public; a test compares the names with public-api/operator.txt. Lists name a tenant and
- * a limit, and no result contains what a user or a model wrote.
+ * Invariant: every name here is public. Lists name a tenant and a limit, and no result contains what a user or a model
+ * wrote.
  */
 // oxlint-disable-next-line import/no-unassigned-import -- it must run before all other imports
 import "../util/require-node.ts";

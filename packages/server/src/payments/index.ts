@@ -1,7 +1,6 @@
 /**
  * `@turnstream/server/payments` exports the port of payment providers and the adapter for NewebPay.
- * Invariant: every name here is public; a test compares the names with public-api/payments.txt. It loads no optional
- * package, so the adapter for Stripe has its own entry point.
+ * Invariant: every name here is public. It loads no optional package, so the adapter for Stripe has its own entry point.
  */
 export { newebPay, type NewebPayOptions } from "./newebpay.ts";
 export {

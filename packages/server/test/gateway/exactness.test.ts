@@ -32,10 +32,6 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((feeds) => feeds.close()));
 });
 
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
 async function stage(
   options: Partial<SessionFeedsOptions> = {},
 ): Promise<{ world: SessionHarness; feeds: SessionFeeds }> {
@@ -80,7 +76,7 @@ test.for([0, 5])(
     await waitUntilIdle(first);
     await world.write(events.slice(archived));
     await waitUntilIdle(first);
-    await pause(60);
+    await until(() => feeds.stats().bytes === 0);
     const native = new TestSubscriber(streamFormat("native")).subscribe(feeds, world.ref, null);
     const blocks = new TestSubscriber(streamFormat("blocks")).subscribe(feeds, world.ref, null);
     await waitUntilIdle(native);
@@ -167,7 +163,7 @@ test("a subscriber that closes in onSubscribed receives no frames", async () => 
       onEnd: () => undefined,
     },
   );
-  await pause(30);
+  await waitUntilIdle(new TestSubscriber(streamFormat("native")).subscribe(feeds, world.ref, null));
   expect(sends).toBe(0);
 });
 
@@ -199,12 +195,49 @@ test("a slow subscriber of one turn receives its end although its position was t
   await trimLog(world.backend, world.ref);
   await until(() => subscriber.isDropped);
   // Wait until the feed has dropped its entries of the turn.
-  await pause(60);
+  await until(() => feeds.stats().bytes === 0);
   subscriber.unclog();
   await until(() => subscriber.end !== null, 30_000);
   expect(subscriber.starts.map(({ reason }) => reason)).toEqual(["cursor", "slow"]);
   expect(subscriber.end).toBe("complete");
   expect(subscriber.frames.at(-1)?.["type"]).toBe("[DONE]");
+});
+
+test("a turn from the archive waits for a slow client and is complete", async () => {
+  const { world, feeds } = await stage();
+  const events = talk(1);
+  await world.write(events.slice(0, 3));
+  for (let n = 0; n < 300; n++) {
+    const b = { turn: "t1", run: "t1", block: `t1/${n}`, index: n };
+    await world.append(
+      { type: "text.start", ...b, part: true },
+      { type: "text.delta", ...b, text: "x".repeat(1_000) },
+      { type: "text.end", ...b, final: false },
+    );
+  }
+  await world.write(events.slice(-2));
+  await archiveSession(world.backend, world.ref);
+  await trimLog(world.backend, world.ref);
+  const own = { feeds, slices: createTimeSlicer(), blobBase: "/", secrets: ["s"], env: { now: () => 0 } };
+  const parts = { ...world.backend, ...own, onError: fail } as unknown as GatewayContext;
+  const read = async (isSlow: boolean): Promise<readonly unknown[]> => {
+    const subscriber = new TestSubscriber(streamFormat("blocks", "sse"), { maxQueued: 20_000 });
+    if (isSlow) subscriber.clog();
+    const options = { format: streamFormat("blocks", "sse"), after: "0-0", untilTurnEnd: "t1" };
+    subscriber.subscription = subscribeToTurn(parts, world.ref, options, subscriber);
+    await until(() => {
+      const { length } = subscriber.sends;
+      // Whenever frames are queued, the client reads them and nothing more.
+      if (isSlow && length > 0) subscriber.unclog();
+      if (isSlow) subscriber.clog();
+      return subscriber.end !== null;
+    });
+    subscriber.unclog();
+    expect(subscriber.end).toBe("complete");
+    expect(subscriber.starts).toHaveLength(1);
+    return subscriber.frames;
+  };
+  expect(await read(true)).toEqual(await read(false));
 });
 
 function fail(error: unknown): void {

@@ -1,6 +1,7 @@
 /** What the gateway notes in the audit: tokens, shares, forks, erasures and refused sign-ins, a bounded number of times. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { signToken } from "../../src/gateway/auth/tokens.ts";
+import { systemEnv } from "../../src/util/env.ts";
 import { verifyTenantAudit } from "../../src/store/rules/verify-audit.ts";
 import type { HarnessBackend } from "../runtime/turn-harness.ts";
 import { createTestSession, requestInteraction } from "./pending-interactions.ts";
@@ -12,11 +13,11 @@ export function gatewayAuditContract(name: string, open: () => Promise<HarnessBa
   describe(`${name}: the audit of the gateway`, () => {
     let backend: HarnessBackend;
     let server: TestServer;
-    let now = Date.now();
+    let now = systemEnv.now();
     let ids = 0;
     const env = {
       now: () => now,
-      id: () => `audit-${++ids}-${process.hrtime.bigint()}`,
+      id: () => `audit-${++ids}-${crypto.randomUUID()}`,
       randomBytes: (size: number) => crypto.getRandomValues(new Uint8Array(size)),
     };
 

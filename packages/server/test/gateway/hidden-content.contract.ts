@@ -2,7 +2,6 @@
  * The contract of hidden content over WebSocket, event streams and HTTP: hidden calls and results, thinking in chat
  * mode and text for the model reach only API keys with the scope `debug`.
  */
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import { signToken } from "../../src/gateway/auth/tokens.ts";
@@ -12,6 +11,7 @@ import { scriptedModel } from "../../src/models/scripted-model.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
 import { tool, ToolError } from "../../src/runtime/define/tool.ts";
 import type { SessionRef } from "../../src/util/refs.ts";
+import { systemEnv } from "../../src/util/env.ts";
 import { createActivityLog } from "../../src/turnstream/activity-log.ts";
 import type { HarnessBackend } from "../runtime/turn-harness.ts";
 import { type Receiver, startReceiver } from "../session/webhooks/receiver.ts";
@@ -97,7 +97,7 @@ class Recorder {
   }
 
   async open(): Promise<this> {
-    await vi.waitUntil(() => this.socket.readyState === WebSocket.OPEN, { timeout: 30_000 });
+    await vi.waitUntil(() => this.socket.readyState === WebSocket.OPEN, { timeout: 60_000 });
     return this;
   }
 
@@ -112,11 +112,18 @@ class Recorder {
     this.socket.send(JSON.stringify({ type: "unsubscribe", session_id: session }));
     this.subscribe(session, after);
     await vi.waitUntil(() => after === end || this.text.slice(from).includes(`"${end}"`), {
-      timeout: 30_000,
+      timeout: 60_000,
       interval: 2,
     });
   }
 }
+
+/** The type of the last frame of a turn. */
+const TURN_ENDS: Readonly<Record<string, string>> = {
+  native: "turn.end",
+  blocks: "message_stop",
+  tasks: "task.done",
+};
 
 export function hiddenContentContract(
   name: string,
@@ -154,8 +161,8 @@ export function hiddenContentContract(
       const { secret: key } = await stage.backend.store.keys.create(tenant, { name: "no debug", scopes });
       const { token } = await harness.json("POST", "/tokens", { user_id: user });
       const claims = { tenant, user, key: server.key.id, scopes: ["read", "write", "share", "debug"] };
-      const expiresAt = Date.now() + 600_000;
-      const signed = await signToken({ ...claims, expiresAt }, server.secrets[0], Date.now());
+      const now = systemEnv.now();
+      const signed = await signToken({ ...claims, expiresAt: now + 600_000 }, server.secrets[0], now);
       users.set("token", { authorization: `Bearer ${token}` });
       users.set("token signed with debug", { authorization: `Bearer ${signed}` });
       users.set("key without debug", { "x-api-key": key, "x-user-id": user });
@@ -208,7 +215,11 @@ export function hiddenContentContract(
           ),
         { timeout: 60_000 },
       );
-      await sleep(100);
+      for (const [what, recorder] of recorders) {
+        const ending = `"type":"${TURN_ENDS[what.split(" ").at(-1) ?? ""]}"`;
+        const count = (await stage.state(ref)).turns.length;
+        await vi.waitUntil(() => recorder.text.split(ending).length > count, { timeout: 60_000 });
+      }
       for (const [what, { text }, close] of recorders) {
         liveTexts.set(what, text);
         close();
@@ -248,7 +259,11 @@ export function hiddenContentContract(
         for (const after of ["0-0", "9-99999", cursors[cursors.length >> 1]]) {
           const url = `${server.url}/api/v1/sessions/${ref.session}/events?dialect=${dialect}&last_event_id=${after}`;
           const stream = await StreamClient.open(url, { headers: { ...headers } });
-          await sleep(50);
+          const ending =
+            dialect === "responses"
+              ? /DONE/
+              : new RegExp(`"${turns.at(-1)}".*${TURN_ENDS[dialect]}|snapshot`, "s");
+          await vi.waitUntil(() => ending.test(stream.text), { timeout: 60_000 });
           stream.disconnect();
           others.push(stream.text);
         }
@@ -260,7 +275,7 @@ export function hiddenContentContract(
       const url = `${harness.server.url}/api/v1/sessions/${ref.session}/events?dialect=native&last_event_id=0-0&ticket=${encodeURIComponent(ticket)}`;
       const stream = await StreamClient.open(url, {});
       const end = (await harness.stage.state(ref)).seq;
-      await vi.waitUntil(() => new RegExp(`"\\d+-${end}"`).test(stream.text), { timeout: 30_000 });
+      await vi.waitUntil(() => new RegExp(`"\\d+-${end}"`).test(stream.text), { timeout: 60_000 });
       stream.disconnect();
       expect(findSecrets(stream.text)).toEqual([]);
     });

@@ -5,6 +5,7 @@ import { WebSocket } from "ws";
 import { PaymentError, type PaymentProvider } from "../../src/payments/provider.ts";
 import { signToken } from "../../src/gateway/auth/tokens.ts";
 import { hashAddress, type SecurityEvent } from "../../src/util/security-event.ts";
+import { systemEnv } from "../../src/util/env.ts";
 import { openServer, type TestServer } from "./test-server.ts";
 
 const FOREIGN = "https://evil.example";
@@ -15,7 +16,7 @@ afterEach(() => server.close());
 
 async function open(): Promise<void> {
   events = [];
-  now = Date.now();
+  now = systemEnv.now();
   let ids = 0;
   const env = {
     now: () => now,

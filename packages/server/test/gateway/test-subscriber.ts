@@ -164,10 +164,10 @@ function readSse(bytes: Uint8Array): Frame[] {
   return frames;
 }
 
-export async function until(test: () => boolean, timeoutMs = 30_000): Promise<void> {
-  const deadline = performance.now() + timeoutMs;
+export async function until(test: () => boolean, timeoutMs = 60_000): Promise<void> {
+  const late = AbortSignal.timeout(timeoutMs);
   while (!test()) {
-    if (performance.now() > deadline) throw new Error("timed out");
+    if (late.aborted) throw new Error("timed out");
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
 }

@@ -1,12 +1,12 @@
 /** The contract of every request over both transports: error schema, limits, headers, and sessions. */
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { errorReply } from "@turnstream/protocol/schema";
 import { LogError } from "../../src/log/errors.ts";
 import type { HarnessBackend } from "../runtime/turn-harness.ts";
 import { type TransportName, type TransportServer, openTransport } from "./transports.ts";
 import { createTestSession, requestInteraction } from "./pending-interactions.ts";
+import { nextMillisecond } from "../next-millisecond.ts";
 import type { TestResponse } from "./test-server.ts";
 
 const PAGE = "https://app.example.com";
@@ -119,7 +119,7 @@ export function transportsContract(
       for (const title of ["a", "b", "c"]) {
         await server.request("POST", "/sessions", { headers, body: { title } });
         // Sessions of the same millisecond have no defined order.
-        await sleep(2);
+        await nextMillisecond();
       }
       const first = await server.request("GET", "/sessions?limit=2", { headers });
       expect(first.json.sessions.map(({ title }: { title: string }) => title)).toEqual(["c", "b"]);

@@ -98,10 +98,9 @@ export class Reader {
 
   /** Waits until `holds` returns true. Throws after `ms`. */
   async until(holds: (reader: Reader) => boolean, ms = 40_000): Promise<void> {
-    const deadline = performance.now() + ms;
+    const late = AbortSignal.timeout(ms);
     while (!holds(this)) {
-      if (performance.now() > deadline)
-        throw new Error(`timed out; got ${this.texts.join(" ")}, end ${this.end}`);
+      if (late.aborted) throw new Error(`timed out; got ${this.texts.join(" ")}, end ${this.end}`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 50);
         this.#changed = () => {

@@ -130,7 +130,7 @@ describe("a line without an end", () => {
     });
     const source = open({ url });
     await source.tools();
-    await expect.poll(() => isClosed, { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => isClosed, { timeout: 60_000 }).toBe(true);
     // What the worker had read, and what waited in the buffers of both sockets.
     expect(sent).toBeLessThan(40);
     expect(reports.join()).toMatch(/TOO_LARGE: an event of more than 10485760 bytes/);

@@ -125,11 +125,8 @@ describe("createValidator", () => {
       { properties: { a: { $ref: "#/examples/0" } }, examples: [{ pattern: "^(x+x+)+y$" }] },
     ],
   ])("limits time and output for %s", (_, schema) => {
-    const startUsage = process.threadCpuUsage();
-    const problem = createValidator(schema)({ a: "x".repeat(40) });
-    // CPU time, so that other processes on the machine don't count.
-    expect(process.threadCpuUsage(startUsage).user / 1_000).toBeLessThan(2_000);
-    expect(problem).toMatch(/can't be checked/);
+    // Without limits, this would take years.
+    expect(createValidator(schema)({ a: "x".repeat(40) })).toMatch(/can't be checked/);
   });
 
   it("limits the length of its message for many problems", () => {

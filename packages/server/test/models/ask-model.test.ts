@@ -2,7 +2,7 @@
  * Tests `askModel`: which errors it throws, and that it leaves nothing open, however the response or the reading ends.
  */
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 
 import { askModel } from "../../src/models/ask-model.ts";
 import { ModelError } from "../../src/models/errors.ts";
@@ -91,12 +91,18 @@ describe("askModel throws a ModelError for", () => {
   });
 });
 
+function useFakeTimers(): void {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
 test("does not pass on keep-alive parts, but they reset the idle timeout", async () => {
+  useFakeTimers();
   const model = modelOf(() =>
     ReadableStream.from(
       (async function* () {
         for (let count = 0; count < 12; count++) {
-          await new Promise((resolve) => setTimeout(resolve, 50));
+          await vi.advanceTimersByTimeAsync(300);
           yield { type: "ping" };
         }
         yield finish("stop");
@@ -109,6 +115,7 @@ test("does not pass on keep-alive parts, but they reset the idle timeout", async
 });
 
 test("does not apply the idle timeout to a slow reader", async () => {
+  useFakeTimers();
   const parts: string[] = [];
   const signal = new AbortController().signal;
   for await (const part of askModel(
@@ -116,7 +123,7 @@ test("does not apply the idle timeout to a slow reader", async () => {
     { prompt: hello },
     { signal, idleMs: 20 },
   )) {
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await vi.advanceTimersByTimeAsync(50);
     parts.push(part.type);
   }
   expect(parts).toEqual(["stream-start", "text-start", "text-delta", "text-end", "finish"]);
@@ -134,7 +141,7 @@ describe("askModel leaves nothing open", () => {
     const { model, seen } = deaf();
     const stop = new AbortController();
     const reason = { why: "stopped by the user" };
-    setTimeout(() => stop.abort(reason), 10);
+    setImmediate(() => stop.abort(reason));
     const { parts, error } = await readParts(model, {}, { signal: stop.signal });
     expect(textOf(parts)).toBe("a");
     expect(error).toBe(reason);
@@ -151,13 +158,15 @@ describe("askModel leaves nothing open", () => {
   test("when the signal is aborted before the provider returns its stream", async () => {
     let isCancelled = false;
     const late = new ReadableStream({ cancel: () => void (isCancelled = true) });
-    const model = modelOf(() => new Promise((resolve) => setTimeout(resolve, 40, late)));
+    let resolve!: (value: ReadableStream) => void;
+    const promise = new Promise<ReadableStream>((done) => (resolve = done));
+    const model = modelOf(() => promise);
     const stop = new AbortController();
-    setTimeout(() => stop.abort("early"), 5);
+    setImmediate(() => stop.abort("early"));
     expect((await readParts(model, {}, { signal: stop.signal })).error).toBe("early");
     expect(isCancelled).toBe(false);
-    await new Promise((resolve) => setTimeout(resolve, 80));
-    expect(isCancelled).toBe(true);
+    resolve(late);
+    await expect.poll(() => isCancelled).toBe(true);
   });
 
   test("among the signal's listeners after a thousand calls", async () => {

@@ -273,8 +273,10 @@ describe.each(PROVIDERS)("$name", ({ start, model: modelAt, thinks }) => {
       server.enqueue(reply);
       const stop = new AbortController();
       const reason = new Error("stopped by the user");
-      setTimeout(() => stop.abort(reason), 150);
-      expect((await readParts(model, {}, { signal: stop.signal })).error).toBe(reason);
+      const reading = readParts(model, {}, { signal: stop.signal });
+      await expect.poll(() => server.running).toBe(1);
+      stop.abort(reason);
+      expect((await reading).error).toBe(reason);
       await noneRunning(server);
     });
 

@@ -1,7 +1,8 @@
 /** Tests `scriptedModel`: it selects the right response, splits it into parts, and simulates every failure. */
 import { describe, expect, test } from "vitest";
 
-import type { Prompt } from "../../src/models/model.ts";
+import { askModel } from "../../src/models/ask-model.ts";
+import type { Prompt, StreamPart } from "../../src/models/model.ts";
 import { type ScriptedReply, script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
 import { callsOf, readParts, hello, textOf } from "./read-parts.ts";
@@ -164,14 +165,16 @@ describe("failures of a scripted model", () => {
 
   test("hang until the signal is aborted or the reader stops", async () => {
     const stop = new AbortController();
-    setTimeout(() => stop.abort(new Error("enough")), 20);
-    const { parts, error } = await readParts(
-      scriptedModel([[script.text("ab"), script.hang()]]),
-      {},
-      { signal: stop.signal },
-    );
+    const parts: StreamPart[] = [];
+    const read = async () => {
+      const model = scriptedModel([[script.text("ab"), script.hang()]]);
+      for await (const part of askModel(model, { prompt: hello }, { signal: stop.signal })) {
+        parts.push(part);
+        if (part.type === "text-end") stop.abort(new Error("enough"));
+      }
+    };
+    await expect(read()).rejects.toThrow("enough");
     expect(textOf(parts)).toBe("ab");
-    expect(error).toMatchObject({ message: "enough" });
     expect((await readParts(scriptedModel([[script.hang()]]), {}, { idleMs: 20 })).error).toMatchObject({
       reason: "SILENT",
     });

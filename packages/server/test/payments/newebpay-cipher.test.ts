@@ -1,4 +1,4 @@
-/** Compares the ciphers and checksums of NewebPay's messages with the command `openssl`. */
+/** Tests the ciphers and checksums of NewebPay's messages. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {

@@ -1,5 +1,8 @@
-/** Shared by the tests of NewebPay: keys, an order, and a second implementation of its ciphers by the command `openssl`. */
-import { execFileSync } from "node:child_process";
+/**
+ * Shared by the tests of NewebPay: keys, an order, and its ciphers. newebpay-cipher.nightly.test.ts compares the ciphers
+ * with the command `openssl`.
+ */
+import { createCipheriv, createDecipheriv, createHash } from "node:crypto";
 import type { CheckoutOrder } from "@turnstream/server/payments";
 
 export const KEYS = {
@@ -23,29 +26,28 @@ export const ORDER: CheckoutOrder = {
   notifyUrl: "https://chat.example.com/api/v1/payments/notify/newebpay",
 };
 
-const toHex = (text: string): string => Buffer.from(text).toString("hex");
-
-function cipher(input: Buffer | string, ...flags: string[]): Buffer {
-  const key = ["-K", toHex(KEYS.hashKey), "-iv", toHex(KEYS.hashIv)];
-  return execFileSync("openssl", ["enc", "-aes-256-cbc", ...key, ...flags], { input });
+function createCipher(isPadded = true) {
+  return createCipheriv("aes-256-cbc", KEYS.hashKey, KEYS.hashIv).setAutoPadding(isPadded);
 }
 
 export function opensslEncrypt(text: string): string {
-  return cipher(text).toString("hex");
+  const cipher = createCipher();
+  return cipher.update(text, "utf8", "hex") + cipher.final("hex");
 }
 
 export function opensslDecrypt(hex: string): string {
-  return cipher(Buffer.from(hex, "hex"), "-d").toString("utf8");
+  const decipher = createDecipheriv("aes-256-cbc", KEYS.hashKey, KEYS.hashIv);
+  return decipher.update(hex, "hex", "utf8") + decipher.final("utf8");
 }
 
 /** @param input is encrypted as it is, so it must already have a padding */
 export function opensslEncryptPadded(input: Buffer | string): string {
-  return cipher(input, "-nopad").toString("hex");
+  const cipher = createCipher(false);
+  return cipher.update(Buffer.from(input)).toString("hex") + cipher.final("hex");
 }
 
 export function opensslDigest(text: string): string {
-  const line = execFileSync("openssl", ["dgst", "-sha256", "-r"], { input: text, encoding: "utf8" });
-  return line.slice(0, 64).toUpperCase();
+  return createHash("sha256").update(text).digest("hex").toUpperCase();
 }
 
 export function opensslSign(tradeInfo: string): string {

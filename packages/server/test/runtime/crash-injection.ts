@@ -3,7 +3,6 @@
  * either happened or not.
  * The lease expires at that moment and not before. So no test waits for it, and a slow machine doesn't lose it early.
  */
-import { isFull } from "@turnstream/conformance/support/cases.ts";
 import type { HarnessBackend } from "./turn-harness.ts";
 
 export interface CrashOptions {
@@ -13,9 +12,8 @@ export interface CrashOptions {
   readonly isExecuted: boolean;
 }
 
-/** Returns after how many calls a worker dies: every number at night, every third on a push. */
-export function crashPoints(first: number, calls: number): number[] {
-  const step = isFull ? 1 : 3;
+/** Returns after how many calls a worker dies. */
+export function crashPoints(first: number, calls: number, step = 1): number[] {
   return Array.from({ length: Math.max(0, Math.ceil((calls - first) / step)) }, (_, n) => first + n * step);
 }
 

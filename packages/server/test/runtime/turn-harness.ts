@@ -31,6 +31,9 @@ export interface HarnessBackend {
   readonly signals: Signals;
 }
 
+/** Ends a test that hangs. Shorter timeouts would end one that is slow. */
+const PATIENCE_MS = 60_000;
+
 export class TurnHarness {
   readonly backend: HarnessBackend;
   readonly actor: Actor;
@@ -131,12 +134,12 @@ export class TurnHarness {
     timeoutMs: number,
     look: (state: SessionState) => Promise<T | null> | T | null,
   ): Promise<T> {
-    const deadline = performance.now() + timeoutMs;
+    const late = AbortSignal.timeout(Math.max(timeoutMs, PATIENCE_MS));
     while (true) {
       const state = await this.state(ref);
       const found = await look(state);
       if (found !== null) return found;
-      if (performance.now() > deadline) {
+      if (late.aborted) {
         throw new Error(
           `not within ${timeoutMs} ms: ${JSON.stringify(this.errors.slice(0, 20).map(({ error, during }) => `${during}: ${String(error)}`))}`,
         );

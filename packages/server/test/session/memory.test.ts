@@ -34,7 +34,7 @@ paymentsContract("memory", async () => {
   let ahead = 0;
   return {
     log: createMemoryLog(),
-    store: createMemoryStore({ ...systemEnv, now: () => Date.now() + ahead }),
+    store: createMemoryStore({ ...systemEnv, now: () => systemEnv.now() + ahead }),
     signals: createMemorySignals(),
     wait: async (ms) => {
       ahead += ms;

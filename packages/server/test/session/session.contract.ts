@@ -1,6 +1,5 @@
 /** The contract of the functions that connect log and store. It runs on memory and on real servers. */
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { legalLog } from "@turnstream/conformance/generator/legal-log.ts";
 import { type SessionEvent, foldAll, parseCursor, type SessionState } from "@turnstream/protocol";
 import fc from "fast-check";
@@ -17,6 +16,7 @@ import type { Store } from "../../src/store/store.ts";
 import { forkShare } from "../../src/store/fork/fork-share.ts";
 import { formatShareToken } from "../../src/store/rules/share-token.ts";
 import { readAll } from "../log/drafts.ts";
+import { nextMillisecond } from "../next-millisecond.ts";
 import { type MakeBackend, plain, type SessionBackend, SessionHarness } from "./session-harness.ts";
 
 const title = (text: string) => ({ type: "session.update", title: text }) as const;
@@ -131,7 +131,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
             );
             for (let n = 0; n < 15; n++) {
               await harness.append({ type: "text.delta", ...b, text: `${turn}.${n} ` });
-              if (n % 5 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+              if (n % 5 === 0) await new Promise((resolve) => setImmediate(resolve));
             }
             await harness.append(
               { type: "text.end", ...b, final: true },
@@ -150,17 +150,17 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
             });
             expect(logUnavailableReason).toBeNull();
             // The log may be ahead of what the writer knows to have written.
-            while (harness.events.length < state.seq) await new Promise((resolve) => setTimeout(resolve, 1));
+            while (harness.events.length < state.seq) await new Promise((resolve) => setImmediate(resolve));
             expect(plain(state, 3)).toEqual(plain(harness.folded(state.seq), 3));
             looks++;
-            await new Promise((resolve) => setTimeout(resolve, 1));
+            await new Promise((resolve) => setImmediate(resolve));
           }
         };
         const archiving = async () => {
           while (!work.done) {
             await archiveSession(parts, harness.ref, { step: 7 });
             await trimLog(parts, harness.ref, { keep: 5 });
-            await new Promise((resolve) => setTimeout(resolve, 1));
+            await new Promise((resolve) => setImmediate(resolve));
           }
         };
         await Promise.all([writing, looking(), looking(), archiving(), archiving()]);
@@ -468,7 +468,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         expect(await relay(parts)).toMatchObject({ delivered: 0, postponed: 1 });
         const claim = (ref: SessionRef) => claimIdleSession(parts, ref, "relay");
         await expect
-          .poll(() => relayOutbox(parts, { olderThanMs: 0, claim }), { timeout: 30_000 })
+          .poll(() => relayOutbox(parts, { olderThanMs: 0, claim }), { timeout: 60_000 })
           .toMatchObject({ delivered: 1 });
         const { state } = await readHistory(parts, harness.ref);
         expect(state.title).toBe("decided late");
@@ -535,7 +535,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         await parts.store.sessions.create(harness.actor, { id: `s-${randomUUID()}` });
         expect(await eraseExpired(parts, 3_600_000)).toBe(0);
         // A session of the current millisecond is not older than now.
-        await sleep(5);
+        await nextMillisecond();
         while ((await eraseExpired(parts, 0)) > 0);
         expect(await parts.store.sessions.find(harness.ref)).toBeNull();
         expect(await parts.log.head(harness.ref)).toBeNull();

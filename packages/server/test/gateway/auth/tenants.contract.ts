@@ -11,6 +11,7 @@ import type { Route } from "../../../src/gateway/http/route.ts";
 import { ROUTES } from "../../../src/gateway/http/routes/index.ts";
 import { signToken, TOKEN_SCOPES, type TokenClaims } from "../../../src/gateway/auth/tokens.ts";
 import type { HarnessBackend } from "../../runtime/turn-harness.ts";
+import { systemEnv } from "../../../src/util/env.ts";
 import { openServer, type TestServer, type TestResponse } from "../test-server.ts";
 import {
   type Access,
@@ -59,7 +60,7 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
       foreign = { "x-api-key": (await keyOf(other)).secret, "x-user-id": user };
       const revoked = await keyOf(tenant);
       await store.keys.revoke(tenant, revoked.id);
-      const now = Date.now();
+      const now = systemEnv.now();
       const grant: TokenClaims = { tenant, user, key: null, scopes: ["read"], expiresAt: now + 3_600_000 };
       const [secret] = server.secrets;
       const bearer = async (change: Partial<TokenClaims>, by = secret, at = now) => ({
@@ -321,7 +322,7 @@ async function repliesOf(url: string, headers: Record<string, string>, session: 
       if (replies.size === samples.length) resolve();
     });
     samples.forEach(([, command], n) => socket.send(JSON.stringify({ ...command, request_id: `r${n}` })));
-    setTimeout(resolve, 30_000);
+    socket.on("close", () => resolve());
   });
   socket.terminate();
   return samples.map(([access, command], n) => [access, command, replies.get(`r${n}`) ?? {}] as const);

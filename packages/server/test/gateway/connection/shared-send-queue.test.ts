@@ -193,8 +193,7 @@ test("a hundred sessions larger than the queue are sent one after the other, eac
   for (let n = 0; n < 100; n++) await shared.add(`${n} `.repeat(500));
   shared.subscribe();
   const countSnapshots = () => shared.link.frames.filter(({ type }) => type === "snapshot").length;
-  const deadline = performance.now() + 60_000;
-  while (countSnapshots() < 100 && performance.now() < deadline) {
+  while (countSnapshots() < 100) {
     await breath();
     shared.read();
   }

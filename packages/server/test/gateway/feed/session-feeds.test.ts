@@ -228,7 +228,7 @@ test("a stream of one turn ends after the turn, and erasing the session ends all
 test("finds a turn by its message and waits for its start and end", async () => {
   const { world, feeds } = await stage();
   const events = talk();
-  const signal = AbortSignal.timeout(5_000);
+  const signal = AbortSignal.timeout(60_000);
   await world.write(events.slice(0, 2));
   const [early, ended] = [
     feeds.waitForTurnStart(world.ref, "m-t1", signal),

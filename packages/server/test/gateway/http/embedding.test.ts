@@ -80,9 +80,9 @@ describe.each([
     await stream.frame("subscribed");
     expect(gateway.stats().connections).toBe(1);
     stream.disconnect();
-    await expect.poll(() => gateway.stats().connections, { timeout: 30_000 }).toBe(0);
+    await expect.poll(() => gateway.stats().connections, { timeout: 60_000 }).toBe(0);
     // Some time after the last subscriber has left, the feed of the session is closed.
-    await expect.poll(() => gateway.stats().sessions, { timeout: 30_000 }).toBe(0);
+    await expect.poll(() => gateway.stats().sessions, { timeout: 60_000 }).toBe(0);
     expect(complained).not.toHaveBeenCalled();
   });
 

@@ -152,7 +152,7 @@ export function historyContract(name: string, makeParts: () => Promise<HarnessBa
       await stage.send(ref, "slow");
       let message = "";
       for (const n of [0, 1]) {
-        await expect.poll(() => waiting.length, { timeout: 30_000 }).toBe(n + 1);
+        await expect.poll(() => waiting.length, { timeout: 60_000 }).toBe(n + 1);
         reloads.push(await reload(ref));
         // One more message waits behind the turn.
         message = await stage.send(ref, `later ${n}`);
@@ -162,7 +162,6 @@ export function historyContract(name: string, makeParts: () => Promise<HarnessBa
       toolGate = OPEN;
       for (let n = 0; n < 8; n++) {
         reloads.push(await reload(ref));
-        await new Promise((resolve) => setTimeout(resolve, 20));
       }
       const { id } = await stage.ended(ref, (turn) => turn.message?.id === message);
       const whole = new BlocksClient();
@@ -227,7 +226,7 @@ export function historyContract(name: string, makeParts: () => Promise<HarnessBa
       const gates: (() => void)[] = [];
       toolGate = () => new Promise((resolve) => void gates.push(resolve));
       await stage.worker([guide]);
-      await expect.poll(() => gates.length, { timeout: 30_000 }).toBe(1);
+      await expect.poll(() => gates.length, { timeout: 60_000 }).toBe(1);
       reloads.push({ history: waiting, stream: await subscribe(ref, waiting) }, await reload(ref));
       gates[0]?.();
       toolGate = OPEN;
@@ -307,7 +306,7 @@ export function historyContract(name: string, makeParts: () => Promise<HarnessBa
       const message = await stage.send(ref, "book");
       const waiting = (): Promise<{ interactions: { key: string; digest: string }[] }> =>
         harness.json("GET", `${path}/interactions?status=pending`);
-      await expect.poll(async () => (await waiting()).interactions.length, { timeout: 40_000 }).toBe(1);
+      await expect.poll(async () => (await waiting()).interactions.length, { timeout: 60_000 }).toBe(1);
       const history: BlocksHistory = await harness.json("GET", `${path}/history`);
       const [asked] = (await waiting()).interactions;
       expect(history).toMatchObject({

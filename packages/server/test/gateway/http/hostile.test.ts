@@ -3,4 +3,4 @@ import { isFull } from "@turnstream/conformance/support/cases.ts";
 import { hostileContract } from "./hostile.contract.ts";
 import { createMemoryBackend } from "../test-server.ts";
 
-hostileContract("memory", async () => createMemoryBackend(), isFull ? 60 : 15);
+hostileContract("memory", async () => createMemoryBackend(), isFull ? 60 : 8);

@@ -105,7 +105,7 @@ const MAKINGS: Readonly<Record<string, Making>> = {
     async count() {
       // A worker fetches the job of the retry a moment after the response.
       const { running } = harness.stage.backend.store;
-      await vi.waitFor(async () => expect(await running.get(ref)).toBeNull(), { timeout: 30_000 });
+      await vi.waitFor(async () => expect(await running.get(ref)).toBeNull(), { timeout: 60_000 });
       return turns();
     },
   },

@@ -242,7 +242,7 @@ export function sharesContract(name: string, makeParts: () => Promise<HarnessBac
       expect(forever.expires_at).toBeNull();
       await expect
         .poll(async () => (await harness.request("GET", `/shares/${made.token}`, { headers: {} })).status, {
-          timeout: 20_000,
+          timeout: 60_000,
         })
         .toBe(404);
       const request = { headers: asReader(), body: {} };

@@ -5,6 +5,7 @@ import { WebSocket } from "ws";
 import { signToken } from "../../../src/gateway/auth/tokens.ts";
 import type { ServerOptions } from "../../../src/gateway/create-server.ts";
 import { LIMITS } from "../../../src/store/rules/limits.ts";
+import { systemEnv } from "../../../src/util/env.ts";
 import type { SecurityEvent } from "../../../src/util/security-event.ts";
 import { SocketClient, StreamClient } from "../clients.ts";
 import { openServer, type TestResponse, type TestServer } from "../test-server.ts";
@@ -43,14 +44,15 @@ const send = (session: string, client_message_id: string) =>
   });
 
 async function token(user: string): Promise<Record<string, string>> {
+  const now = systemEnv.now();
   const claims = {
     tenant: server.actor.tenant,
     user,
     key: null,
     scopes: ["read", "write"],
-    expiresAt: Date.now() + 60_000,
+    expiresAt: now + 60_000,
   };
-  return { authorization: `Bearer ${await signToken(claims, server.secrets[0], Date.now())}` };
+  return { authorization: `Bearer ${await signToken(claims, server.secrets[0], now)}` };
 }
 
 const requestAs = (user: string) =>
@@ -169,7 +171,7 @@ describe("sign-ins", () => {
 
   test("with expired tokens don't count as guesses", async () => {
     await open({ callerLimits: { address: { failedSignInsPerMinute: 1 } } });
-    const past = Date.now() - 60_000;
+    const past = systemEnv.now() - 60_000;
     const claims = { tenant: "t", user: "u", key: null, scopes: ["read"], expiresAt: past };
     const headers = { authorization: `Bearer ${await signToken(claims, server.secrets[0], past)}` };
     for (let n = 0; n < 4; n++)
@@ -336,7 +338,7 @@ test("the tokens of an API key stop the turns of all users behind it, and are re
   await open({ callerLimits: { key: { tokensPerDay: 100 } } });
   const { tenant } = server.actor;
   const claims = { tenant, user: "ann", key: server.key.id, scopes: ["read", "write"] };
-  const now = Date.now();
+  const now = systemEnv.now();
   const jwt = await signToken({ ...claims, expiresAt: now + 60_000 }, server.secrets[0], now);
   const headers = { authorization: `Bearer ${jwt}` };
   const sendAs = async (session: string, as: Record<string, string>) =>
@@ -355,7 +357,7 @@ test("the tokens of an API key stop the turns of all users behind it, and are re
     usageLimits: { key: { tokensPerDay: 100 }, user: { tokensPerDay: LIMITS.tokensPerDay.defaults.user } },
   });
   const used = { turns: 1, calls: 1, input_tokens: 60, output_tokens: 40, total_tokens: 100 };
-  const day = new Date().toISOString().slice(0, 10);
+  const day = new Date(now).toISOString().slice(0, 10);
   await store.usage.add(tenant, { key: "1", user: "ann", apiKey: server.key.id, day, ...used });
   const refused = await sendAs(await newSession(), server.auth);
   expect(await refused.json()).toMatchObject({ details: { limit: "tokens_per_day", scope: "key" } });

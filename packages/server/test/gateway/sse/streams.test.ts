@@ -4,6 +4,7 @@
  */
 import { once } from "node:events";
 import { connect } from "node:net";
+import { Server } from "node:http";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { postMessageReply, responsesFrameSchema } from "@turnstream/protocol/schema";
 import { createGateway } from "../../../src/gateway/gateway.ts";
@@ -129,17 +130,16 @@ describe("posted message", () => {
     expect(json).toMatchObject({ status: "completed", final_text, chat_id, interactions: [] });
   });
 
-  test.for([1, 1_500])(
-    "S01: returns when an approval waits, also if its request is committed %i ms after its event",
-    async (delayMs) => {
+  test.for([0, 10])(
+    "S01: returns when an approval waits, also if its request is missing in the first %i reads",
+    async (missing) => {
       const ref = await open();
       const { interactions } = stage.backend.store;
       const byKey = interactions.byKey.bind(interactions);
-      let firstRead: number | null = null;
-      const lookup = vi.spyOn(interactions, "byKey").mockImplementation(async (...args) => {
-        firstRead ??= performance.now();
-        return performance.now() - firstRead < delayMs ? null : byKey(...args);
-      });
+      let reads = 0;
+      const lookup = vi
+        .spyOn(interactions, "byKey")
+        .mockImplementation(async (...args) => (++reads <= missing ? null : byKey(...args)));
       const { json } = await whole(ref, { text: "book" });
       expect(json).toMatchObject({
         status: "requires_interaction",
@@ -446,7 +446,7 @@ describe("following a session", () => {
   );
 
   test("S10: a turn that waits for the user doesn't time out", async () => {
-    const ref = await open({ limits: { turnIdleTimeoutMs: 500, heartbeatMs: 20 } });
+    const ref = await open({ limits: { turnIdleTimeoutMs: 500, sseKeepAliveMs: 100, heartbeatMs: 20 } });
     await stage.send(ref, "book");
     // Before the stream starts: a busy machine may need longer than the limit to get there.
     await stage.until(ref, 30_000, async () =>
@@ -454,7 +454,8 @@ describe("following a session", () => {
     );
     const stream = await follow(ref, "events?dialect=blocks");
     await stream.until("asked", ({ data }) => data.includes("approval_key"));
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    // One every 100 ms: the limit has passed.
+    await expect.poll(() => stream.comments.length).toBeGreaterThan(10);
     expect(stream.isOver).toBe(false);
   });
 
@@ -485,11 +486,11 @@ describe("following a session", () => {
     await once(socket, "connect");
     const closed = once(socket, "close");
     socket.resume();
-    const started = performance.now();
+    const byForce = vi.spyOn(Server.prototype, "closeAllConnections");
     await server.server.close();
     await closed;
-    // Open connections are closed by force after 5 seconds.
-    expect(performance.now() - started).toBeLessThan(4_000);
+    expect(byForce).not.toHaveBeenCalled();
+    byForce.mockRestore();
   });
 
   test.each(["posted", "followed", "waiting"])(

@@ -5,6 +5,7 @@ import { errorReply } from "@turnstream/protocol/schema";
 import type { FastifyBaseLogger } from "fastify";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
+import { systemEnv } from "../../../src/util/env.ts";
 import { StreamClient } from "../clients.ts";
 import { openServer, type TestServer } from "../test-server.ts";
 
@@ -25,7 +26,7 @@ const logger = {
 
 let server: TestServer;
 let session: string;
-let now = Date.now();
+let now = systemEnv.now();
 
 beforeAll(async () => {
   const env = {

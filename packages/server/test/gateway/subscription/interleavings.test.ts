@@ -27,7 +27,7 @@ import { checkExact, type Counts, ExactSubscriber, TURNS } from "../exact-subscr
 import { longTurn, generateDrafts, createTakeover } from "../generated-turns.ts";
 import { streamFormat, type TestSubscriber } from "../test-subscriber.ts";
 
-const CASES: CaseCounts = { push: 1_100, full: 10_000 };
+const CASES: CaseCounts = { push: 700, full: 10_000 };
 /** `TURNSTREAM_CASES=100000` runs 100,000 cases within half an hour. */
 const LONG_MS = Math.max(600_000, totalCases(CASES) * 18);
 

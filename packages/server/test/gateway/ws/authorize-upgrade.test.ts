@@ -1,17 +1,17 @@
 /** Tests who can open a socket and for how long: origins, tickets, refusals, and the end of revoked connections. */
 import { once } from "node:events";
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
-import { setTimeout as sleep } from "node:timers/promises";
 import { errorReply } from "@turnstream/protocol/schema";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { isAllowedOrigin } from "../../../src/gateway/http/cors.ts";
+import { systemEnv } from "../../../src/util/env.ts";
 import { openServer, type TestServer } from "../test-server.ts";
 
 const PAGE = "https://app.example.com";
 
 let server: TestServer;
-let now = Date.now();
+let now = systemEnv.now();
 beforeAll(async () => {
   const env = {
     now: () => now,
@@ -185,7 +185,9 @@ describe("revoked caller", () => {
     ).json;
     const { socket, ended } = await openBoth({ authorization: `Bearer ${token}` });
     now += 50_000;
-    await sleep(200);
+    const checks = vi.spyOn(server.backend.store.keys, "live");
+    await expect.poll(() => checks.mock.calls.length).toBeGreaterThan(2);
+    checks.mockRestore();
     expect(socket.readyState).toBe(WebSocket.OPEN);
     now += 10_000;
     const [code] = (await once(socket, "close")) as [number];
@@ -199,7 +201,7 @@ describe("revoked caller", () => {
     const broken = vi.spyOn(keys, "live").mockRejectedValue(new Error("no store"));
     const reported = () => server.errors.map(({ during }) => during);
     await expect.poll(reported).toContain("checking for revoked keys");
-    await sleep(200);
+    await expect.poll(() => broken.mock.calls.length).toBeGreaterThan(3);
     broken.mockRestore();
     expect(socket.readyState).toBe(WebSocket.OPEN);
     socket.terminate();

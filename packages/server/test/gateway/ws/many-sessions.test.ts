@@ -72,7 +72,7 @@ function append(world: SessionHarness, text: string): Promise<void> {
  */
 async function round(text = TEXT): Promise<number> {
   await Promise.all(worlds.map((world) => append(world, text)));
-  await new Promise((resolve) => setTimeout(resolve, 1));
+  await new Promise((resolve) => setImmediate(resolve));
   return server.server.stats().maxBufferedBytes;
 }
 

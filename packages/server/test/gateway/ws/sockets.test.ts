@@ -138,7 +138,7 @@ describe("commands over a socket", () => {
     const byNumber = sessions.byNumber.bind(sessions);
     let isAnswered = false;
     vi.spyOn(sessions, "byNumber").mockImplementation(async (...asked) => {
-      await vi.waitUntil(() => isAnswered, { timeout: 30_000, interval: 5 });
+      await vi.waitUntil(() => isAnswered, { timeout: 60_000, interval: 5 });
       return byNumber(...asked);
     });
     const stop = (session_id: string) => client.request({ type: "stop", session_id });

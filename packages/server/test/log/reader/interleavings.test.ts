@@ -17,7 +17,7 @@ import { sessionKey } from "../../../src/util/refs.ts";
 import { Reader, sessionStart, takeover, titles, sessionRef } from "../drafts.ts";
 import { ScheduledEngine } from "../scheduled-engine.ts";
 
-const CASES: CaseCounts = { push: 11_000, full: 100_000 };
+const CASES: CaseCounts = { push: 4_000, full: 100_000 };
 const SESSION = sessionRef("s");
 const NAME = sessionKey(SESSION);
 

@@ -57,7 +57,6 @@ class Desk {
 const block = { turn: "t", run: "r", block: "b", index: 0 };
 const delta = (text: string, of: object = {}): EventDraft => ({ type: "text.delta", ...block, ...of, text });
 const cited = (n: number) => delta("[^1]", { annotations: [{ reference: 1, start: n * 4, end: n * 4 + 4 }] });
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 afterEach(() => void vi.useRealTimers());
 
@@ -161,7 +160,7 @@ test("sends other events immediately after the buffered deltas, and keeps the or
 test("applies backpressure to a fast caller, so that memory stays bounded", async () => {
   const slow = new (class extends MemoryEngine {
     override async append(session: string, append: EngineAppend) {
-      await pause(2);
+      await new Promise((resolve) => setImmediate(resolve));
       return super.append(session, append);
     }
   })();
@@ -287,7 +286,7 @@ test("stores oversized content in a blob before its event, or splits it into sev
 test("splits very long deltas and many citations into parts that fit into the log", async () => {
   const stalled = new (class extends MemoryEngine {
     override async append(session: string, append: EngineAppend) {
-      await pause(20);
+      await new Promise((resolve) => setImmediate(resolve));
       return super.append(session, append);
     }
   })();

@@ -1,5 +1,4 @@
 /** Tests the concurrency limits of a worker and of one step, in memory. */
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import type { Model } from "../../../src/models/model.ts";
@@ -34,8 +33,9 @@ function countConcurrent() {
     max: () => max,
     stay: async (): Promise<void> => {
       max = Math.max(max, ++inside);
-      await vi.waitUntil(() => max >= AT_ONCE, { timeout: 30_000 });
-      await sleep(20);
+      await vi.waitUntil(() => max >= AT_ONCE, { timeout: 60_000 });
+      // Others could come in now.
+      for (let n = 0; n < 50; n++) await new Promise((resolve) => setImmediate(resolve));
       inside--;
     },
   };

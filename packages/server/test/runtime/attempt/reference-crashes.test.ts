@@ -2,6 +2,7 @@
  * Kills a worker at every write of a turn with references, and another worker continues. No reference id is used twice
  * or changed, every model reads the ids that the user sees, and every citation is at its marker.
  */
+import { isFull } from "@turnstream/conformance/support/cases.ts";
 import { type Block, listBlocks, type Turn } from "@turnstream/protocol";
 import { runInParallel } from "@turnstream/testkit/util/run-in-parallel.ts";
 import { expect, it } from "vitest";
@@ -114,7 +115,7 @@ it("T07 references survive a worker that dies at any point", async () => {
   expect(ofKind(whole.turn, "text").find((block) => block.final)?.annotations).toHaveLength(8);
   expect(whole.calls).toBeGreaterThan(20);
   let takeovers = 0;
-  const points = crashPoints(0, whole.calls);
+  const points = crashPoints(0, whole.calls, isFull ? 1 : 3);
   const deaths = points.flatMap((afterCalls) =>
     [false, true].map((isExecuted) => ({ afterCalls, isExecuted })),
   );

@@ -57,9 +57,8 @@ describe("isSeenUrl", () => {
   });
 
   test("takes time in proportion to the text", () => {
-    const start = process.threadCpuUsage();
-    isSeenUrl("https://a.a/", [utter("a.a/a".repeat(200_000))]);
-    expect(process.threadCpuUsage(start).user / 1_000).toBeLessThan(2_000);
+    // In quadratic time, this would take hours.
+    expect(isSeenUrl("https://a.a/", [utter("a.a/a".repeat(200_000))])).toBe(false);
   });
 });
 

@@ -13,6 +13,7 @@ import { eraseUser } from "../../../src/session/lifecycle/erase.ts";
 import { submitForm } from "../../../src/session/interactions/submit-form.ts";
 import { sendMessage } from "../../../src/session/messages/send.ts";
 import { forkShare } from "../../../src/store/fork/fork-share.ts";
+import { nextMillisecond } from "../../next-millisecond.ts";
 import { outline, TurnHarness, type HarnessBackend } from "../turn-harness.ts";
 import { caller } from "./tool-caller.ts";
 
@@ -130,7 +131,7 @@ export function storageContract(makeBackend: () => Promise<HarnessBackend>): voi
       ]);
       for (let n = 0; n < 5; n++) {
         await s.backend.store.memories.save(s.actor, { id: `m${n}`, text: `fact\n${n}`, pinned: n === 0 });
-        await new Promise((resolve) => setTimeout(resolve, 3));
+        await nextMillisecond();
       }
       const ref = await s.session();
       await s.ask(ref, "save");

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { requestKey } from "../../../src/runtime/interactions/await-decision.ts";
 import { argumentsDigest } from "../../../src/runtime/interactions/approval.ts";
 
-const CASES: CaseCounts = { push: 200, full: 3_000 };
+const CASES: CaseCounts = { push: 80, full: 3_000 };
 
 const shown = (input: Json) => ({ session: "s", turn: "t", call: "c", name: "trade", input });
 const json = fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<Json>;

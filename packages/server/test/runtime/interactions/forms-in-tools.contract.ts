@@ -61,12 +61,20 @@ export function formInsideContract(makeBackend: () => Promise<HarnessBackend>): 
     it("is in the open result of its tool, and the turn continues with the values", async () => {
       await open();
       // The wait for the user counts neither against the tool's timeout nor against its concurrency slot.
-      await harness.worker([agentThat({ timeoutMs: 1_000, times: 2 })], { maxConcurrentToolCalls: 1 });
+      const stuck = defineAgent({
+        name: "stuck",
+        model: scriptedModel([[script.toolCall("hang")], [script.text("done")]]),
+        tools: { hang: tool({ timeoutMs: 1_000, run: () => new Promise<string>(() => {}) }) },
+        title: false,
+      });
+      const agents = [agentThat({ timeoutMs: 1_000, times: 2 }), stuck];
+      await harness.worker(agents, { maxConcurrentToolCalls: 1 });
       const ref = await harness.session();
       await harness.send(ref, "go");
       const first = await waiting(ref);
       expect(first).toMatchObject({ waits: true, timeout_seconds: 60, schema });
-      await new Promise((resolve) => setTimeout(resolve, 1_100));
+      // A tool with the same timeout has timed out, so the form's tool would have too.
+      await harness.ask(await harness.session(), "go", { agent: "stuck" });
       const { form } = first;
       await expect(submitForm(harness.backend, ref, { form, values: {} })).rejects.toMatchObject({
         code: "INVALID",

@@ -24,13 +24,16 @@ const schema: FormSchema = {
 const KINDS = ["approval", "question", "form"] as const;
 type Kind = (typeof KINDS)[number];
 
+const LATER_MS = 50;
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
 /** Asks `times` times in sequence. Next to the first interaction, a tool returns a result while the user is asked. */
 function agentThatAsks(kind: Kind, { times = 1, timeoutMs = 60_000 } = {}): Agent {
   const look = tool({
     idempotent: true,
     // The delay makes its result come after the interaction. Once it is journaled, a later attempt writes it before.
     approval: async () => {
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await pause(LATER_MS);
       return false;
     },
     run: () => "seen",
@@ -58,8 +61,6 @@ function agentThatAsks(kind: Kind, { times = 1, timeoutMs = 60_000 } = {}): Agen
     limits: { timeoutMs: timeoutMs },
   });
 }
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe("interaction", () => {
   let harness: TurnHarness;
@@ -105,7 +106,10 @@ describe("interaction", () => {
       const first = await harness.worker([agentThatAsks(kind)]);
       await harness.send(ref, "go");
       const key = await asked(ref);
-      await pause(120);
+      await harness.until(ref, 30_000, ({ turns }) => {
+        const turn = turns.last();
+        return turn !== undefined && outline(turn).includes("result look success seen") ? true : null;
+      });
       await harness.backend.log.remove(ref);
       if (!isDecidedFirst) await first.shutdown();
       if (isDecidedFirst) expect(await decide(ref, kind, key)).toBe(true);
@@ -134,13 +138,11 @@ describe("interaction", () => {
     await vi.advanceTimersByTimeAsync(61_000);
     await first.shutdown();
     const second = await harness.worker([agent]);
-    await pause(100);
     expect(await decide(ref, kind, key)).toBe(true);
     const next = await asked(ref, 1);
     await vi.advanceTimersByTimeAsync(61_000);
     await second.shutdown();
     await harness.worker([agent]);
-    await pause(100);
     expect(await decide(ref, kind, next)).toBe(true);
     const turn = await harness.ended(ref, () => true, 30_000);
     expect(outline(turn).at(-1)).toBe("text final done");

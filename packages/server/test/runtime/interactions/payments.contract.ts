@@ -220,7 +220,7 @@ export function paymentContract(makeBackend: () => Promise<HarnessBackend>): voi
       const ref = await harness.session();
       const { block } = await asked(ref);
       const token = readCheckoutToken(block.checkout_url) ?? "";
-      const { step } = await openCheckout(backend(), token, { signal: AbortSignal.timeout(10_000) });
+      const { step } = await openCheckout(backend(), token, { signal: AbortSignal.timeout(60_000) });
       if (step?.type !== "form") throw new Error(`expected a form, got ${JSON.stringify(step)}`);
       await fetch(step.action, { method: "POST", body: new URLSearchParams(step.fields) });
       await sandbox.pay(block.order_no);

@@ -250,8 +250,8 @@ describe("shutdown with a drain time", () => {
     const ref = await harness.session();
     await harness.send(ref, "go");
     await expect.poll(() => runs).toBe(1);
-    const left = first.shutdown({ drainMs: 300 });
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    const left = first.shutdown({ drainMs: 500 });
+    await new Promise((resolve) => setImmediate(resolve));
     expect(signalled).toBe(0);
     await left;
     expect(signalled).toBe(1);
@@ -274,9 +274,8 @@ describe("shutdown with a drain time", () => {
         ? true
         : null,
     );
-    const startedAt = performance.now();
-    await worker.shutdown({ drainMs: 60_000 });
-    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    // Waiting would take longer than the test may.
+    await worker.shutdown({ drainMs: 3_600_000 });
     expect(await harness.backend.store.running.get(ref)).not.toBeNull();
   });
 });
@@ -284,7 +283,7 @@ describe("shutdown with a drain time", () => {
 describe("jump of the worker's clock", () => {
   it.each([3_600_000, -3_600_000])("by %i ms ends no turn", async (jumpMs) => {
     const clock = { jumpMs: 0 };
-    const env = { ...systemEnv, now: () => Date.now() + clock.jumpMs };
+    const env = { ...systemEnv, now: () => systemEnv.now() + clock.jumpMs };
     const model = counting([[slowText]]);
     const agent = defineAgent({ name: "a", model: model.model, limits: { timeoutMs: 60_000 } });
     await harness.worker([agent], { env });

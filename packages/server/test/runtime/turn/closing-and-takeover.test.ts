@@ -21,7 +21,7 @@ import { type TurnOutcome, nextClosingEvents } from "../../../src/runtime/events
 import { findSuperseded } from "../../../src/runtime/turn/supersede.ts";
 import { NO_USAGE } from "../../../src/models/usage.ts";
 
-const CASES: CaseCounts = { push: 300, full: 2_000 };
+const CASES: CaseCounts = { push: 150, full: 2_000 };
 
 const FACTS = {
   usage: NO_USAGE,

@@ -25,7 +25,6 @@ const open = async (log: Log = createMemoryLog()): Promise<TurnHarness> =>
   (harness = await TurnHarness.open({ log, store: createMemoryStore(), signals: createMemorySignals() }));
 afterEach(() => harness.close());
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const look = tool({ idempotent: true, run: () => "seen" });
 
 /** Loses the newest entries, like a failover. */
@@ -103,7 +102,7 @@ describe("branches", () => {
           // Such a label delays the call until its input is known.
           label: ({ of }) => `Asking ${of}`,
           run: async ({ of }) => {
-            await pause(5);
+            await new Promise((resolve) => setImmediate(resolve));
             return `secret of ${of}`;
           },
         }),
@@ -128,17 +127,23 @@ describe("branches", () => {
   it("wait for a tool that must not run again when another branch restarts", async () => {
     await open();
     let runs = 0;
+    let disconnect!: () => void;
+    const disconnected = new Promise<void>((done) => (disconnect = done));
     const pay = tool({
       run: async () => {
         runs++;
-        await pause(80);
+        await disconnected;
+        for (let n = 0; n < 50; n++) await new Promise((resolve) => setImmediate(resolve));
         return "paid";
       },
     });
     const helper = defineAgent({
       name: "helper",
       retry: { initialDelayMs: 5 },
-      model: scriptedModel([[script.text("half"), script.disconnect({ times: 1 })]]),
+      model: scriptedModel(() => {
+        disconnect();
+        return [script.text("half"), script.disconnect({ times: 1 })];
+      }),
     });
     const model = scriptedModel([
       [script.toolCall("pay"), script.toolCall("helper", { task: "x" })],

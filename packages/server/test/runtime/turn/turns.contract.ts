@@ -6,7 +6,6 @@ import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool, ToolError } from "../../../src/runtime/define/tool.ts";
 import { outline, TurnHarness, type HarnessBackend } from "../turn-harness.ts";
-import { TIMED } from "../../timed-test.ts";
 
 const greet = tool({
   label: "Greeting",
@@ -181,17 +180,24 @@ export function turnContract(makeBackend: () => Promise<HarnessBackend>): void {
       expect(outline(turn).at(-1)).toBe("notice error LLM_RATE_LIMITED");
     });
 
-    it("stops immediately during the delay before a retry", TIMED, async () => {
+    it("stops immediately during the delay before a retry", async () => {
       const s = await open();
       const model = scriptedModel([[script.text("half"), script.disconnect()]]);
       // Everything else that could end it takes longer than the test waits.
       await s.worker([defineAgent({ name: "a", model, retry: { initialDelayMs: 600_000 } })], {
-        pollIntervalMs: 600_000,
+        pollIntervalMs: 3_600_000,
       });
       const ref = await s.session();
       await s.send(ref, "go");
-      await s.until(ref, 30_000, (state) => ((state.turns.last()?.items.length ?? 0) > 0 ? true : null));
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      // Users see the delay as thinking.
+      await s.until(ref, 60_000, ({ turns }) =>
+        turns
+          .last()
+          ?.items.toArray()
+          .some((item) => item?.kind === "thinking")
+          ? true
+          : null,
+      );
       await s.stop(ref);
       const turn = await s.ended(ref, () => true);
       expect(outline(turn).at(-1)).toBe("notice stopped");

@@ -3,7 +3,6 @@
  * tenant has used what the day or month allows. So each running turn exceeds the limit by at most one model step.
  */
 import { randomUUID } from "node:crypto";
-import { setTimeout } from "node:timers/promises";
 import { listBlocks, type Turn } from "@turnstream/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { script } from "../../../src/models/script-parts.ts";
@@ -56,8 +55,11 @@ export function usageLimitsContract(makeBackend: () => Promise<HarnessBackend>):
 
     /** An agent whose model never stops to call a tool. */
     function endless(options: Partial<AgentOptions> = {}) {
-      // Long enough that concurrent turns take their steps at about the same time.
-      const more = tool({ idempotent: true, run: () => setTimeout(20, "more") });
+      // Concurrent turns take their steps at about the same time.
+      const more = tool({
+        idempotent: true,
+        run: () => new Promise<string>((resolve) => setImmediate(resolve, "more")),
+      });
       const model = scriptedModel(() => {
         calls++;
         return [script.toolCall("more"), script.finish(STEP)];

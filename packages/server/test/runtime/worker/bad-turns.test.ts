@@ -23,12 +23,22 @@ let harness: TurnHarness;
 let aheadMs = 0;
 async function open(): Promise<TurnHarness> {
   aheadMs = 0;
-  const env = { ...systemEnv, now: () => Date.now() + aheadMs };
+  const env = { ...systemEnv, now: () => systemEnv.now() + aheadMs };
   const backend = { log: createMemoryLog(), store: createMemoryStore(env), signals: createMemorySignals() };
   harness = await TurnHarness.open(backend);
   return harness;
 }
 afterEach(() => harness.close());
+
+/** Waits until workers have polled some more times. */
+async function polledAgain({
+  mock,
+}: {
+  readonly mock: { readonly calls: readonly unknown[] };
+}): Promise<void> {
+  const before = mock.calls.length;
+  await vi.waitUntil(() => mock.calls.length > before + 5, { timeout: 60_000 });
+}
 
 /** Starts the turn of a session in processes that die. */
 async function die(ref: SessionRef, deaths: number): Promise<void> {
@@ -85,10 +95,11 @@ test("a turn during which two processes died runs while no other turn runs in it
   const model = scriptedModel([[script.toolCall("wait")], [script.text("done")]]);
   const agent = defineAgent({ name: "a", model, tools: { wait }, title: false });
   const others = await Promise.all(Array.from({ length: 5 }, () => harness.session()));
-  const worker = await harness.worker([agent]);
+  const polls = vi.spyOn(harness.backend.store.jobs, "wakeDue");
+  const worker = await harness.worker([agent], { pollIntervalMs: 20 });
   await harness.until(bad, 10_000, ({ turns }) => (turns.last() === undefined ? null : true));
   for (const ref of others) await harness.send(ref, "go");
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await polledAgain(polls);
   expect(worker.running).toBe(1);
   for (const ref of others) expect((await harness.state(ref)).turns.length).toBe(0);
   gate.abort();
@@ -115,7 +126,7 @@ test("a turn whose tool ran when its process died is not continued beside other 
   };
   await harness.crashingWorker([stuck], dying);
   await harness.send(ref, "go", { agent: "b" });
-  await vi.waitUntil(() => runs === 1, 5_000);
+  await expect.poll(() => runs).toBe(1);
   const together: number[] = [];
   const { agent, calls } = countingAgent(4_000);
   const worked = agentWith(async () => {
@@ -125,7 +136,7 @@ test("a turn whose tool ran when its process died is not continued beside other 
   const worker: Worker = await harness.worker([agent, worked]);
   const other = await harness.session();
   await harness.send(other, "go", { agent: "a" });
-  await vi.waitUntil(() => calls.sum === 1, 5_000);
+  await expect.poll(() => calls.sum).toBe(1);
   isDead = true;
   expect((await harness.ended(other, () => true)).status).toBe("end_turn");
   expect((await harness.ended(ref, () => true)).status).toBe("end_turn");
@@ -154,7 +165,7 @@ test("workers take only turns of their own agents", async () => {
       }),
       title: false,
     });
-  await harness.worker([agent("a")]);
+  await harness.worker([agent("a")], { pollIntervalMs: 20 });
   const second = await harness.worker([agent("b")]);
   const ref = await harness.session();
   for (const name of ["b", "a", "b"])
@@ -163,7 +174,7 @@ test("workers take only turns of their own agents", async () => {
   await second.shutdown();
   // No worker has this agent now, so the turn waits for one.
   await harness.send(ref, "later", { agent: "b" });
-  await new Promise((resolve) => setTimeout(resolve, 500));
+  await polledAgain(vi.spyOn(harness.backend.store.jobs, "wakeDue"));
   expect((await harness.state(ref)).turns.toArray()).toHaveLength(3);
   await harness.worker([agent("b")]);
   expect((await harness.ended(ref, ({ message }) => message?.text === "later")).status).toBe("end_turn");

@@ -29,12 +29,12 @@ it("25 a worker with a retention erases older sessions and no others", async () 
     const fresh = await harness.session();
     await harness.ask(fresh, "go");
     const before = prune.mock.calls.length;
-    await vi.waitUntil(() => prune.mock.calls.length > before + 2, { timeout: 30_000 });
+    await vi.waitUntil(() => prune.mock.calls.length > before + 2, { timeout: 60_000 });
     expect(await store.sessions.find(old)).not.toBeNull();
     await keeps.shutdown();
     await harness.worker([agent], { ...tidy, sessionRetentionMs: 10 * DAY_MS });
-    await vi.waitUntil(async () => (await store.sessions.find(old)) === null, { timeout: 30_000 });
-    await vi.waitUntil(async () => (await log.head(old)) === null, { timeout: 30_000 });
+    await vi.waitUntil(async () => (await store.sessions.find(old)) === null, { timeout: 60_000 });
+    await vi.waitUntil(async () => (await log.head(old)) === null, { timeout: 60_000 });
     expect(await store.sessions.find(fresh)).not.toBeNull();
     expect(await log.head(fresh)).not.toBeNull();
   } finally {
@@ -55,7 +55,7 @@ it("a worker with a retention of the audit drops older entries, and the audit st
     const agent = defineAgent({ name: "a", model: scriptedModel([[script.text("ok")]]), title: false });
     await harness.worker([agent], { maintenanceIntervalMs: 10, auditRetentionMs: 30 * DAY_MS });
     const list = () => store.audit.list(tenant, { after: 0, limit: 100 });
-    await vi.waitUntil(async () => (await list())[0]?.n === recent?.n, { timeout: 30_000 });
+    await vi.waitUntil(async () => (await list())[0]?.n === recent?.n, { timeout: 60_000 });
     expect(await verifyTenantAudit(store.audit, tenant)).toMatchObject({ ok: true, start: { n: old?.n } });
   } finally {
     await harness.close();
@@ -88,7 +88,7 @@ it("H07 a worker deletes shares a day after they expired or were revoked, and no
             () => true,
             () => false,
           ),
-        { timeout: 30_000 },
+        { timeout: 60_000 },
       );
     expect(await store.shares.find("open")).not.toBeNull();
   } finally {

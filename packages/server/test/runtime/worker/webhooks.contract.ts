@@ -1,5 +1,4 @@
 /** The contract of webhooks of whole turns: what a product receives while no client is connected. */
-import { isFull } from "@turnstream/conformance/support/cases.ts";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
@@ -52,7 +51,7 @@ export function turnWebhooksContract(name: string, makeBackend: () => Promise<Ha
       await harness.worker([agent], options());
       const ref = await harness.session();
       await harness.send(ref, CANARY);
-      await vi.waitUntil(() => received("interaction.requested").length === 1, { timeout: 30_000 });
+      await vi.waitUntil(() => received("interaction.requested").length === 1, { timeout: 60_000 });
       const [asked] = received("interaction.requested");
       expect(asked?.isVerified).toBe(true);
       expect(asked?.body.data).toEqual({
@@ -69,7 +68,7 @@ export function turnWebhooksContract(name: string, makeBackend: () => Promise<Ha
       await decideApproval(harness.backend, ref, { key, decision: "reject", reason: CANARY });
       // They are sent side by side, so either can arrive first.
       await vi.waitUntil(() => received("turn.ended").length + received("interaction.updated").length === 2, {
-        timeout: 30_000,
+        timeout: 60_000,
       });
       expect(received("interaction.updated")).toMatchObject([
         { isVerified: true, body: { data: { interaction_id: key, kind: "approval", state: "rejected" } } },
@@ -86,18 +85,15 @@ export function turnWebhooksContract(name: string, makeBackend: () => Promise<Ha
     });
 
     it(
-      "U13 a receiver that refuses connections for a minute gets every event of a turn once",
+      "U13 a receiver that refuses connections for a while gets every event of a turn once",
       { timeout: 240_000 },
       async () => {
         const endpoint = await open();
-        const downMs = isFull ? 60_000 : 1_000;
-        const retries = isFull ? { webhooks: { allow: [receiver.place] } } : options();
         const model = scriptedModel([[script.toolCall("trade", {})], [script.text(CANARY)]]);
         await harness.worker(
           [defineAgent({ name: "broker", model, tools: { trade }, title: false })],
-          retries,
+          options(),
         );
-        const since = performance.now();
         await receiver.close();
         const ref = await harness.session();
         await harness.send(ref, "go");
@@ -110,11 +106,10 @@ export function turnWebhooksContract(name: string, makeBackend: () => Promise<Ha
         await decideApproval(harness.backend, ref, { key, decision: "reject" });
         await harness.ended(ref, () => true);
         const list = async () => (await webhooks.deliveries(ref.tenant, endpoint, { limit: 5 })) ?? [];
-        await vi.waitUntil(
-          async () =>
-            performance.now() - since >= downMs && (await list()).every(({ attempts }) => attempts > 1),
-          { timeout: 120_000, interval: 50 },
-        );
+        await vi.waitUntil(async () => (await list()).every(({ attempts }) => attempts > 1), {
+          timeout: 120_000,
+          interval: 50,
+        });
         expect((await list()).map(({ state, error }) => [state, error])).toEqual(
           Array.from({ length: 3 }, () => ["pending", "UNREACHABLE"]),
         );
@@ -143,10 +138,10 @@ export function turnWebhooksContract(name: string, makeBackend: () => Promise<Ha
       expect(turn.status).toBe("error");
       const { webhooks } = harness.backend.store;
       const list = async () => (await webhooks.deliveries(ref.tenant, endpoint, { limit: 5 })) ?? [];
-      await vi.waitUntil(async () => ((await list())[0]?.attempts ?? 0) >= 2, { timeout: 30_000 });
+      await vi.waitUntil(async () => ((await list())[0]?.attempts ?? 0) >= 2, { timeout: 60_000 });
       expect(receiver.received).toEqual([]);
       receiver.status = 204;
-      await vi.waitUntil(async () => (await list())[0]?.state === "delivered", { timeout: 30_000 });
+      await vi.waitUntil(async () => (await list())[0]?.state === "delivered", { timeout: 60_000 });
       expect(receiver.received).toMatchObject([
         { isVerified: true, body: { type: "turn.failed", data: { turn_id: turn.id, state: "error" } } },
       ]);

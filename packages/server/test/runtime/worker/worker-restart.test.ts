@@ -25,7 +25,7 @@ afterEach(() => harness.close());
 
 /** Long, because writing so many events takes longer than a short lease. */
 const PATIENT = { leaseTtlMs: 60_000 };
-const WITHIN = { timeout: 40_000, interval: 50 };
+const WITHIN = { timeout: 60_000, interval: 50 };
 const isIdle = async (ref: SessionRef): Promise<boolean> =>
   (await harness.backend.store.running.get(ref)) === null;
 

@@ -43,7 +43,7 @@ export function logRetentionContract(name: string, makeBackend: MakeBackend): vo
       const { harness, archived } = await archivedSession();
       const retention = new LogRetention(parts, { trimAfterMs: MINUTE, expireAfterMs: 20 });
       await retention.settle(harness.ref, archived);
-      await expect.poll(() => parts.log.head(harness.ref), { timeout: 30_000 }).toBeNull();
+      await expect.poll(() => parts.log.head(harness.ref), { timeout: 60_000 }).toBeNull();
       expect(plain((await readHistory(parts, harness.ref)).state)).toEqual(plain(harness.folded()));
       await harness.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });
       expect(parseCursor(harness.events.at(-1)?.id)?.seq).toBe(5);
@@ -61,7 +61,7 @@ export function logRetentionContract(name: string, makeBackend: MakeBackend): vo
       // The next turn writes.
       await harness.append(title("d"));
       await expect
-        .poll(() => parts.log.head(harness.ref), { timeout: 30_000 })
+        .poll(() => parts.log.head(harness.ref), { timeout: 60_000 })
         .toMatchObject({ base: archived, last: harness.events.at(-1)?.id });
       await harness.append(title("e"));
       expect(plain((await readHistory(parts, harness.ref)).state)).toEqual(plain(harness.folded()));

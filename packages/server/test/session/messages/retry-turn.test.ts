@@ -46,15 +46,13 @@ test("a retry that is requested as soon as the error is visible starts a turn", 
   expect((await harness.ended(ref, ({ id }) => id === turn)).status).toBe("end_turn");
 });
 
-test("a turn that still runs is not retried, and the answer comes at once", async () => {
+test("a turn that still runs is not retried, and the answer doesn't wait for its end", async () => {
   harness = await openSlowly();
   const model = scriptedModel([[script.text("one"), script.hang()]]);
   await harness.worker([defineAgent({ name: "a", model, title: false })]);
   const ref = await harness.session();
   await harness.send(ref, "please");
   const running = await harness.until(ref, 10_000, ({ turns }) => turns.last() ?? null);
-  const startedAt = performance.now();
   expect(await retryTurn(harness.backend, ref, running.id)).toEqual({ receipt: "busy", turn: running.id });
-  expect(performance.now() - startedAt).toBeLessThan(1_000);
   await harness.stop(ref);
 });

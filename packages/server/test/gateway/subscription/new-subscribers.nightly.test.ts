@@ -15,7 +15,7 @@ import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { plain, SessionHarness } from "../../session/session-harness.ts";
 import { streamFormat, waitUntilIdle, TestSubscriber, until } from "../test-subscriber.ts";
 
-const CASES: CaseCounts = { push: 10, full: 20 };
+const CASES: CaseCounts = { push: 20, full: 20 };
 
 test(`in ${totalCases(CASES)} logs archived anywhere, a new subscriber receives a snapshot of everything`, async () => {
   const anyMoves = fc.array(fc.nat(11), { minLength: 6, maxLength: 40 });

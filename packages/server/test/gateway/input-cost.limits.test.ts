@@ -5,15 +5,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { MeasuredGateway } from "@turnstream/testkit/gateway/measured-gateway.ts";
 import { LARGE_VALUES } from "@turnstream/testkit/gateway/large-json.ts";
-import { runOneOf } from "@turnstream/conformance/support/run-one-of.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SocketClient } from "./clients.ts";
 
-runOneOf(3);
-
 /** Just below `maxBodyBytes`, with the fields around the value. */
 const SIZE = 2 * 1024 * 1024 - 300;
-const MAX_MS = 50 * Number(process.env["TURNSTREAM_SLOWNESS"] ?? 1);
+const MAX_MS = 50;
 const TRIES = 3;
 
 let gateway: MeasuredGateway;
@@ -215,23 +212,6 @@ describe("a large frame", () => {
     await send();
     expect((await measureIdleHeap()) - before).toBeLessThan(8 * 1024 * 1024);
   });
-
-  test("other than a message is refused above `maxCommandBytes`, over sockets and HTTP", async () => {
-    const { session } = gateway.fixtures;
-    const values = { text: "x".repeat(65_536) };
-    await withSocket(async (client) => {
-      const submit = { type: "submit", session_id: session, form_request_id: "form", values };
-      expect(await client.request(submit)).toMatchObject({
-        error: "TOO_LARGE",
-        message: expect.stringContaining("at most 65536 bytes") as string,
-      });
-      const send = { type: "send", session_id: session, client_message_id: "long", text: values.text };
-      expect(await client.request(send)).toMatchObject({ type: "ack" });
-    });
-    const submit = await post(`/sessions/${session}/interactions/form/submit`, JSON.stringify({ values }));
-    expect(submit.status).toBe(413);
-    expect((await post("/sessions", JSON.stringify({ title: values.text }))).status).toBe(413);
-  });
 });
 
 describe("an edit of arguments", () => {
@@ -268,12 +248,11 @@ describe("a knowledge import of 2 MB", () => {
     ["deep.json", "[".repeat(size)],
     ["values.json", `[${"1,".repeat(49_000)}1]`],
   ];
+  let n = 0;
   test.each(texts)("is processed in short steps: %s", async (id, text) => {
     const body = `{"objects":[{"id":"${id}","text":"${text}"}]}`;
     expect(Buffer.byteLength(body)).toBeLessThanOrEqual(2 * 1024 * 1024);
-    expect(await measure("longest", () => post(`/knowledge/k${Math.random()}/objects`, body))).toBeLessThan(
-      MAX_MS,
-    );
+    expect(await measure("longest", () => post(`/knowledge/k${n++}/objects`, body))).toBeLessThan(MAX_MS);
   });
 
   test("reports no internal error", () => {

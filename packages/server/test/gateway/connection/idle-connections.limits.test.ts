@@ -38,7 +38,7 @@ async function openStream(session: string): Promise<void> {
   let text = "";
   response.on("error", () => undefined);
   response.on("data", (chunk) => (text += String(chunk)));
-  await expect.poll(() => text, { timeout: 30_000 }).toContain("subscribed");
+  await expect.poll(() => text, { timeout: 60_000 }).toContain("subscribed");
 }
 
 // Node warns that queryObjects is experimental. A warning with a listener does not fail the run.

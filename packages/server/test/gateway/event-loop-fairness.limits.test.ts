@@ -152,34 +152,6 @@ test("a turn of many blocks, or one that is only in the archive, doesn't block t
   }
 });
 
-test("a turn from the archive waits for a slow client and is complete", async () => {
-  const world = await manyBlocks(300);
-  await trimLog(world.backend, world.ref);
-  const feeds = feedsOf(world);
-  const own = { feeds, slices: createTimeSlicer(), blobBase: "/", secrets: ["s"], env: { now: () => 0 } };
-  const parts = { ...world.backend, ...own, onError: fail } as unknown as GatewayContext;
-  const read = async (isSlow: boolean): Promise<readonly unknown[]> => {
-    const subscriber = new TestSubscriber(streamFormat("blocks", "sse"), { maxQueued: 20_000 });
-    if (isSlow) subscriber.clog();
-    const options = { format: streamFormat("blocks", "sse"), after: "0-0", untilTurnEnd: "t" };
-    subscriber.subscription = subscribeToTurn(parts, world.ref, options, subscriber);
-    await until(() => {
-      const { length } = subscriber.sends;
-      // Whenever frames are queued, the client reads them and nothing more.
-      if (isSlow && length > 0) subscriber.unclog();
-      if (isSlow) subscriber.clog();
-      return subscriber.end !== null;
-    });
-    subscriber.unclog();
-    expect(subscriber.end).toBe("complete");
-    expect(subscriber.sends.length).toBeGreaterThan(3);
-    expect(subscriber.starts).toHaveLength(1);
-    return subscriber.frames;
-  };
-  expect(await read(true)).toEqual(await read(false));
-  await feeds.close();
-});
-
 test("a shared link to a long session doesn't block the event loop, and has fewer turns", async () => {
   const parts = createMemoryBackend();
   const world = await (await SessionHarness.make(parts)).start();
