@@ -1,6 +1,6 @@
 /**
  * Plays stories on a page with Svelte, which uses `@turnstream/client/view`: the same actions, reloads and comparisons
- * as in stories.browser.test.ts.
+ * as in stories.browser.nightly.test.ts.
  */
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
