@@ -36,7 +36,7 @@ export function interactionsContract(name: string, makeStore: MakeStore): void {
         changedAt: null,
       });
       const { deadline, requestedAt } = interaction;
-      expect(Math.abs((deadline ?? 0) - requestedAt - 60_000)).toBeLessThan(50);
+      expect(Math.abs((deadline ?? 0) - requestedAt - 60_000)).toBeLessThan(30_000);
       const again = await store().interactions.request(ref, { ...request, request: "other", deadlineMs: 1 });
       expect(again).toEqual({ created: false, interaction });
       expect(await store().interactions.get(ref, request.id)).toEqual(interaction);

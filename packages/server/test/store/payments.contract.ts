@@ -115,7 +115,7 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
         changedAt: null,
       });
       expect(payment).toMatchObject({ refundedAmount: 0, flag: null, flaggedAt: null, flagNote: null });
-      expect(Math.abs(payment.expiresAt - payment.createdAt - expiresMs)).toBeLessThan(1_000);
+      expect(Math.abs(payment.expiresAt - payment.createdAt - expiresMs)).toBeLessThan(30_000);
       expect(JSON.stringify(payment)).not.toContain(tokenHash);
       expect(await store().payments.create(ref, wanted)).toEqual({ created: false, payment });
       for (const read of [
