@@ -1,5 +1,4 @@
 /** Runs the gateway bench in its smallest form, so that it stays usable. The times measured here mean nothing. */
-import { isExpensiveChosen } from "@turnstream/conformance/support/run-one-of.ts";
 import { freshDatabaseUrl, freshPrefix, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { expect, test } from "vitest";
 import { type GatewayBenchSize, runGatewayBench } from "./gateway.ts";
@@ -10,23 +9,19 @@ const SMALLEST: GatewayBenchSize = {
   storm: { sessions: 2, clients: 6, few: 3, times: 1, rounds: 1 },
 };
 
-test.runIf(isExpensiveChosen("gateway bench"))(
-  "the gateway bench completes",
-  { timeout: 600_000 },
-  async () => {
-    const servers = {
-      redisUrl: sharedRedisUrl(),
-      databaseUrl: await freshDatabaseUrl(),
-      stop: async () => undefined,
-    };
-    const measurements = await runGatewayBench(servers, freshPrefix(), SMALLEST);
-    expect(measurements.length).toBeGreaterThan(35);
-    expect(measurements.filter(({ value }) => !Number.isFinite(value))).toEqual([]);
-    // All clients reconnect over both wires.
-    expect(measurements.filter(({ measure }) => / 6 clients at once, all /.test(measure))).toHaveLength(4);
-    // Bytes are the same on every machine, however busy it is.
-    const bytes = measurements.filter(({ measure }) => / bytes for a cursor at /.test(measure));
-    expect(bytes).toHaveLength(12);
-    expect(bytes.filter(({ value, atMost = 0 }) => value > atMost)).toEqual([]);
-  },
-);
+test("the gateway bench completes", { timeout: 600_000 }, async () => {
+  const servers = {
+    redisUrl: sharedRedisUrl(),
+    databaseUrl: await freshDatabaseUrl(),
+    stop: async () => undefined,
+  };
+  const measurements = await runGatewayBench(servers, freshPrefix(), SMALLEST);
+  expect(measurements.length).toBeGreaterThan(35);
+  expect(measurements.filter(({ value }) => !Number.isFinite(value))).toEqual([]);
+  // All clients reconnect over both wires.
+  expect(measurements.filter(({ measure }) => / 6 clients at once, all /.test(measure))).toHaveLength(4);
+  // Bytes are the same on every machine, however busy it is.
+  const bytes = measurements.filter(({ measure }) => / bytes for a cursor at /.test(measure));
+  expect(bytes).toHaveLength(12);
+  expect(bytes.filter(({ value, atMost = 0 }) => value > atMost)).toEqual([]);
+});
