@@ -32,7 +32,7 @@ test("four processes can migrate an empty database at once, and each migration r
 });
 
 test("a transaction that uses a table delays the migration, which lets others pass", async () => {
-  const { store, db, url } = await postgresHarness();
+  const { store, db, url } = await postgresHarness({ timeouts: { lockMs: 20_000 } });
   await undoErasureClaims(db);
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -53,7 +53,7 @@ test("a transaction that uses a table delays the migration, which lets others pa
   await client.end();
   expect(await migrating).toEqual(["0034-erasure-claims"]);
   const { rows } = await sql<{ lock_timeout: string }>`show lock_timeout`.execute(db);
-  expect(rows[0]?.lock_timeout).toBe("5s");
+  expect(rows[0]?.lock_timeout).toBe("20s");
   await store.close();
 });
 

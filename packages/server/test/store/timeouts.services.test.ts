@@ -15,7 +15,7 @@ const CLAIM = { seen: 0, by: "taker", reason: "takeover" };
 test("a transaction whose process is frozen is aborted, and its locks are released", async () => {
   const { store, url } = await postgresHarness();
   const { actor, ref } = await newSession(store);
-  const frozen = createPostgresStore(openDatabase({ url, timeouts: { idleInTransactionMs: 300 } }));
+  const frozen = createPostgresStore(openDatabase({ url, timeouts: { idleInTransactionMs: 2_000 } }));
   let takeover: Promise<unknown> | undefined;
   const locking = frozen.transaction(async (tx) => {
     await tx.sessions.rename(actor, ref.session, "locked");
@@ -52,6 +52,7 @@ test("a wait for a locked row fails as busy after one timeout, without retries",
   ])
     await expect(work()).rejects.toMatchObject({ code: "BUSY", cause: { sqlstate: "55P03" } });
   expect(calls).toBe(1);
+  await holder.query("rollback");
   await holder.end();
   expect(await hasty.epochs.next(ref, CLAIM)).toMatchObject({ epoch: 1 });
   await Promise.all([store, hasty].map((each) => each.close()));

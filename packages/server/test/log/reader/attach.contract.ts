@@ -63,7 +63,7 @@ export function attachContract(opened: () => Log): void {
 
     test("waits at the archived position until a log starts there", async () => {
       const session = sessionRef();
-      const readFloor = vi.fn(async () => "7-20");
+      const readFloor = vi.fn<() => Promise<string>>(async () => "7-20");
       const reader = new Reader(log, session, { after: "7-20", readFloor }, way);
       await expect.poll(() => readFloor).toHaveBeenCalled();
       const other = new Reader(log, session, { after: "7-19", readFloor }, way);
@@ -76,7 +76,7 @@ export function attachContract(opened: () => Log): void {
 
     test("waits at the archived position while the log ends before it", async () => {
       const session = await startSession(log);
-      const readFloor = vi.fn(async () => "7-20");
+      const readFloor = vi.fn<() => Promise<string>>(async () => "7-20");
       const reader = new Reader(log, session, { after: "7-20", readFloor }, way);
       await expect.poll(() => readFloor).toHaveBeenCalled();
       expect(reader.end).toBeNull();
