@@ -2,7 +2,7 @@
  * The page of clients that know only a document: React shows the blocks of 000 from a socket, and plain JavaScript reads
  * the event stream of 002 that answers a message. `?url=` is the gateway, `?session=` the session.
  */
-import { useEffect } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import { createRoot } from "react-dom/client";
 import { type BlockFrame, type ShownBlock, useBlockProcessor } from "./use-block-processor.ts";
 
@@ -36,6 +36,8 @@ const view: DocumentsView = {
 declare global {
   interface Window {
     documents?: { readonly view: DocumentsView; ask(chat: number, body: object): Promise<void> };
+    /** The code of the hook that 000 prints. A test that has the document runs it in place of ours. */
+    printedHook?: string;
   }
 }
 
@@ -63,12 +65,12 @@ async function ask(chat: number, body: object): Promise<void> {
         view.isDone = true;
         return;
       }
-      handleEvent(JSON.parse(data) as Record<string, unknown>);
+      takeEvent(JSON.parse(data) as Record<string, unknown>);
     }
   }
 }
 
-function handleEvent(event: Record<string, unknown>): void {
+function takeEvent(event: Record<string, unknown>): void {
   if (event["type"] === "response.output_text.delta") view.output += String(event["delta"]);
   else if (event["type"] === "response.output_text.completed") view.finalText = String(event["final_text"]);
   else if (event["type"] === "response.interaction_request")
@@ -91,9 +93,19 @@ async function openSocket(onFrame: (frame: BlockFrame) => void): Promise<void> {
   });
 }
 
+const useProcessor =
+  window.printedHook === undefined
+    ? useBlockProcessor
+    : // oxlint-disable-next-line typescript/no-implied-eval -- the code is that of the document
+      (new Function("useState", "useRef", "useCallback", `${window.printedHook}\nreturn useStreamProcessor;`)(
+        useState,
+        useRef,
+        useCallback,
+      ) as typeof useBlockProcessor);
+
 function DocumentsPage() {
-  const { blocks, isStreaming, handleFrame } = useBlockProcessor();
-  useEffect(() => void openSocket(handleFrame), [handleFrame]);
+  const { blocks, isStreaming, handleEvent } = useProcessor();
+  useEffect(() => void openSocket(handleEvent), [handleEvent]);
   return (
     <ol data-streaming={isStreaming}>
       {blocks.map((block) => (

@@ -47,7 +47,7 @@ export function useBlockProcessor() {
   const [isStreaming, setIsStreaming] = useState(false);
   const inProgress = useRef(new Map<number, ShownBlock>());
 
-  const handleFrame = useCallback((frame: BlockFrame): void => {
+  const handleEvent = useCallback((frame: BlockFrame): void => {
     switch (frame.type) {
       case "message_start":
         inProgress.current.clear();
@@ -75,7 +75,7 @@ export function useBlockProcessor() {
     }
   }, []);
 
-  return { blocks, isStreaming, handleFrame };
+  return { blocks, isStreaming, handleEvent };
 }
 
 function applyDelta(block: ShownBlock, delta: Delta): void {

@@ -4,6 +4,14 @@
  * everything that history and frames have beyond the documents, except the text of `user_message`.
  */
 
+/** The functions that the documents print. Tests that have the documents run those instead of the ones with types. */
+export interface PrintedCode {
+  /** 003:107-119 */
+  mergeToolResult(blocks: Block[], toolResultBlock: Block): void;
+  /** 004:243-287 */
+  buildGroups(blocks: readonly Block[], isStreaming: boolean): (Block | Group)[];
+}
+
 type Data = Readonly<Record<string, unknown>>;
 interface Block {
   type: string;
@@ -19,7 +27,6 @@ interface Block {
   status?: string;
   toolResult?: string | undefined;
   toolResultError?: boolean;
-  isMerged?: boolean;
 }
 type Group = { type: "group"; blocks: Block[]; summary: string; isOpen: boolean };
 
@@ -28,6 +35,11 @@ export class PrintedPage {
   readonly #started = new Map<number, Block>();
   /** Whether the agent runs. After history, it decides whether the page subscribes. */
   isStreaming = false;
+  readonly #code: PrintedCode;
+
+  constructor(code: PrintedCode = { mergeToolResult, buildGroups }) {
+    this.#code = code;
+  }
 
   load(history: { readonly messages: readonly unknown[]; readonly agent_status: string }): void {
     for (const message of history.messages as Data[]) {
@@ -80,15 +92,16 @@ export class PrintedPage {
   }
 
   #add(block: Block): void {
-    if (block.type === "tool_result") mergeToolResult(this.#blocks, block);
+    if (block.type === "tool_result") this.#code.mergeToolResult(this.#blocks, block);
     this.#blocks.push(block);
   }
 
   /** One line per item: a text, or a group with what it contains. */
   show(): string[] {
-    return buildGroups(this.#blocks, this.isStreaming).map((item) => {
+    return this.#code.buildGroups(this.#blocks, this.isStreaming).map((item) => {
       if (!isGroup(item)) return describe(item);
-      const visible = item.blocks.filter((block) => block.isMerged !== true).map(describe);
+      // 004:505: the result of a call is shown in the call.
+      const visible = item.blocks.filter(({ type }) => type !== "tool_result").map(describe);
       return `${item.isOpen ? "open" : "closed"} group "${item.summary}": ${visible.join(", ")}`;
     });
   }
@@ -119,18 +132,15 @@ function isGroup(item: Block | Group): item is Group {
   return item.type === "group";
 }
 
-/** 003:107-119 */
 function mergeToolResult(blocks: Block[], toolResultBlock: Block): void {
   const toolUseBlock = blocks.find((b) => b.type === "tool_use" && b.id === toolResultBlock.tool_use_id);
   if (toolUseBlock) {
     toolUseBlock.toolResult = toolResultBlock.content;
     toolUseBlock.toolResultError =
       toolResultBlock.status === "error" || toolResultBlock.status === "cancelled";
-    toolResultBlock.isMerged = true; // `_merged` in 004:505
   }
 }
 
-/** 004:243-287 */
 function buildGroups(blocks: readonly Block[], isStreaming: boolean): (Block | Group)[] {
   const items: (Block | Group)[] = [];
   let currentGroup: Group | null = null;

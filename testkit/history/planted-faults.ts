@@ -229,6 +229,8 @@ function findPlaces(history: History): Place[] {
     else if (each.type === "told" || each.type === "left") {
       over.add(each.reader);
       if (each.type === "told") reloaded.add(readers.get(each.reader)?.session ?? "");
+    } else if (each.type === "killed") {
+      for (const name of readers.keys()) if (name.startsWith(`${each.process}/`)) over.add(name);
     }
   }
   return history.flatMap((each) => {

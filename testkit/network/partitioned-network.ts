@@ -75,8 +75,9 @@ async function startProxies(servers: Readonly<Record<string, number>>): Promise<
 }
 
 /**
- * This process, with the servers, is at 10.99.0.n, a router at 10.99.n.254, and host n at 10.99.n.1. The router drops
- * what its rules name. The servers have proxies here, because they listen on 127.0.0.1 only.
+ * This process is at 10.99.0.1, the servers at the addresses after it, a router at 10.99.n.254, and host n at
+ * 10.99.n.1. The router drops what its rules name, and never what clients in this process send or receive. The servers
+ * have proxies here, because they listen on 127.0.0.1 only.
  */
 async function startNamespaces(servers: Readonly<Record<string, number>>): Promise<Network> {
   const router = await openNamespace();
@@ -85,9 +86,11 @@ async function startNamespaces(servers: Readonly<Record<string, number>>): Promi
   router.run("ip", "addr", "add", "10.99.0.254/24", "dev", "hub");
   router.run("ip", "link", "set", "hub", "up");
   router.run("sysctl", "-qw", "net.ipv4.ip_forward=1");
+  // The first address is the one from which this process connects.
+  run("ip", "addr", "add", "10.99.0.1/24", "dev", "hub");
   const proxies = new Map<string, TcpProxy>();
   for (const [n, [name, port]] of Object.entries(servers).entries()) {
-    const host = `10.99.0.${n + 1}`;
+    const host = `10.99.0.${n + 2}`;
     run("ip", "addr", "add", `${host}/24`, "dev", "hub");
     proxies.set(name, await startProxy({ to: { host: HOST, port }, host }));
   }
