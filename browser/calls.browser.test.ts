@@ -31,6 +31,7 @@ describe("a call", () => {
 
   test("U03 shows request and response, and stays as the user left it", async () => {
     const { page, log, at, head } = await openRunning();
+    await page.clock.install();
     await head.click();
     await expect.poll(() => page.locator(".ts-panel").count()).toBe(0);
     await head.click();
@@ -40,7 +41,7 @@ describe("a call", () => {
       .toEqual([expect.stringContaining('{ "symbol": "VNM" }'), expect.stringContaining("82,000 VND")]);
     // The line doesn't repeat what the panel shows.
     expect(await head.innerText()).not.toContain("82,000");
-    await page.waitForTimeout(600);
+    await page.clock.runFor(10_000);
     expect(await head.getAttribute("aria-expanded")).toBe("true");
   });
 
@@ -123,8 +124,9 @@ describe("a call", () => {
     log.end("user_stopped");
     await start(page, log.events);
     const dots = page.locator(".ts-tool .ts-dot");
-    const shown = await dots.evaluateAll((all) => all.map((dot) => (dot as HTMLElement).dataset["dot"]));
-    expect(shown).toEqual([...ends.map(([, dot]) => dot), "stopped"]);
+    await expect
+      .poll(() => dots.evaluateAll((all) => all.map((dot) => (dot as HTMLElement).dataset["dot"])))
+      .toEqual([...ends.map(([, dot]) => dot), "stopped"]);
     const colours = await dots.evaluateAll((all) => all.map((dot) => getComputedStyle(dot).backgroundColor));
     expect(new Set(colours).size).toBe(3);
     const moving = await dots.evaluateAll((all) => all.map((dot) => getComputedStyle(dot).animationName));

@@ -85,7 +85,9 @@ async function wheelUp(page: Page, by: number): Promise<number> {
   let [top, before] = [await topOf(page), Number.NaN];
   while (top !== before) {
     before = top;
-    await page.waitForTimeout(150);
+    await page.evaluate(async () => {
+      for (let frames = 0; frames < 10; frames++) await new Promise(requestAnimationFrame);
+    });
     top = await topOf(page);
   }
   return top;

@@ -16,7 +16,7 @@ ${Object.entries(SCENARIOS)
   .join("\n")}
 
   --times N   how many times, instead of the full number
-  --short     the short form of CI, where the scenario has one
+  --short     the short form of the nightly tests, where the scenario has one
   --seed N    repeats the random choices of an earlier run
   --record F  writes the history of one session to this file, where the scenario checks histories
 

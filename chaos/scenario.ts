@@ -18,12 +18,10 @@ export interface Scenario {
   readonly about: string;
   /** How many times a full run injects the fault. */
   readonly times: number;
-  /** How many times the short form in CI does. @default 10 */
+  /** How many times the short form at night does. @default 10 */
   readonly short?: number;
   /** If true, `npm run chaos` runs it in a network namespace of its own, where the system allows it. @default false */
   readonly usesNamespaces?: boolean;
-  /** If true, each push runs the short form. Otherwise one of three pushes does. @default false */
-  readonly isInEveryPush?: boolean;
   run(options: RunOptions): Promise<Figure[]>;
 }
 

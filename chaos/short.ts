@@ -1,6 +1,5 @@
-/** `testShort` runs the short form of every second scenario for CI, so that two test processes share them. */
+/** `testShort` runs the short form of every second scenario, so that two test processes share them. */
 import { seededRandom } from "@turnstream/testkit/util/seeded-random.ts";
-import { SEED, isFull } from "@turnstream/conformance/support/cases.ts";
 import { expect, test } from "vitest";
 import { type Figure, isMet } from "./scenario.ts";
 import { SCENARIOS } from "./scenarios.ts";
@@ -23,19 +22,10 @@ function judge(figure: Figure, times: number): Figure {
   };
 }
 
-/** A push runs one of this many scenarios of a file, to end in time. */
-const EVERY = 7;
-
-/**
- * A push runs every seventh scenario of a file. The seed of the run chooses which, so that all of them run within a few
- * pushes. A scenario with `isInEveryPush` always runs. With `TURNSTREAM_FULL=1` all run.
- * @param from 0 for the first, third, fifth … scenario, 1 for the others
- */
+/** @param from 0 for the first, third, fifth … scenario, 1 for the others */
 export function testShort(from: 0 | 1): void {
-  const scenarios = Object.entries(SCENARIOS)
-    .filter((_, n) => n % 2 === from)
-    .filter(([, { isInEveryPush }], n) => isFull || isInEveryPush || n % EVERY === SEED % EVERY);
-  test.for(scenarios)("%s", { timeout: 300_000 }, async ([, scenario]) => {
+  const scenarios = Object.entries(SCENARIOS).filter((_, n) => n % 2 === from);
+  test.for(scenarios)("%s", async ([, scenario]) => {
     const times = scenario.short ?? TIMES;
     const options = { times, isShort: true, random: seededRandom(1), progress: () => undefined };
     const figures = await scenario.run(options);

@@ -123,6 +123,5 @@ export const webhookOutage: Scenario = {
   about: "stops the receiver of webhooks for a minute while no client is connected: every event arrives",
   times: 3,
   short: 1,
-  isInEveryPush: true,
   run,
 };

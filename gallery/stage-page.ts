@@ -1,6 +1,5 @@
 /** `openStage` opens the stage in Chromium for the gallery's tests. */
 import { closeBrowser, openBrowser } from "@turnstream/browser/chromium.ts";
-import { SEED, isFull } from "@turnstream/conformance/support/cases.ts";
 import { openWatchedPage } from "@turnstream/browser/open-watched-page.ts";
 import { pageUrl } from "@turnstream/browser/pages.ts";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
@@ -64,14 +63,6 @@ export async function findEvent(page: Page, type: string, nth = 1): Promise<numb
 
 export async function stateNames(page: Page): Promise<readonly string[]> {
   return await page.evaluate(() => window.gallery?.states ?? []);
-}
-
-/**
- * Divides the states between two variants, such as two themes. A push tests every third state, in one of the variants.
- * The seed chooses which. With TURNSTREAM_FULL=1, both variants get all states.
- */
-export function statesOf(variant: 0 | 1, names: readonly string[]): readonly string[] {
-  return isFull ? names : names.filter((_, n) => (SEED + n) % 6 === variant);
 }
 
 /** Waits until the page has not changed for a while: lazy parts are loaded and animations have ended. */

@@ -1,5 +1,5 @@
 /**
- * The page of chat.browser.test.ts and phone.browser.test.ts: a whole chat on the origin of its gateway, as in
+ * The page of chat.browser.test.ts and phone.browser.nightly.test.ts: a whole chat on the origin of its gateway, as in
  * docs/react.md. `?agent=` is the agent that answers (empty: the user chooses), and `?accept=` the accepted files.
  */
 import { Chat } from "@turnstream/react";

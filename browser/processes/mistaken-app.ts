@@ -1,5 +1,5 @@
 /**
- * This program is the server of a developer who has made a mistake, for mistakes.browser.test.ts. It calls
+ * This program is the server of a developer who has made a mistake, for mistakes.browser.nightly.test.ts. It calls
  * `turnstream()` like any app. With PAGE_URL it also serves the page of a chat on its own origin.
  */
 import { createServer } from "node:http";

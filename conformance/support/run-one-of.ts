@@ -1,8 +1,7 @@
 /**
  * `runOneOf(n)` makes a push run one of `n` tests of the file that calls it. The seed of the run chooses which, so that
  * all of them run within a few pushes. The others are shown as skipped. With `TURNSTREAM_FULL=1` all run.
- * Invariant: every push runs about the same share of each file, and exactly one of the tests in `EXPENSIVE`. Otherwise
- * some pushes would take much longer than others.
+ * Invariant: every push runs about the same share of each file. Otherwise some pushes would take much longer than others.
  *
  * For tests that repeat others at a higher price: contracts that also run in memory, or many cases of one rule.
  */
@@ -10,24 +9,9 @@ import { crc32 } from "node:zlib";
 import { beforeEach } from "vitest";
 import { SEED, isFull } from "./cases.ts";
 
-/** Each takes one to two minutes. A push runs one entry. The packed apps are what users install, so they have two. */
-const EXPENSIVE = [
-  "gateway bench",
-  "packed apps",
-  "tables bench",
-  "upload of 100 MB",
-  "packed apps",
-  "redis-growth bench",
-] as const;
-
 /** Returns whether this push runs the case with this name. */
 export function isChosen(name: string, n: number): boolean {
   return isFull || (crc32(name) + SEED) % n === 0;
-}
-
-/** Returns whether this push runs an expensive test. */
-export function isExpensiveChosen(name: (typeof EXPENSIVE)[number]): boolean {
-  return isFull || EXPENSIVE[SEED % EXPENSIVE.length] === name;
 }
 
 export function runOneOf(n: number): void {

@@ -1,4 +1,4 @@
-/** Tests that docs/nextjs.md shows the files that browser/next.browser.test.ts builds and runs. */
+/** Tests that docs/nextjs.md shows the files that browser/next.browser.nightly.test.ts builds and runs. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

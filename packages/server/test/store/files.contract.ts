@@ -31,7 +31,7 @@ const upload = (id: string, by: string | null = null): NewUpload => ({
 const bytes = (text: string) => new Uint8Array(Buffer.from(text));
 
 export function filesContract(name: string, makeStore: MakeStore): void {
-  suite(name, "attachments and uploads", makeStore, (store, wait) => {
+  suite(name, "attachments and uploads", makeStore, (store, advance) => {
     test("stores a text in pieces and reads it piece by piece", async () => {
       const { ref } = await newSession(store());
       const text = Array.from({ length: 120 }, (_, n) => `piece ${n}`);
@@ -226,7 +226,7 @@ export function filesContract(name: string, makeStore: MakeStore): void {
       await store().uploads.begin(ref, upload("done"));
       await store().uploads.complete(ref, "done", 1);
       await store().uploads.begin(ref, upload("left"));
-      await wait(3_600_000);
+      await advance(3_600_000);
       await store().uploads.begin(ref, upload("fresh"));
       await store().uploads.prune({ olderThanMs: 1_800_000, limit: 1_000 });
       expect(await store().uploads.get(ref, "left")).toBeNull();

@@ -5,7 +5,7 @@ import { type MakeStore, newTenant } from "./harness.ts";
 import { suite } from "./suite.ts";
 
 export function keysContract(name: string, makeStore: MakeStore): void {
-  suite(name, "keys", makeStore, (store, wait) => {
+  suite(name, "keys", makeStore, (store, advance) => {
     const newKey = async () => {
       const tenant = await newTenant(store());
       return { tenant, ...(await store().keys.create(tenant, { name: "CI", scopes: ["read", "write"] })) };
@@ -64,7 +64,7 @@ export function keysContract(name: string, makeStore: MakeStore): void {
       const soon = { name: "soon", scopes: [], expiresAt: key.createdAt + 300_000 };
       const { secret, key: expiring } = await store().keys.create(tenant, soon);
       expect(await store().keys.verify(secret)).not.toBeNull();
-      await wait(400_000);
+      await advance(400_000);
       expect(await store().keys.verify(secret)).toBeNull();
       expect(await store().keys.live([expiring.id])).toEqual(new Set());
     });
@@ -75,9 +75,9 @@ export function keysContract(name: string, makeStore: MakeStore): void {
       const used = async () => (await store().keys.list(tenant))[0]?.lastUsedAt;
       await expect.poll(used).toEqual(expect.any(Number));
       const once = await used();
-      await wait(20);
+      await advance(20);
       await store().keys.verify(secret);
-      await wait(20);
+      await advance(20);
       expect(await used()).toBe(once);
     });
 

@@ -5,12 +5,12 @@ import { createPostgresStore } from "../../src/store/postgres/store.ts";
 
 const [url = "", executor = ""] = process.argv.slice(2);
 const store = createPostgresStore(openDatabase({ url, max: 2, name: executor }));
-await store.leases.take(executor, 60_000);
+await store.leases.take(executor, 3_600_000);
 if (await store.leases.hold(executor)) {
-  await store.leases.renew(executor, 60_000);
+  await store.leases.renew(executor, 3_600_000);
   console.log("held");
 }
 for (;;) {
   await sleep(500);
-  await store.leases.renew(executor, 60_000);
+  await store.leases.renew(executor, 3_600_000);
 }

@@ -6,13 +6,13 @@ import { type MakeStore, newSession, newTenant } from "./harness.ts";
 import { suite } from "./suite.ts";
 
 export function memoriesContract(name: string, makeStore: MakeStore): void {
-  suite(name, "memories", makeStore, (store, wait) => {
+  suite(name, "memories", makeStore, (store, advance) => {
     test("saves, changes and deletes; lists pinned ones first, then the last changed", async () => {
       const actor = { tenant: await newTenant(store()), user: "an" };
       const { memories } = store();
       for (const id of ["a", "b", "c"]) {
         expect(await memories.save(actor, { id, text: ` likes ${id}\0 `, pinned: id === "a" })).toBe("saved");
-        await wait(2);
+        await advance(2);
       }
       expect(await memories.save(actor, { id: "a", text: "another" })).toBe("already");
       const texts = async () => (await memories.list(actor)).map(({ text }) => text);

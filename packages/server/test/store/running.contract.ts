@@ -15,7 +15,7 @@ function code(work: Promise<unknown>): Promise<unknown> {
 }
 
 export function runningContract(name: string, makeStore: MakeStore): void {
-  suite(name, "running turns", makeStore, (store, wait) => {
+  suite(name, "running turns", makeStore, (store, advance) => {
     const waiting = async (...texts: string[]) => {
       const made = await newSession(store());
       for (const text of texts) await store().queuedMessages.add(made.ref, { id: text, text });
@@ -195,7 +195,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       for (let n = 0; n < 4; n++) {
         const { ref } = await waiting("m1", "m2");
         refs.push(ref);
-        await wait(5);
+        await advance(5);
       }
       const mine = async (olderThanMs: number) => {
         const found = await store().running.startable({ olderThanMs, limit: 1000 });
@@ -289,7 +289,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(await start(dead)).toMatchObject({ turn: "t", attempts: 1 });
       expect(await interrupted()).toEqual([]);
       await store().leases.leave(dead);
-      await wait(5);
+      await advance(5);
       expect(await interrupted()).toEqual([{ ...ref, turn: "t" }]);
       // The recovery has started, but no worker continues the turn yet.
       expect(await store().leases.takeDead(dead, alive)).toBe(true);
@@ -299,7 +299,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(await start(alive)).toMatchObject({ turn: "t", attempts: 2, deaths: 1 });
       expect(await interrupted()).toEqual([]);
       await store().leases.leave(alive);
-      await wait(5);
+      await advance(5);
       expect(await interrupted()).toEqual([{ ...ref, turn: "t" }]);
       expect((await store().leases.status()).anyExpired).toBe(true);
       // Sessions that the caller does not name are not read.
@@ -316,12 +316,12 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       const [late, heir] = [unique("exec"), unique("exec")];
       await store().leases.take(late, 1);
       await store().leases.take(heir, 60_000);
-      await wait(5);
+      await advance(5);
       expect(await store().leases.expired(100)).toContain(late);
       expect(await store().leases.renew(late, 60_000)).toBe(true);
       expect(await store().leases.takeDead(late, heir)).toBe(false);
       await store().leases.renew(late, 1);
-      await wait(5);
+      await advance(5);
       expect(await store().leases.takeDead(late, heir)).toBe(true);
       expect(await store().leases.renew(late, 60_000)).toBe(false);
       await store().leases.release(late, heir);
@@ -334,7 +334,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       await store().leases.take(other, 60_000);
       await store().leases.renew(other, 60_000, { reachesLog: true });
       expect(await store().leases.otherReachesLog(cutOff, 60_000)).toBe(true);
-      await wait(50);
+      await advance(50);
       // It renews its lease, but has not reached the log since.
       await store().leases.renew(other, 60_000, { reachesLog: false });
       expect(await store().leases.otherReachesLog(cutOff, 10)).toBe(false);
@@ -347,7 +347,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
 
     test("the clock of leases moves on", async () => {
       const before = await store().leases.clock();
-      await wait(20);
+      await advance(20);
       const after = await store().leases.clock();
       expect(Number.isInteger(after)).toBe(true);
       expect(after - before).toBeGreaterThanOrEqual(19);

@@ -1,6 +1,5 @@
 /** The contract of files, wherever their bytes are: uploads as a client sends them, and blobs. */
-import { randomBytes } from "node:crypto";
-
+import { seededRandom } from "@turnstream/testkit/util/seeded-random.ts";
 import { expect, test } from "vitest";
 
 import { readUpload, uploadFile, uploadIdOf } from "../../src/session/blobs/upload.ts";
@@ -10,6 +9,12 @@ import { type MakeStore, newSession, unique } from "./harness.ts";
 import { suite } from "./suite.ts";
 
 const MIB = 1024 * 1024;
+const random = seededRandom(1);
+
+/** Returns other bytes in each call. */
+function makeBytes(size: number): Buffer {
+  return Buffer.alloc(size).map(() => random() * 256) as Buffer;
+}
 
 /** In the pieces in which a network delivers them. */
 async function* inPieces(body: Uint8Array, fails = false): AsyncIterable<Uint8Array> {
@@ -37,7 +42,7 @@ export function storedFilesContract(name: string, makeStore: MakeStore): void {
   suite(name, "stored files", makeStore, (store) => {
     test.each([0, 1, MIB, 9 * MIB + 5])("an upload of %i bytes is read unchanged", async (size) => {
       const { ref } = await newSession(store());
-      const body = randomBytes(size);
+      const body = makeBytes(size);
       const uploaded = await uploadFile({ store: store() }, ref, input("u", body));
       expect(uploaded).toMatchObject({ id: "u", name: "u.html", mediaType: "text/html", size });
       expect(uploadIdOf(uploaded.url)).toBe("u");
@@ -50,7 +55,7 @@ export function storedFilesContract(name: string, makeStore: MakeStore): void {
 
     test("a repeated upload is compared, and an interrupted one starts again", async () => {
       const { ref } = await newSession(store());
-      const [body, other] = [randomBytes(2 * MIB + 1), randomBytes(2 * MIB + 1)];
+      const [body, other] = [makeBytes(2 * MIB + 1), makeBytes(2 * MIB + 1)];
       const backend = { store: store() };
       await expect(uploadFile(backend, ref, input("u", other, true))).rejects.toThrow("the client left");
       expect(await read(store(), ref, "u")).toBeNull();
@@ -75,7 +80,7 @@ export function storedFilesContract(name: string, makeStore: MakeStore): void {
       const { ref } = await newSession(store());
       const limits = { bytes: 2 * MIB, sessionBytes: 3 * MIB };
       const send = (id: string, size: number) =>
-        uploadFile({ store: store() }, ref, input(id, randomBytes(size)), limits);
+        uploadFile({ store: store() }, ref, input(id, makeBytes(size)), limits);
       await expect(send("large", 2 * MIB + 1)).rejects.toMatchObject({ code: "TOO_LARGE" });
       await send("one", 2 * MIB);
       await expect(send("two", 2 * MIB)).rejects.toMatchObject({ code: "TOO_LARGE" });
@@ -86,7 +91,7 @@ export function storedFilesContract(name: string, makeStore: MakeStore): void {
     test("a blob is stored once, and a copy outlives its source", async () => {
       const { ref, actor } = await newSession(store());
       const { blobs, sessions } = store();
-      const body = new Uint8Array(randomBytes(MIB + 3));
+      const body = new Uint8Array(makeBytes(MIB + 3));
       const blob = { id: "b", mediaType: "image/png", name: "a.png", body };
       expect(await blobs.put(ref, blob)).toBe("stored");
       expect(await blobs.put(ref, { ...blob, body: new Uint8Array(1) })).toBe("already");
@@ -113,13 +118,13 @@ export function storedFilesContract(name: string, makeStore: MakeStore): void {
 
     test("nothing of an erased session can be read or written", async () => {
       const { ref } = await newSession(store());
-      await uploadFile({ store: store() }, ref, input("u", randomBytes(10)));
-      await store().blobs.put(ref, { id: "b", mediaType: "", body: randomBytes(10) });
+      await uploadFile({ store: store() }, ref, input("u", makeBytes(10)));
+      await store().blobs.put(ref, { id: "b", mediaType: "", body: makeBytes(10) });
       await store().sessions.remove(ref);
       expect([await read(store(), ref, "u"), await store().blobs.get(ref, "b")]).toEqual([null, null]);
       const late = [
-        () => store().blobs.put(ref, { id: "c", mediaType: "", body: randomBytes(10) }),
-        () => uploadFile({ store: store() }, ref, input("v", randomBytes(10))),
+        () => store().blobs.put(ref, { id: "c", mediaType: "", body: makeBytes(10) }),
+        () => uploadFile({ store: store() }, ref, input("v", makeBytes(10))),
       ];
       for (const work of late) await expect(work()).rejects.toMatchObject({ code: "NOT_FOUND" });
     });

@@ -6,13 +6,14 @@ import type { Harness, MakeStore } from "./harness.ts";
 
 /**
  * @param of the subject of the suite
- * @param tests defines the tests synchronously; its arguments may only be called inside a test
+ * @param tests defines the tests synchronously; its arguments may only be called inside a test. `advance` moves the clock
+ *   of the store
  */
 export function suite(
   name: string,
   of: string,
   makeStore: MakeStore,
-  tests: (store: () => ClosableStore, wait: (ms: number) => Promise<void>) => void,
+  tests: (store: () => ClosableStore, advance: (ms: number) => Promise<void>) => void,
 ): void {
   describe(`${name}: ${of}`, () => {
     let harness: Harness;

@@ -1,6 +1,6 @@
 /** Tests that every wait on a real PostgreSQL server has a limit: for a row, for a connection and for a migration. */
 import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
-import { sql } from "kysely";
+import { type LogEvent, sql } from "kysely";
 import pg from "pg";
 import { expect, test } from "vitest";
 
@@ -9,16 +9,14 @@ import { openDatabase } from "../../src/store/postgres/open-database.ts";
 import { createPostgresStore } from "../../src/store/postgres/store.ts";
 import { newSession } from "./harness.ts";
 import { postgresHarness } from "./postgres-harness.ts";
-import { TIMED } from "../timed-test.ts";
 
 const CLAIM = { seen: 0, by: "taker", reason: "takeover" };
 
-test("a transaction whose process is frozen is aborted, and its locks are released", TIMED, async () => {
+test("a transaction whose process is frozen is aborted, and its locks are released", async () => {
   const { store, url } = await postgresHarness();
   const { actor, ref } = await newSession(store);
-  const frozen = createPostgresStore(openDatabase({ url, timeouts: { idleInTransactionMs: 300 } }));
+  const frozen = createPostgresStore(openDatabase({ url, timeouts: { idleInTransactionMs: 2_000 } }));
   let takeover: Promise<unknown> | undefined;
-  const began = performance.now();
   const locking = frozen.transaction(async (tx) => {
     await tx.sessions.rename(actor, ref.session, "locked");
     takeover = store.epochs.next(ref, CLAIM);
@@ -28,14 +26,13 @@ test("a transaction whose process is frozen is aborted, and its locks are releas
   });
   await expect(locking).rejects.toMatchObject({ code: "UNAVAILABLE" });
   expect(await takeover).toMatchObject({ epoch: 1 });
-  expect(performance.now() - began).toBeLessThan(3_000);
   expect(await store.sessions.find(ref)).toMatchObject({ title: null, epoch: 1 });
   // The connection is replaced.
   expect(await frozen.sessions.find(ref)).toMatchObject({ title: null });
   await Promise.all([store, frozen].map((each) => each.close()));
 });
 
-test("a wait for a locked row fails as busy after one timeout, without retries", TIMED, async () => {
+test("a wait for a locked row fails as busy after one timeout, without retries", async () => {
   const { store, url } = await postgresHarness();
   const { actor, ref } = await newSession(store);
   const hasty = createPostgresStore(openDatabase({ url, timeouts: { lockMs: 200 } }));
@@ -43,7 +40,6 @@ test("a wait for a locked row fails as busy after one timeout, without retries",
   await holder.connect();
   await holder.query("begin");
   await holder.query("select from sessions where id = $1 for update", [ref.session]);
-  const began = performance.now();
   let calls = 0;
   for (const work of [
     () => hasty.epochs.next(ref, CLAIM),
@@ -56,7 +52,7 @@ test("a wait for a locked row fails as busy after one timeout, without retries",
   ])
     await expect(work()).rejects.toMatchObject({ code: "BUSY", cause: { sqlstate: "55P03" } });
   expect(calls).toBe(1);
-  expect(performance.now() - began).toBeLessThan(2_000);
+  await holder.query("rollback");
   await holder.end();
   expect(await hasty.epochs.next(ref, CLAIM)).toMatchObject({ epoch: 1 });
   await Promise.all([store, hasty].map((each) => each.close()));
@@ -111,9 +107,11 @@ test("migrations wait for each other without a limit, and restore the limits of 
   const holder = new pg.Client({ connectionString: url });
   await holder.connect();
   await holder.query("select pg_advisory_lock(7817233602)");
-  const db = openDatabase({ url, max: 1, timeouts: { lockMs: 50, statementMs: 100 } });
+  let tries = 0;
+  const onQuery = ({ query }: LogEvent) => void (query.sql.includes("pg_try_advisory_lock") && tries++);
+  const db = openDatabase({ url, max: 1, timeouts: { lockMs: 50, statementMs: 100 }, onQuery });
   const migrating = migrate(db);
-  await new Promise((done) => setTimeout(done, 500));
+  await expect.poll(() => tries).toBeGreaterThan(3);
   await holder.end();
   expect(await migrating).toContain("0001-core");
   const { rows } = await sql<{ lock: string; statement: string }>`

@@ -6,7 +6,7 @@ import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { suite } from "./suite.ts";
 
 export function transactionsContract(name: string, makeStore: MakeStore): void {
-  suite(name, "transactions", makeStore, (store, wait) => {
+  suite(name, "transactions", makeStore, (store, advance) => {
     test("a failed call rolls back everything that runs concurrently with it", async () => {
       const { actor, ref } = await newSession(store());
       const ids = Array.from({ length: 5 }, () => unique("session"));
@@ -23,7 +23,7 @@ export function transactionsContract(name: string, makeStore: MakeStore): void {
         ]),
       );
       await expect(failed).rejects.toMatchObject({ code: "NOT_FOUND" });
-      await wait(50);
+      await advance(50);
       expect((await store().sessions.list(actor, { limit: 100 })).sessions).toHaveLength(1);
       expect(refused).toMatchObject({ code: "ABORTED" });
       for (const id of ids) await store().sessions.create(actor, { id });
@@ -40,7 +40,7 @@ export function transactionsContract(name: string, makeStore: MakeStore): void {
         ]),
       );
       await expect(failed).rejects.toMatchObject({ code: "NOT_FOUND" });
-      await wait(50);
+      await advance(50);
       for (const id of ids) expect(await store().tenants.get(id)).toBeNull();
     });
 
@@ -58,7 +58,7 @@ export function transactionsContract(name: string, makeStore: MakeStore): void {
         );
         await expect(failed).rejects.toMatchObject({ code: "NOT_FOUND" });
       }
-      await wait(50);
+      await advance(50);
       expect(await store().queuedMessages.list(ref)).toEqual([]);
       expect(await store().audit.head(tenant)).toBeNull();
       expect(await store().blobs.get(ref, "0")).toBeNull();

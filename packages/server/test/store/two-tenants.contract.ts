@@ -467,7 +467,7 @@ async function readAll(side: Side): Promise<string[]> {
 }
 
 export function twoTenantsContract(name: string, makeStore: MakeStore): void {
-  suite(name, "two tenants with equal ids", makeStore, (store, wait) => {
+  suite(name, "two tenants with equal ids", makeStore, (store, advance) => {
     test("every function of every sub-port is covered", () => {
       const all = Object.entries(store()).flatMap(([port, methods]) =>
         typeof methods === "function" ? [] : Object.keys(methods).map((method) => `${port}.${method}`),
@@ -479,7 +479,7 @@ export function twoTenantsContract(name: string, makeStore: MakeStore): void {
     test("both get the same results, and nothing of the other", async () => {
       const sides = await newSides(store());
       await runSteps(sides);
-      await wait(3_700_000);
+      await advance(3_700_000);
       for (const [method, call] of Object.entries(overAll)) {
         const found = (await call(store(), sides)) as readonly SessionRef[];
         for (const { tenant, ref } of sides)

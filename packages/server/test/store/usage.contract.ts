@@ -9,7 +9,7 @@ const ONE = { turns: 1, calls: 2, input_tokens: 30, output_tokens: 4, total_toke
 const TWO = { turns: 2, calls: 4, input_tokens: 60, output_tokens: 8, total_tokens: 68, cost: 0.2 };
 
 export function usageContract(name: string, makeStore: MakeStore): void {
-  suite(name, "usage", makeStore, (store, wait) => {
+  suite(name, "usage", makeStore, (store, advance) => {
     test("adds up by day and model, each key once", async () => {
       const tenant = await newTenant(store());
       const add = (key: string, day: string, model: string) =>
@@ -61,7 +61,7 @@ export function usageContract(name: string, makeStore: MakeStore): void {
     test("keys can be deleted, and counts stay", async () => {
       const tenant = await newTenant(store());
       await store().usage.add(tenant, { key: "t1", day: "2026-02-01", ...ONE });
-      await wait(5);
+      await advance(5);
       expect(await store().usage.pruneMarks({ olderThanMs: 3_600_000, limit: 1000 })).toBe(0);
       expect(await store().usage.pruneMarks({ olderThanMs: 0, limit: 1000 })).toBeGreaterThan(0);
       expect(await store().usage.list(tenant, "2026-02-01", "2026-02-01")).toMatchObject([ONE]);

@@ -22,7 +22,7 @@ async function takeOf(store: ClosableStore, endpoint: string, query: Partial<typ
 }
 
 export function webhooksContract(name: string, makeStore: MakeStore): void {
-  suite(name, "webhooks", makeStore, (store, wait) => {
+  suite(name, "webhooks", makeStore, (store, advance) => {
     const subscribe = async () => {
       const { actor, ref } = await newSession(store());
       const { endpoint, secret } = await store().webhooks.create(ref.tenant, { url: URL_A });
@@ -118,13 +118,13 @@ export function webhooksContract(name: string, makeStore: MakeStore): void {
       expect(taken.flat()).toHaveLength(3);
       const [late] = taken.flat();
       if (late === undefined) throw new Error("nothing was taken");
-      await wait(90_000);
+      await advance(90_000);
       const again = await takeOf(store(), endpoint.id);
       expect(again.map(({ attempts }) => attempts)).toEqual([2, 2, 2]);
       // The first caller is too late: the delivery has another claim now.
       expect(await store().webhooks.settle(late, DELIVERED)).toBe(false);
       for (const delivery of again) expect(await store().webhooks.settle(delivery, DELIVERED)).toBe(true);
-      await wait(90_000);
+      await advance(90_000);
       expect(await takeOf(store(), endpoint.id)).toEqual([]);
     });
 
@@ -157,7 +157,7 @@ export function webhooksContract(name: string, makeStore: MakeStore): void {
       expect(await takeOf(store(), endpoint.id)).toEqual([]);
       const list = () => store().webhooks.deliveries(ref.tenant, endpoint.id, { limit: 5 });
       expect(await list()).toMatchObject([{ state: "pending", attempts: 1, status: 503, endedAt: null }]);
-      await wait(130_000);
+      await advance(130_000);
       const [second] = await takeOf(store(), endpoint.id);
       expect(second).toMatchObject({ id: first.id, attempts: 2 });
       if (second === undefined) throw new Error("nothing was taken");
@@ -170,7 +170,7 @@ export function webhooksContract(name: string, makeStore: MakeStore): void {
       expect(await list()).toMatchObject([
         { id: first.id, state: "failed", attempts: 2, error: "TIMEOUT", nextAttemptAt: null },
       ]);
-      await wait(600_000);
+      await advance(600_000);
       expect(await takeOf(store(), endpoint.id)).toEqual([]);
     });
 
@@ -212,7 +212,7 @@ export function webhooksContract(name: string, makeStore: MakeStore): void {
       const old = { olderThanMs: 3_600_000, limit: 1_000 };
       await store().webhooks.prune(old);
       expect(await list({ limit: 10 })).toHaveLength(5);
-      await wait(3_700_000);
+      await advance(3_700_000);
       expect(await store().webhooks.prune({ ...old, limit: 1 })).toBe(1);
       await store().webhooks.prune(old);
       expect(await list({ limit: 10 })).toMatchObject([{ state: "pending" }, { state: "pending" }]);
@@ -273,7 +273,7 @@ export function webhooksContract(name: string, makeStore: MakeStore): void {
         await store().interactions.request(ref, request);
       await store().interactions.change(ref, { id: decided.id, to: "declined" });
       expect(await overdue()).toEqual([]);
-      await wait(70_000);
+      await advance(70_000);
       expect(await overdue()).toEqual([second.id, first.id]);
     });
   });

@@ -1,5 +1,6 @@
 /** The contract of following a log with `attach` and `listen`. */
-import { beforeAll, describe, expect, test } from "vitest";
+import { setImmediate as nextTick } from "node:timers/promises";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import type { Log } from "../../../src/log/log.ts";
 import { Reader, readAll, takeover, title, titles, startSession, sessionRef } from "../drafts.ts";
 
@@ -33,7 +34,7 @@ export function attachContract(opened: () => Log): void {
       const work = { done: false };
       const writing = (async () => {
         for (let n = 1; n <= 150; n++) {
-          if (n % 10 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+          if (n % 10 === 0) await nextTick();
           await log.append(session, {
             writer: "w1",
             epoch: 7,
@@ -48,7 +49,7 @@ export function attachContract(opened: () => Log): void {
         const head = await log.head(session);
         const seq = Math.ceil((Number(head?.last.split("-")[1]) || 1) * ((readers.length % 5) / 4)) || 1;
         readers.push([new Reader(log, session, { after: `7-${seq}` }, way), seq]);
-        await new Promise((resolve) => setTimeout(resolve, 1));
+        await nextTick();
       }
       await writing;
       const all = await readAll(log, session);
@@ -62,10 +63,11 @@ export function attachContract(opened: () => Log): void {
 
     test("waits at the archived position until a log starts there", async () => {
       const session = sessionRef();
-      const reader = new Reader(log, session, { after: "7-20", readFloor: async () => "7-20" }, way);
-      const other = new Reader(log, session, { after: "7-19", readFloor: async () => "7-20" }, way);
+      const readFloor = vi.fn<() => Promise<string>>(async () => "7-20");
+      const reader = new Reader(log, session, { after: "7-20", readFloor }, way);
+      await expect.poll(() => readFloor).toHaveBeenCalled();
+      const other = new Reader(log, session, { after: "7-19", readFloor }, way);
       await other.until(({ end }) => end === "missing");
-      await new Promise((resolve) => setTimeout(resolve, 100));
       await log.claim(session, { epoch: 8, writer: "w1", event: takeover(), archivedUpTo: "7-20" });
       await reader.until(({ entries }) => entries.length === 1);
       expect(reader.cursors).toEqual(["8-21"]);
@@ -74,8 +76,9 @@ export function attachContract(opened: () => Log): void {
 
     test("waits at the archived position while the log ends before it", async () => {
       const session = await startSession(log);
-      const reader = new Reader(log, session, { after: "7-20", readFloor: async () => "7-20" }, way);
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      const readFloor = vi.fn<() => Promise<string>>(async () => "7-20");
+      const reader = new Reader(log, session, { after: "7-20", readFloor }, way);
+      await expect.poll(() => readFloor).toHaveBeenCalled();
       expect(reader.end).toBeNull();
       await log.claim(session, { epoch: 8, writer: "w2", event: takeover(), archivedUpTo: "7-20" });
       await reader.until(({ entries }) => entries.length === 1);
@@ -161,9 +164,9 @@ export function attachContract(opened: () => Log): void {
       const append = (counter: number) =>
         log.append(session, { writer: "w1", epoch: 7, counter, events: titles(`${counter}`) });
       await append(1);
-      while (total() < 1) await new Promise((resolve) => setTimeout(resolve, 5));
+      await expect.poll(total).toBe(1);
       await Promise.all(Array.from({ length: 100 }, async (_, n) => append(n + 2)));
-      while (total() < 101) await new Promise((resolve) => setTimeout(resolve, 5));
+      await expect.poll(total).toBe(101);
       expect(sizes.length).toBeLessThan(60);
       stopped.abort();
       await listening;

@@ -3,7 +3,6 @@ import { createHash } from "node:crypto";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-import { isExpensiveChosen } from "@turnstream/conformance/support/run-one-of.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { readUpload, uploadFile, uploadIdOf } from "../../../src/session/blobs/upload.ts";
@@ -55,34 +54,30 @@ async function peakOf(work: () => Promise<void>): Promise<number> {
   return peak;
 }
 
-test.runIf(isExpensiveChosen("upload of 100 MB"))(
-  "stores and reads 100 MB without holding all of it in memory",
-  { timeout: 180_000 },
-  async () => {
-    const { ref } = await newSession(harness.store);
-    const size = 100_000_000;
-    const [sent, got] = [createHash("sha256"), createHash("sha256")];
-    const up = await peakOf(async () => {
-      const big = { id: "big", name: "big.bin", body: body(size, sent), userId: "an" };
-      expect(await uploadFile(harness, ref, big)).toMatchObject({ url: "turnstream:upload/big", size });
-    });
-    let read = 0;
-    const down = await peakOf(async () => {
-      for await (const chunk of (await readUpload(harness, ref, "big"))?.body ?? []) {
-        got.update(chunk);
-        read += chunk.byteLength;
-      }
-    });
-    expect(read).toBe(size);
-    expect(got.digest("hex")).toBe(sent.digest("hex"));
-    console.info(
-      `100 MB: ${Math.round(up / 1e6)} MB of memory going in, ${Math.round(down / 1e6)} MB going out`,
-    );
-    // In one piece it would be 100 MB, and three times that in the driver, which reads bytes as text.
-    expect(up).toBeLessThan(90_000_000);
-    expect(down).toBeLessThan(90_000_000);
-  },
-);
+test("stores and reads 100 MB without holding all of it in memory", { timeout: 180_000 }, async () => {
+  const { ref } = await newSession(harness.store);
+  const size = 100_000_000;
+  const [sent, got] = [createHash("sha256"), createHash("sha256")];
+  const up = await peakOf(async () => {
+    const big = { id: "big", name: "big.bin", body: body(size, sent), userId: "an" };
+    expect(await uploadFile(harness, ref, big)).toMatchObject({ url: "turnstream:upload/big", size });
+  });
+  let read = 0;
+  const down = await peakOf(async () => {
+    for await (const chunk of (await readUpload(harness, ref, "big"))?.body ?? []) {
+      got.update(chunk);
+      read += chunk.byteLength;
+    }
+  });
+  expect(read).toBe(size);
+  expect(got.digest("hex")).toBe(sent.digest("hex"));
+  console.info(
+    `100 MB: ${Math.round(up / 1e6)} MB of memory going in, ${Math.round(down / 1e6)} MB going out`,
+  );
+  // In one piece it would be 100 MB, and three times that in the driver, which reads bytes as text.
+  expect(up).toBeLessThan(90_000_000);
+  expect(down).toBeLessThan(90_000_000);
+});
 
 async function* broken(): AsyncIterable<Uint8Array> {
   yield new Uint8Array(2_000_000);

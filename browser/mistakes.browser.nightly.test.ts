@@ -11,14 +11,11 @@ import { freePort } from "@turnstream/testkit/network/free-port.ts";
 import { freshDatabaseUrl, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { en } from "@turnstream/react";
 import type { Browser, Page } from "playwright-core";
-import { runOneOf } from "@turnstream/conformance/support/run-one-of.ts";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { keepArtefacts } from "./artefacts.ts";
 import { closeBrowser, openBrowser } from "./chromium.ts";
 import { type Environment, MistakenProgram } from "./mistaken-program.ts";
 import { pageUrl } from "./pages.ts";
-
-runOneOf(4);
 
 const APP = join(import.meta.dirname, "processes/mistaken-app.ts");
 const CLI = join(import.meta.dirname, "../packages/cli/src/main.ts");

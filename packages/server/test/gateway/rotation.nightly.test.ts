@@ -4,7 +4,6 @@
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isChosen } from "@turnstream/conformance/support/run-one-of.ts";
 import { expect, test } from "vitest";
 import { createServer, type Server } from "../../src/gateway/create-server.ts";
 import { script } from "../../src/models/script-parts.ts";
@@ -164,7 +163,7 @@ class LoadClient {
   }
 }
 
-test.runIf(isChosen("rotation", 3))(
+test(
   "R01 secrets and keys are replaced under load: no request is refused, and links keep working",
   async () => {
     const stage = await TurnHarness.open(await openRealBackend());

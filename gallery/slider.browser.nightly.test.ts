@@ -1,5 +1,4 @@
 /** Tests the gallery itself: moving through a log and back gives the same page, and its URL, keys and switches work. */
-import { SEED, isFull } from "@turnstream/conformance/support/cases.ts";
 import { pageUrl } from "@turnstream/browser/pages.ts";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
@@ -22,28 +21,25 @@ async function drawn(page: Page): Promise<string> {
 
 const LOGS = ["sub-agent/side-by-side", "story/market-order-approved", "scenario/takeover"];
 
-test.each(LOGS.filter((_, n) => isFull || n === SEED % LOGS.length))(
-  "moving back and forth gives the same page: %s",
-  async (name) => {
-    const page = await openStage({
-      prepare: async (fresh) => await fresh.clock.setFixedTime(1_800_000_000_000),
-    });
-    await show(page, name, 0);
-    const length = await page.evaluate(() => window.gallery?.events.length ?? 0);
-    const places = [0.3, 0.6, 0.85].map((share) => Math.round(length * share));
-    const seen: string[] = [];
-    for (const at of places) {
-      await move(page, at);
-      seen.push(await drawn(page));
-    }
-    await move(page, length);
-    await still(page);
-    for (const [n, at] of [...places.entries()].toReversed()) {
-      await move(page, at);
-      expect(await drawn(page)).toBe(seen[n]);
-    }
-  },
-);
+test.each(LOGS)("moving back and forth gives the same page: %s", async (name) => {
+  const page = await openStage({
+    prepare: async (fresh) => await fresh.clock.setFixedTime(1_800_000_000_000),
+  });
+  await show(page, name, 0);
+  const length = await page.evaluate(() => window.gallery?.events.length ?? 0);
+  const places = [0.3, 0.6, 0.85].map((share) => Math.round(length * share));
+  const seen: string[] = [];
+  for (const at of places) {
+    await move(page, at);
+    seen.push(await drawn(page));
+  }
+  await move(page, length);
+  await still(page);
+  for (const [n, at] of [...places.entries()].toReversed()) {
+    await move(page, at);
+    expect(await drawn(page)).toBe(seen[n]);
+  }
+});
 
 async function openGallery(query: string): Promise<Page> {
   const page = await openStage();

@@ -28,7 +28,7 @@ beforeEach(async () => {
   far = await createRedisLog({
     url: `redis://127.0.0.1:${proxy.port}`,
     healthCheckMs: 50,
-    responseTimeoutMs: 200,
+    responseTimeoutMs: 1_000,
   });
   await until("both connections", async () => (await listConnections()).length >= before.length + 2);
   farConnections = (await listConnections()).filter((id) => !before.includes(id));

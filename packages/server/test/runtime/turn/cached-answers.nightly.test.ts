@@ -4,7 +4,6 @@
  */
 import { randomUUID } from "node:crypto";
 import { createAnthropic } from "@ai-sdk/anthropic";
-import { runOneOf } from "@turnstream/conformance/support/run-one-of.ts";
 import { migrateDatabase } from "@turnstream/testkit/backend/migrate-database.ts";
 import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
 import { startAnthropicServer } from "@turnstream/testkit/model-servers/anthropic-server.ts";
@@ -20,8 +19,6 @@ import { startWorker } from "../../../src/runtime/worker/supervise.ts";
 import type { SessionRef } from "../../../src/util/refs.ts";
 import { openBackendOn } from "../real-backend.ts";
 import { outline, TurnHarness } from "../turn-harness.ts";
-
-runOneOf(3);
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -2,7 +2,6 @@
  * Tests that the components look the same below the reset of any app, before or after our styles, and that an app can
  * still change them: with one class, and below Tailwind 4 with its utilities.
  */
-import { SEED, isFull } from "@turnstream/conformance/support/cases.ts";
 import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import { compareLooks, type Look, lookAt } from "./looks.ts";
@@ -68,11 +67,6 @@ async function baselineOf(state: string, page: Page): Promise<Look> {
   return look;
 }
 
-/** A push draws a third of the states below each reset. The seed chooses which. TURNSTREAM_FULL=1 draws all of them. */
-function statesOf(variant: number): readonly string[] {
-  return isFull ? STATES : STATES.filter((_, n) => (SEED + n + variant) % 3 === 0);
-}
-
 const VARIANTS = [
   { reset: "Tailwind 3", place: "before" },
   { reset: "Tailwind 3", place: "after" },
@@ -87,15 +81,15 @@ const VARIANTS = [
   { reset: "*", place: "after" },
 ] as const;
 
-test.each(VARIANTS.map((variant, n) => ({ ...variant, n })))(
+test.each(VARIANTS)(
   "the components look the same with the reset of $reset $place our styles",
-  async ({ reset, place, n }) => {
+  async ({ reset, place }) => {
     const plain = await openStage(APPEARANCE);
     const page = await openStage(APPEARANCE);
     if (place === "around") await moveIntoLayer(page);
     await addStyles(page, resets[reset], place === "after" ? "after" : "before");
     const report: Record<string, string[]> = {};
-    for (const state of statesOf(n)) {
+    for (const state of STATES) {
       const before = await baselineOf(state, plain);
       await show(page, state);
       const after = await lookAt(page);

@@ -1,13 +1,10 @@
 /**
  * Runs the contracts on the MCP reference server over stdio and Streamable HTTP, with memory backends and real servers.
  */
-import { runOneOf } from "@turnstream/conformance/support/run-one-of.ts";
 import { openRealBackend } from "../runtime/real-backend.ts";
 import { elicitationContract } from "./elicitation.contract.ts";
 import { everythingContract } from "./everything.contract.ts";
 import { inMemory, overHttp, overStdio } from "./connect.ts";
-
-runOneOf(8);
 
 everythingContract("stdio", inMemory, overStdio);
 everythingContract("Streamable HTTP", inMemory, overHttp);

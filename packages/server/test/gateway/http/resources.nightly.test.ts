@@ -1,13 +1,10 @@
 /** Runs the contracts of history, payments, resources, shares and webhooks over HTTP on PostgreSQL and Redis. */
-import { runOneOf } from "@turnstream/conformance/support/run-one-of.ts";
 import { openRealBackend } from "../../runtime/real-backend.ts";
 import { historyContract } from "./history.contract.ts";
 import { paymentsContract } from "./payments.contract.ts";
 import { resourcesContract } from "./resources.contract.ts";
 import { sharesContract } from "./shares.contract.ts";
 import { webhookRoutesContract } from "./webhooks.contract.ts";
-
-runOneOf(6);
 
 historyContract("real servers", openRealBackend);
 paymentsContract("real servers", "fastify", openRealBackend);

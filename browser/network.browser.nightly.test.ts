@@ -2,7 +2,6 @@
  * Tests pages whose network fails and recovers in the middle of an answer. In the end they show the whole answer, once.
  */
 import { until } from "@turnstream/testkit/util/until.ts";
-import { runOneOf } from "@turnstream/conformance/support/run-one-of.ts";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { outline } from "../packages/server/test/runtime/turn-harness.ts";
 import { answerTo } from "./agents.ts";
@@ -10,8 +9,6 @@ import { readConsole } from "./artefacts.ts";
 import { BrowserSession } from "./browser-session.ts";
 import { readText } from "./screen.ts";
 import { compareScreens } from "./story/compare.ts";
-
-runOneOf(3);
 
 let browserSession: BrowserSession;
 

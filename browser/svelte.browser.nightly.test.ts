@@ -1,13 +1,12 @@
 /**
  * Plays stories on a page with Svelte, which uses `@turnstream/client/view`: the same actions, reloads and comparisons
- * as in stories.browser.test.ts.
+ * as in stories.browser.nightly.test.ts.
  */
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { STORIES } from "@turnstream/conformance/stories/index.ts";
 import type { Moment, Story } from "@turnstream/conformance/stories/story.ts";
-import { isChosen } from "@turnstream/conformance/support/run-one-of.ts";
 import type { SessionRef } from "@turnstream/server";
 import { readSeed } from "@turnstream/testkit/util/seeded-random.ts";
 import type { Browser } from "playwright-core";
@@ -59,10 +58,7 @@ const expectedOf = (name: string) =>
     OWN_TEXTS.reduce((text, [theirs, own]) => text.replace(theirs, own), line),
   );
 
-/** A push plays every eighth story. The seed chooses which. */
-const PLAYED = STORIES.filter(({ name }) => isChosen(`${name} with Svelte`, 8));
-
-test.each(PLAYED)(
+test.each(STORIES)(
   "$name is shown completely, and a reload changes nothing",
   async (story) => {
     const own = gates.get(story) ?? new PacedGates();

@@ -7,7 +7,6 @@ import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Story } from "@turnstream/conformance/scenarios/story.ts";
-import { isExpensiveChosen } from "@turnstream/conformance/support/run-one-of.ts";
 import { en } from "@turnstream/react";
 import { makeFolder, removeFolder } from "@turnstream/testkit/processes/watch.ts";
 import type { Browser, Page } from "playwright-core";
@@ -19,9 +18,6 @@ import { type ServedFolder, serveFolder } from "./serve-folder.ts";
 
 /** Includes the installation, which npm may have to download. */
 const BUILD_MS = 600_000;
-
-/** The same pushes as those of the Next.js app, so that the packages are packed once. */
-const isRun = isExpensiveChosen("packed apps");
 
 let browser: Browser;
 let folder: string;
@@ -38,11 +34,10 @@ async function build(): Promise<void> {
 }
 
 beforeAll(async () => {
-  if (isRun) [browser] = await Promise.all([openBrowser(), build()]);
+  [browser] = await Promise.all([openBrowser(), build()]);
 }, BUILD_MS);
 
 afterAll(async () => {
-  if (!isRun) return;
   await closeBrowser(browser);
   await served?.close();
   removeFolder(folder);
@@ -90,7 +85,7 @@ async function read(page: Page, selector: string, names: readonly string[]): Pro
     );
 }
 
-describe.runIf(isRun)("a Vite app with Tailwind 4", () => {
+describe("a Vite app with Tailwind 4", () => {
   test("chunks load below the prefix, code is colored, and the user approves", async () => {
     const { page, missing } = await open();
     await page.locator(".ts-hl-keyword").waitFor();

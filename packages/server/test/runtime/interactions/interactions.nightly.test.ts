@@ -1,5 +1,4 @@
 /** Runs the contracts of interactions on PostgreSQL and Redis. */
-import { runOneOf } from "@turnstream/conformance/support/run-one-of.ts";
 import { approvalContract } from "./approvals.contract.ts";
 import { atOnceContract } from "../tool-calls/parallel-calls.contract.ts";
 import { deadlineContract } from "./deadlines.contract.ts";
@@ -8,8 +7,6 @@ import { formInsideContract } from "./forms-in-tools.contract.ts";
 import { paymentContract } from "./payments.contract.ts";
 import { questionContract } from "./questions.contract.ts";
 import { openRealBackend } from "../real-backend.ts";
-
-runOneOf(6);
 
 approvalContract(openRealBackend);
 questionContract(openRealBackend);

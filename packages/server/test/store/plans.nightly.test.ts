@@ -2,7 +2,6 @@
  * Tests that every paged query reads little more than it returns: no sequential scan of a large table, and few pages. A
  * million archived events cost hardly more than a hundred thousand. The statements are captured from the store.
  */
-import { isChosen } from "@turnstream/conformance/support/run-one-of.ts";
 import type { CompiledQuery } from "kysely";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -171,7 +170,7 @@ const queries: Readonly<Record<string, Query>> = {
   "sessions.removeExpired": (store) => store.sessions.removeExpired({ olderThanMs: 60_000, limit: 50 }),
 };
 
-describe.runIf(isChosen("query plans", 3))("query plans", () => {
+describe("query plans", () => {
   let harness: PostgresHarness;
   let client: pg.Client;
   const caught: CompiledQuery[] = [];

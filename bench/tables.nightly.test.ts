@@ -1,10 +1,9 @@
 /** Runs the bench of tables in its short form. Whether rows are shared is the same on every machine; times are not. */
-import { isExpensiveChosen } from "@turnstream/conformance/support/run-one-of.ts";
 import { expect, test } from "vitest";
 import { isOk } from "./measure.ts";
 import { benchTables, SHORT } from "./tables/tables.ts";
 
-test.runIf(isExpensiveChosen("tables bench"))(
+test(
   "no operation makes a multixact, and no turn is missing in the usage",
   { timeout: 300_000 },
   async () => {

@@ -4,7 +4,6 @@
  */
 import { en } from "@turnstream/react";
 import { enChat } from "@turnstream/react/chat";
-import { isExpensiveChosen } from "@turnstream/conformance/support/run-one-of.ts";
 import { freePort } from "@turnstream/testkit/network/free-port.ts";
 import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
 import { sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
@@ -23,20 +22,16 @@ const bothHalves = (text: string) => [`First half of ${text}.`, `Second half of 
 let app: NextApp;
 let browser: Browser;
 
-/** The first-hour bench opens the template in Chromium on every push. */
-const isRun = isExpensiveChosen("packed apps");
-
 beforeAll(async () => {
-  if (isRun) [app, browser] = await Promise.all([NextApp.build(), openBrowser()]);
+  [app, browser] = await Promise.all([NextApp.build(), openBrowser()]);
 }, BUILD_MS);
 
 afterAll(async () => {
-  if (!isRun) return;
   await closeBrowser(browser);
   await app?.remove();
 });
 
-describe.runIf(isRun).each([
+describe.each([
   ["in one process", true],
   ["with a worker in another process", false],
 ])("a Next.js app %s", (_name, runsTurns) => {

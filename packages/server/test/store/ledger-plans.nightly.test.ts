@@ -2,7 +2,6 @@
  * Tests the plans of the ledger's queries on large tables, with the SQL that the code runs. No large table is scanned
  * sequentially, and a page costs about the same in a database that is ten times as large.
  */
-import { isChosen } from "@turnstream/conformance/support/run-one-of.ts";
 import { type LogEvent, sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -159,7 +158,7 @@ const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes
 const blocks = (plans: readonly Plan[]) =>
   plans.reduce((sum, plan) => sum + plan["Shared Hit Blocks"] + plan["Shared Read Blocks"], 0);
 
-describe.runIf(isChosen("large tables", 3))("large tables", () => {
+describe("large tables", () => {
   let small: Filled;
   let large: Filled;
   beforeAll(async () => {
