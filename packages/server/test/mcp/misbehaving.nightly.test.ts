@@ -12,7 +12,6 @@ import { createMemoryStore } from "../../src/store/memory/store.ts";
 import { outline, TurnHarness } from "../runtime/turn-harness.ts";
 import { Caller, type Wanted } from "./fake-call.ts";
 import { everythingStdio, oddStdio } from "./everything.ts";
-import { TIMED } from "../timed-test.ts";
 
 let harness: TurnHarness;
 let folder: string;
@@ -163,7 +162,7 @@ describe("MCP server", () => {
     expect(harness.errors.map(({ during }) => during)).toEqual(["the tool okay of the MCP server odd"]);
   });
 
-  it("supports hundreds of tools on several pages", TIMED, async () => {
+  it("supports hundreds of tools on several pages", async () => {
     const began = performance.now();
     const { caller } = await play(odd({ ODD_TOOLS: "300" }), [
       ["odd_tool-299", { id: "x" }],

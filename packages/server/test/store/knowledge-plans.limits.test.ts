@@ -8,7 +8,6 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { scopeToken } from "../../src/store/rules/knowledge.ts";
 import { newTenant } from "./harness.ts";
 import { type PostgresHarness, postgresHarness } from "./postgres-harness.ts";
-import { TIMED } from "../timed-test.ts";
 
 const PIECES = 100_000;
 const PER_OBJECT = 10;
@@ -89,7 +88,7 @@ test.each([
   ["a rare term among common ones", "the w1 w2 w3 rare", 10, 1_500],
   ["only common terms", "the w1 w2 w3", 10, 4_000],
   ["unknown terms", "nowhere tobe found", 0, 250],
-])("S11: %s, among 100,000 pieces", TIMED, async (name, text, count, mostMs) => {
+])("S11: %s, among 100,000 pieces", async (name, text, count, mostMs) => {
   const { hits, ms } = await timed(big, text);
   console.log(`knowledge.search, ${name}: ${ms.toFixed(1)} ms`);
   expect(hits).toHaveLength(count);
@@ -102,7 +101,7 @@ test.each([
   expect(plan.filter((line) => line.includes("Seq Scan on knowledge_chunks"))).toEqual([]);
 });
 
-test("S11: searching a small base next to a large one of another tenant is equally fast", TIMED, async () => {
+test("S11: searching a small base next to a large one of another tenant is equally fast", async () => {
   const { hits, ms } = await timed(small, "the w1 w2");
   console.log(`knowledge.search, a small base beside a large one: ${ms.toFixed(1)} ms`);
   expect(hits.length).toBeGreaterThan(0);

@@ -14,7 +14,6 @@ import type { Actor } from "../../../src/util/refs.ts";
 import { openRealBackend } from "../../runtime/real-backend.ts";
 import type { HarnessBackend } from "../../runtime/turn-harness.ts";
 import { SessionHarness } from "../../session/session-harness.ts";
-import { TIMED } from "../../timed-test.ts";
 
 const WITHIN_MS = 1_000;
 
@@ -145,7 +144,7 @@ const WIRES = [
 ] as const;
 
 describe.each(CURSORS)("cursor that is %s", (_, make) => {
-  test.each(WIRES)("restarts with the current state in %s over %s", TIMED, async (dialect, wire) => {
+  test.each(WIRES)("restarts with the current state in %s over %s", async (dialect, wire) => {
     const { world, endpoint } = mine;
     const { world: other } = foreign;
     const subscriber = new SessionClient({ session: world.ref.session, dialect, wire });
@@ -168,7 +167,7 @@ describe.each(CURSORS)("cursor that is %s", (_, make) => {
     expect(subscriber.rendered.problems).toEqual([]);
   });
 
-  test("restarts in the URL of an event stream", TIMED, async () => {
+  test("restarts in the URL of an event stream", async () => {
     const { world, endpoint } = mine;
     const { world: other } = foreign;
     const answer = await firstOf(endpoint, world, make(world, other));
@@ -177,7 +176,7 @@ describe.each(CURSORS)("cursor that is %s", (_, make) => {
 });
 
 describe.each(NOT_IN_HEADERS)("cursor %s", (_, cursor) => {
-  test("is refused over a socket", TIMED, async () => {
+  test("is refused over a socket", async () => {
     const { world, endpoint } = mine;
     const subscriber = new SessionClient({ session: world.ref.session, dialect: "blocks", wire: "socket" });
     subscriber.connect(endpoint, cursor);
@@ -188,7 +187,7 @@ describe.each(NOT_IN_HEADERS)("cursor %s", (_, cursor) => {
     subscriber.cut();
   });
 
-  test("is answered in the URL of an event stream", TIMED, async () => {
+  test("is answered in the URL of an event stream", async () => {
     const { world, endpoint } = mine;
     const started = performance.now();
     const answer = await firstOf(endpoint, world, cursor);
@@ -228,7 +227,7 @@ async function firstOf(
 }
 
 describe("session of another user", () => {
-  test.each(WIRES)("is not found for another tenant or user in %s over %s", TIMED, async (dialect, wire) => {
+  test.each(WIRES)("is not found for another tenant or user in %s over %s", async (dialect, wire) => {
     const { world } = mine;
     const { world: other, endpoint } = foreign;
     const neighbour = await createEndpoint({ tenant: world.actor.tenant, user: `user-${randomUUID()}` });
