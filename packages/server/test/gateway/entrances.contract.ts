@@ -58,12 +58,7 @@ const DECISIONS = [
   [{ decision: "reject", reason: "Too much." }, "rejected"],
 ] as const;
 
-/** @param usesAllIds false uses one of the ids for each entrance, because real servers need longer */
-export function entrancesContract(
-  name: string,
-  makeBackend: () => Promise<HarnessBackend>,
-  usesAllIds: boolean,
-): void {
+export function entrancesContract(name: string, makeBackend: () => Promise<HarnessBackend>): void {
   describe(`entrances on ${name}`, () => {
     let harness: TurnHarness;
     let auth: Readonly<Record<string, string>>;
@@ -95,8 +90,7 @@ export function entrancesContract(
       return (await harness.state(ref)).turns.last()?.status;
     };
 
-    const numbered = ENTRANCES.map(([entranceName, open], n) => [entranceName, open, n] as const);
-    describe.each(numbered)("%s", (entranceName, open, n) => {
+    describe.each(ENTRANCES)("%s", (entranceName, open) => {
       let entrance: Entrance;
       const errors: unknown[] = [];
       beforeAll(async () => {
@@ -106,8 +100,7 @@ export function entrancesContract(
       });
       afterAll(() => entrance.close());
 
-      const ids = usesAllIds ? IDS : IDS.slice(n % IDS.length).slice(0, 1);
-      test.concurrent.each(ids)(
+      test.concurrent.each(IDS)(
         "every command has its effect in a session named like %s",
         async (_, toId) => {
           const session = toId(entranceName.replaceAll(" ", "-"));

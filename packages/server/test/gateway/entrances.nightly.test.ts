@@ -2,4 +2,4 @@
 import { openRealBackend } from "../runtime/real-backend.ts";
 import { entrancesContract } from "./entrances.contract.ts";
 
-entrancesContract("PostgreSQL and Redis", openRealBackend, true);
+entrancesContract("PostgreSQL and Redis", openRealBackend);

@@ -2,4 +2,4 @@
 import { entrancesContract } from "./entrances.contract.ts";
 import { createMemoryBackend } from "./test-server.ts";
 
-entrancesContract("memory", async () => createMemoryBackend(), true);
+entrancesContract("memory", async () => createMemoryBackend());
