@@ -17,7 +17,8 @@ export async function connect(from: Signals, to: Signals, channel: string): Prom
     if (arrived === 0) from.send(channel, `${CONNECT}${++sent}`);
     return arrived > 0 && arrived === sent;
   };
-  await expect.poll(send, { interval: 20 }).toBe(true);
+  // Hooks use this too, and `expect.poll` refuses to run in them.
+  await vi.waitFor(async () => expect(await send()).toBe(true), { interval: 20, timeout: 60_000 });
   stop();
 }
 
