@@ -18,7 +18,7 @@ export async function connect(from: Signals, to: Signals, channel: string): Prom
     return arrived > 0 && arrived === sent;
   };
   // Hooks use this too, and `expect.poll` refuses to run in them.
-  await vi.waitFor(async () => expect(await send()).toBe(true), { interval: 20, timeout: 60_000 });
+  await vi.waitFor(() => expect(send()).toBe(true), { interval: 20, timeout: 60_000 });
   stop();
 }
 
