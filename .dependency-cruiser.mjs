@@ -136,23 +136,16 @@ export const written = [
     comment: "published code never imports code of tests and scripts",
     from: { path: "^packages/[^/]+/src/" },
     to: {
-      path: [
-        "^packages/[^/]+/(test|scripts)/",
-        "^(conformance|testkit|chaos|bench|gallery|browser|examples|scripts)/",
-        "[.]test[.]tsx?$",
-      ],
+      path: ["^packages/[^/]+/(test|scripts)/", "^(tests|bench|examples|scripts)/", "[.]test[.]tsx?$"],
     },
   },
   {
     name: "testkit-not-to-its-users",
     severity: "error",
     comment: "tests, chaos, bench and browser use the testkit; it imports none of them",
-    from: { path: "^testkit/" },
+    from: { path: "^tests/kit/" },
     to: {
-      path: [
-        "^packages/[^/]+/(test|scripts)/",
-        "^(conformance|chaos|bench|gallery|browser|examples|scripts)/",
-      ],
+      path: ["^packages/[^/]+/(test|scripts)/", "^(tests/(?!kit/)|bench/|examples/|scripts/)"],
     },
   },
   {
@@ -178,7 +171,7 @@ export const written = [
     severity: "error",
     comment:
       "an import that resolves to nothing escapes every other rule. The apps have their own dependencies",
-    from: { pathNot: "^browser/(next|vite)-app/" },
+    from: { pathNot: "^tests/browser/(next|vite)-app/" },
     to: { couldNotResolve: true },
   },
 ];

@@ -15,8 +15,8 @@ import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { configDefaults, defineConfig } from "vitest/config";
-import { reactAlias } from "./testkit/util/react-alias.ts";
-import { useMemoryFolder } from "./testkit/util/memory-folder.ts";
+import { reactAlias } from "./tests/kit/util/react-alias.ts";
+import { useMemoryFolder } from "./tests/kit/util/memory-folder.ts";
 
 // Tests start hundreds of processes of ours. What one has compiled, the next one loads in half the time.
 process.env["NODE_COMPILE_CACHE"] ??= join(import.meta.dirname, "node_modules", ".cache", "compile");
@@ -55,8 +55,8 @@ const patience = {
   testTimeout: 600_000,
   hookTimeout: 300_000,
 };
-const startsServers = { globalSetup: "testkit/servers/global-setup.ts" };
-const startsPages = { globalSetup: "browser/global-setup.ts" };
+const startsServers = { globalSetup: "tests/kit/servers/global-setup.ts" };
+const startsPages = { globalSetup: "tests/browser/global-setup.ts" };
 
 export default defineConfig({
   resolve: { conditions, alias: reactAlias() },
@@ -65,7 +65,7 @@ export default defineConfig({
     pool: "forks",
     maxWorkers: Math.max(2, availableParallelism()),
     isolate: false,
-    setupFiles: "conformance/support/test-setup.ts",
+    setupFiles: "tests/conformance/support/test-setup.ts",
     projects: [
       {
         extends: true,

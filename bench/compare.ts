@@ -51,7 +51,7 @@ async function checkOut(ref: string): Promise<string> {
   const folder = join(await mkdtemp(join(tmpdir(), "turnstream-compare-")), "checkout");
   execFileSync("git", ["worktree", "add", "--detach", folder, ref], { cwd: root, stdio: "ignore" });
   for (const path of listModuleFolders()) execFileSync("cp", ["-a", join(root, path), join(folder, path)]);
-  for (const path of ["bench", "testkit", "tests"]) {
+  for (const path of ["bench", "tests"]) {
     if (!existsSync(join(folder, path)) || !existsSync(join(root, path))) continue;
     rmSync(join(folder, path), { recursive: true });
     cpSync(join(root, path), join(folder, path), { recursive: true });

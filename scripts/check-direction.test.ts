@@ -69,7 +69,7 @@ const clean: Tree = {
   "packages/react/src/index.ts": `export { fold } from "../../client/src/index.ts";`,
   "packages/studio/src/index.ts": `export { fold } from "../../react/src/index.ts";`,
   "conformance/stories.ts": `export { fold } from "@turnstream/protocol";`,
-  "testkit/servers/start-redis.ts": `export const startRedis = 1;`,
+  "tests/kit/servers/start-redis.ts": `export const startRedis = 1;`,
 };
 
 async function check(tree: Tree) {

@@ -9,17 +9,7 @@ import { cruise, type ICruiseResult, type IForbiddenRuleType } from "dependency-
 
 import { atRunTime, written } from "../.dependency-cruiser.mjs";
 
-const folders = [
-  "packages",
-  "conformance",
-  "testkit",
-  "chaos",
-  "bench",
-  "gallery",
-  "browser",
-  "examples",
-  "scripts",
-];
+const folders = ["packages", "tests", "bench", "examples", "scripts"];
 
 /** The folders that the rules of `atRunTime` check. For cycles elsewhere, `written` has a stricter rule. */
 const runTimeFolders = ["packages/protocol", "bench"];

@@ -10,7 +10,7 @@ await runSteps([
   { name: "types", command: "npm run --silent build" },
   {
     name: "types of the Svelte page",
-    command: "svelte-check --tsconfig browser/page/tsconfig.json --fail-on-warnings",
+    command: "svelte-check --tsconfig tests/browser/page/tsconfig.json --fail-on-warnings",
   },
   { name: "lint", command: "oxlint" },
   { name: "direction", command: "node scripts/check-direction.ts" },

@@ -10,7 +10,7 @@ import { isDeepStrictEqual } from "node:util";
 
 import { root } from "./run-command.ts";
 
-const FOLDERS = ["conformance/vectors", "conformance/stories", "packages/protocol/schemas"];
+const FOLDERS = ["tests/conformance/vectors", "tests/conformance/stories", "packages/protocol/schemas"];
 const MIGRATIONS = "packages/server/src/store/postgres/migrations";
 
 const git = (...args: string[]): string =>

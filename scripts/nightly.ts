@@ -16,25 +16,25 @@ type Step =
 const PARTS: Readonly<Record<string, { readonly about: string; readonly steps: readonly Step[] }>> = {
   servers: {
     about: "all contracts on servers, kills, restarts, query plans",
-    steps: [{ tests: ["--project=nightly", "--exclude=chaos/**"] }],
+    steps: [{ tests: ["--project=nightly", "--exclude=tests/chaos/**"] }],
   },
   browser: {
     about: "pages and network faults in Chromium, and the React package and the gallery on React 18",
     steps: [
-      { tests: ["--project=browser-nightly", "--exclude=gallery/**"] },
+      { tests: ["--project=browser-nightly", "--exclude=tests/gallery/**"] },
       {
         tests: ["--project=test", "--project=isolated", "packages/react/test"],
         env: { TURNSTREAM_REACT: "18" },
       },
       {
-        tests: ["--project=browser-nightly", "--project=browser", "gallery", "thread", "chat"],
+        tests: ["--project=browser-nightly", "--project=browser", "tests/gallery", "thread", "chat"],
         env: { TURNSTREAM_REACT: "18" },
       },
     ],
   },
   chaos: {
     about: "the short form of every chaos scenario",
-    steps: [{ tests: ["--project=nightly", "chaos"] }],
+    steps: [{ tests: ["--project=nightly", "tests/chaos"] }],
   },
   explore: {
     about: "properties at full size with a new seed",
@@ -46,7 +46,7 @@ const PARTS: Readonly<Record<string, { readonly about: string; readonly steps: r
     steps: [
       { command: "node scripts/check-packages.ts" },
       { tests: ["--project=limits"] },
-      { tests: ["--project=browser-nightly", "gallery"] },
+      { tests: ["--project=browser-nightly", "tests/gallery"] },
       { command: "npm run --silent fuzz -- --minutes 10" },
     ],
   },

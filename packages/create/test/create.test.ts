@@ -94,7 +94,7 @@ test("the files that templates share are the same", () => {
 function readTestedVersions(): string[] {
   const root = join(import.meta.dirname, "../../..");
   const packages = readdirSync(join(root, "packages")).map((name) => `packages/${name}`);
-  return [".", "bench", "browser", ...packages].flatMap((folder) => {
+  return [".", "bench", "tests/browser", ...packages].flatMap((folder) => {
     const manifest = readFileSync(join(root, folder, "package.json"), "utf8");
     const { name, version } = JSON.parse(manifest) as { name: string; version: string };
     return [...Object.entries(readDependencies(manifest)), [name, version] as const].map(describeMajor);

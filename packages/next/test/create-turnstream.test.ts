@@ -1,6 +1,6 @@
 /**
  * Tests the server of a Next.js app in memory: what happens when Next.js evaluates the app's module again, and the
- * configuration. browser/next.browser.nightly.test.ts tests a real Next.js app.
+ * configuration. tests/browser/next.browser.nightly.test.ts tests a real Next.js app.
  */
 import { listBlocks } from "@turnstream/protocol";
 import { type Agent, defineAgent, type Turnstream } from "@turnstream/server";

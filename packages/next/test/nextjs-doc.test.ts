@@ -1,4 +1,4 @@
-/** Tests that docs/nextjs.md shows the files that browser/next.browser.nightly.test.ts builds and runs. */
+/** Tests that docs/nextjs.md shows the files that tests/browser/next.browser.nightly.test.ts builds and runs. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -28,7 +28,7 @@ test("docs/nextjs.md shows the page that the test app renders on the server", ()
   const files = readFiles(live);
   expect(files.size).toBe(2);
   for (const [path, body] of files) {
-    const source = readFileSync(join(root, "browser/next-app", path), "utf8");
+    const source = readFileSync(join(root, "tests/browser/next-app", path), "utf8");
     expect(body).toBe(source.replace(/^\/[*][*] .*\n/m, ""));
   }
 });

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { SessionEvent } from "@turnstream/protocol";
 
-const folder = join(import.meta.dirname, "../../../conformance/vectors/fold");
+const folder = join(import.meta.dirname, "../../../tests/conformance/vectors/fold");
 
 export interface Log {
   readonly name: string;

@@ -1,4 +1,4 @@
-/** The program of docs/from-ai-sdk.md runs. conformance/docs.nightly.test.ts compiles the other code of the page. */
+/** The program of docs/from-ai-sdk.md runs. tests/conformance/docs.nightly.test.ts compiles the other code of the page. */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";

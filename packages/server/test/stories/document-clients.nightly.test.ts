@@ -22,7 +22,8 @@ import { DocumentDriver, type PostMessage, type ReceivedResponse } from "./docum
 import { play } from "./run-story.ts";
 import { StoryEnvironment } from "./story-environment.ts";
 
-const PYTHON = new URL("../../../../conformance/clients/python/stream_chat.py", import.meta.url).pathname;
+const PYTHON = new URL("../../../../tests/conformance/clients/python/stream_chat.py", import.meta.url)
+  .pathname;
 
 const postByPython =
   (mode: "sync" | "async"): PostMessage =>

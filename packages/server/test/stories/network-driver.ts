@@ -43,7 +43,7 @@ export interface StreamedReply {
   readonly reader: SseReader;
 }
 
-const PYTHON = new URL("../../../../conformance/clients/python/read_sse.py", import.meta.url).pathname;
+const PYTHON = new URL("../../../../tests/conformance/clients/python/read_sse.py", import.meta.url).pathname;
 
 export class NetworkDriver implements StoryDriver {
   /** One client for every dialect and wire. */

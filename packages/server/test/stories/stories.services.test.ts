@@ -1,5 +1,5 @@
 /**
- * Runs the stories of conformance/stories end to end on PostgreSQL and Redis, and compares the frames of every
+ * Runs the stories of tests/conformance/stories end to end on PostgreSQL and Redis, and compares the frames of every
  * dialect with the recorded ones.
  */
 import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";

@@ -1,4 +1,4 @@
-/** docs/http.md lists the routes, errors and idempotent routes of the code. conformance/docs.nightly.test.ts runs its program. */
+/** docs/http.md lists the routes, errors and idempotent routes of the code. tests/conformance/docs.nightly.test.ts runs its program. */
 import { readFileSync } from "node:fs";
 import { readCode, readTables } from "@turnstream/conformance/support/markdown.ts";
 import { ERRORS } from "@turnstream/protocol";

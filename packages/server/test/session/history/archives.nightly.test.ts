@@ -15,7 +15,7 @@ const execute = promisify(execFile);
 const REPOSITORY = join(import.meta.dirname, "../../../../..");
 
 async function readWith(root: string): Promise<ArchiveReading[]> {
-  const program = join(root, "testkit/versions/read-archives.ts");
+  const program = join(root, "tests/kit/versions/read-archives.ts");
   const args = ["--conditions=@turnstream/source", program];
   const { stdout } = await execute(process.execPath, args, { maxBuffer: 2 ** 26 });
   return JSON.parse(stdout) as ArchiveReading[];
