@@ -68,7 +68,7 @@ const clean: Tree = {
   "packages/client/src/index.ts": `export { fold } from "@turnstream/protocol";`,
   "packages/react/src/index.ts": `export { fold } from "../../client/src/index.ts";`,
   "packages/studio/src/index.ts": `export { fold } from "../../react/src/index.ts";`,
-  "conformance/stories.ts": `export { fold } from "@turnstream/protocol";`,
+  "tests/conformance/stories.ts": `export { fold } from "@turnstream/protocol";`,
   "tests/kit/servers/start-redis.ts": `export const startRedis = 1;`,
 };
 
@@ -87,9 +87,7 @@ async function check(tree: Tree) {
 test("does not report a clean tree", async () => {
   const { modules, violations } = await check(clean);
   expect(violations).toEqual([]);
-  expect(modules).toBe(
-    Object.keys(clean).filter((path) => /^(packages|conformance|testkit)\/.*[.]ts$/.test(path)).length,
-  );
+  expect(modules).toBe(Object.keys(clean).filter((path) => /^(packages|tests)\/.*[.]ts$/.test(path)).length);
 });
 
 test("counts no modules in an empty tree", async () => {

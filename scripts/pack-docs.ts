@@ -12,10 +12,10 @@ import { root } from "./run-command.ts";
 
 /** The pages of each package. The server is what every app installs, so it has all of them. */
 const PAGES: Readonly<Record<string, readonly string[]>> = {
-  server: ["docs/*.md", "PROTOCOL.md", "DIALECTS.md"],
+  server: ["docs/*.md"],
   client: ["docs/{client,http,sharing,sign-in,start}.md"],
   react: ["docs/{react,react-content,sharing,sign-in,start,styling}.md"],
-  protocol: ["docs/resuming.md", "PROTOCOL.md", "DIALECTS.md"],
+  protocol: ["docs/{PROTOCOL,DIALECTS,resuming}.md"],
   next: ["docs/{nextjs,sign-in,start}.md"],
   cli: ["docs/{backup-and-restore,debug-a-stuck-turn,managed-redis,start,upgrade}.md"],
 };

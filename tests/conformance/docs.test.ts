@@ -45,7 +45,7 @@ import { framesFrom, statesOf } from "./support/replay.ts";
 
 const root = join(import.meta.dirname, "../..");
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
-const PATHS = ["*.md", "{docs,conformance}/**/*.md", "packages/*/README.md", "examples/*/*.md"];
+const PATHS = ["*.md", "{docs,tests}/**/*.md", "packages/*/README.md", "examples/*/*.md"];
 const DOCUMENTS = globSync(PATHS, { cwd: root }).toSorted();
 
 /** Returns links to missing files and headings. Does not check URLs. */
@@ -104,23 +104,23 @@ const DIALECTS: readonly [string, Check][] = [
 
 /** A check that needs the texts of both documents. */
 function withDialects(check: Check): Check {
-  return (text) => check(`${text}\n${read("DIALECTS.md")}`);
+  return (text) => check(`${text}\n${read("docs/DIALECTS.md")}`);
 }
 
 /** A check of DIALECTS.md against the example log of PROTOCOL.md. */
 function onLog(check: DialectCheck): Check {
-  return (text) => check(text, logOf(read("PROTOCOL.md")));
+  return (text) => check(text, logOf(read("docs/PROTOCOL.md")));
 }
 
 describe("PROTOCOL.md matches the code:", () => {
   test.each(PROTOCOL)("%s", (_, check) => {
-    expect(check(read("PROTOCOL.md"))).toEqual([]);
+    expect(check(read("docs/PROTOCOL.md"))).toEqual([]);
   });
 });
 
 describe("DIALECTS.md matches the code:", () => {
   test.each(DIALECTS)("%s", (_, check) => {
-    expect(check(read("DIALECTS.md"))).toEqual([]);
+    expect(check(read("docs/DIALECTS.md"))).toEqual([]);
   });
 });
 
@@ -150,7 +150,7 @@ test("README.md shows the agent that `npm run demo` runs", () => {
 });
 
 describe("on the log of PROTOCOL.md", () => {
-  const log = logOf(read("PROTOCOL.md"));
+  const log = logOf(read("docs/PROTOCOL.md"));
   const states = statesOf(log);
   const whole = states.at(-1) ?? emptyState;
 
@@ -261,7 +261,7 @@ describe("on the log of PROTOCOL.md", () => {
 type Planted = [name: string, check: Check, from: string | RegExp, to: string];
 
 const PLANTED: Readonly<Record<string, readonly Planted[]>> = {
-  "PROTOCOL.md": [
+  "docs/PROTOCOL.md": [
     ["an event of another class", checkClasses, "| `text.delta` | `gap` |", "| `text.delta` | `next` |"],
     ["a missing class", checkClasses, /\| `stale` \| A writer .*\n/, ""],
     ["an unknown field of an event", checkExamples, '"mode": "agent"', '"mood": "agent"'],
@@ -284,9 +284,9 @@ const PLANTED: Readonly<Record<string, readonly Planted[]>> = {
     ["a missing error", checkErrors, /\| `LLM_REFUSED` .*\n/, ""],
     ["an error about something else", checkErrors, "| 10013 | connection |", "| 10013 | turn |"],
     ["an error with another number", checkErrors, "| 10014 |", "| 10041 |"],
-    ["a link to no heading", (text) => checkLinks(text, "PROTOCOL.md"), "(#5-events)", "(#5-event)"],
+    ["a link to no heading", (text) => checkLinks(text, "docs/PROTOCOL.md"), "(#5-events)", "(#5-event)"],
   ],
-  "DIALECTS.md": [
+  "docs/DIALECTS.md": [
     [
       "a frame that the log doesn't have",
       onLog(checkFrames),
@@ -306,7 +306,12 @@ const PLANTED: Readonly<Record<string, readonly Planted[]>> = {
     ["a handoff point in the list", onLog(checkHistory), '["1-5", ', '["1-4", "1-5", '],
     ["a wrong line of SSE", onLog(checkSse), "id: 2-48", "id: 2-49"],
     ["a body with an unknown field", checkBodies, '"stream": true', '"streams": true'],
-    ["a link to no heading", (text) => checkLinks(text, "DIALECTS.md"), "(#5-history)", "(#5-histories)"],
+    [
+      "a link to no heading",
+      (text) => checkLinks(text, "docs/DIALECTS.md"),
+      "(#5-history)",
+      "(#5-histories)",
+    ],
   ],
   "README.md": [["a link to nothing", (text) => checkLinks(text, "README.md"), "(LICENSE)", "(LICENSES)"]],
   "CONTRIBUTING.md": [["an unknown npm script", checkScripts, "npm run vectors", "npm run vector"]],

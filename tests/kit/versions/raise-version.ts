@@ -14,9 +14,9 @@ const FOLDERS = [
   "packages/protocol",
   "packages/server",
   "packages/client",
-  "conformance",
-  "testkit",
-  "chaos",
+  "tests/conformance",
+  "tests/kit",
+  "tests/chaos",
 ];
 /** The fields that only the raised version has in a turn. */
 export const RAISED_FIELDS = ["note", "mood"] as const;
