@@ -116,7 +116,10 @@ async function linkPackages(root: string): Promise<void> {
   for (const name of await readdir(installed))
     if (name !== "@turnstream") await symlink(join(installed, name), join(root, "node_modules", name));
   for (const folder of FOLDERS) {
-    await symlink(join(root, folder), join(root, "node_modules/@turnstream", basename(folder)));
+    const { name } = JSON.parse(await readFile(join(root, folder, "package.json"), "utf8")) as {
+      name: string;
+    };
+    await symlink(join(root, folder), join(root, "node_modules", name));
     const own = join(REPOSITORY, folder, "node_modules");
     const names = await readdir(own).catch(() => []);
     if (names.length > 0) await symlink(own, join(root, folder, "node_modules"));
