@@ -7,11 +7,12 @@ import { createInterface } from "node:readline";
 
 import { expect, onTestFinished, test, vi } from "vitest";
 
-import { freePort } from "./free-port.ts";
-
 vi.mock("node:crypto", { spy: true });
 
 test("does not return a port that another running process received", async () => {
+  // A file before this one may have loaded it without the spy.
+  vi.resetModules();
+  const { freePort } = await import("./free-port.ts");
   const file = JSON.stringify(join(import.meta.dirname, "free-port.ts"));
   const script = `console.log(await (await import(${file})).freePort()); setInterval(() => {}, 1000);`;
   const other = spawn(process.execPath, ["--input-type=module", "-e", script], {
