@@ -30,6 +30,7 @@ const inBrowserAtNight = "**/*.browser.nightly.test.{ts,tsx}";
 const withServices = "**/*.services.test.ts";
 const atNight = "**/*.nightly.test.{ts,tsx}";
 const limits = "**/*.limits.test.{ts,tsx}";
+const chaos = "tests/chaos/**/*.nightly.test.ts";
 
 /** Tests that need a process of their own, with the reason. None of them needs a server. */
 const ISOLATED = {
@@ -86,9 +87,10 @@ export default defineConfig({
           ...startsServers,
           name: "nightly",
           include: [atNight],
-          exclude: [...configDefaults.exclude, inBrowserAtNight],
+          exclude: [...configDefaults.exclude, inBrowserAtNight, chaos],
         },
       },
+      { extends: true, test: { ...patience, ...startsServers, name: "chaos", include: [chaos] } },
       {
         extends: true,
         test: { ...patience, ...startsPages, name: "browser-nightly", include: [inBrowserAtNight] },

@@ -16,7 +16,7 @@ type Step =
 const PARTS: Readonly<Record<string, { readonly about: string; readonly steps: readonly Step[] }>> = {
   servers: {
     about: "all contracts on servers, kills, restarts, query plans",
-    steps: [{ tests: ["--project=nightly", "--exclude=tests/chaos/**"] }],
+    steps: [{ tests: ["--project=nightly"] }],
   },
   browser: {
     about: "pages and network faults in Chromium, and the React package and the gallery on React 18",
@@ -34,7 +34,7 @@ const PARTS: Readonly<Record<string, { readonly about: string; readonly steps: r
   },
   chaos: {
     about: "the short form of every chaos scenario",
-    steps: [{ tests: ["--project=nightly", "tests/chaos"] }],
+    steps: [{ tests: ["--project=chaos"] }],
   },
   explore: {
     about: "properties at full size with a new seed",
