@@ -3,6 +3,7 @@
  * another tenant. With these ids they read nothing and change nothing (T01 to T05, T08), and an idempotency key of one
  * is no key of another (D05, D06).
  */
+import { listPendingInteractions } from "@turnstream/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { Route } from "../../../src/gateway/http/route.ts";
@@ -95,9 +96,11 @@ export function foreignIdsContract(name: string, makeParts: () => Promise<Harnes
       await harness.json("PUT", `/limits/users/${actor.user}`, { limits: { requests_per_minute: LIMIT } });
       // The approval waits during all attacks, and so does the message behind it.
       await harness.stage.send(ref, `${CANARY} buy`);
-      const interaction = await harness.stage.until(ref, 60_000, async () => {
-        const [found] = await store.interactions.list(ref, { pending: true, limit: 1 });
-        return found?.key ?? null;
+      // It is in the log after it is in the store. Nothing may change any more while attackers try.
+      const interaction = await harness.stage.until(ref, 60_000, ({ turns }) => {
+        const last = turns.last();
+        const [asked] = last === undefined ? [] : listPendingInteractions(last);
+        return asked?.kind === "approval" ? asked.key : null;
       });
       const message = await harness.stage.send(ref, `${CANARY} waits`);
       const payment = await requestTestPayment(parts, ref, { description: CANARY });
