@@ -1,7 +1,7 @@
 /**
  * `@turnstream/next`: a Turnstream server inside a Next.js app.
  * Invariant: nothing here imports Next.js, so the package works with every version that has route handlers and
- * `instrumentation.ts`. Every exported name is listed in `public-api/`.
+ * `instrumentation.ts`.
  */
 export { createHandlers, createTurnstream, type Handlers, type NextTurnstream } from "./create-turnstream.ts";
 export { readSession } from "./read-session.ts";

@@ -1,8 +1,7 @@
 /**
  * `@turnstream/react`: unstyled hooks and styled components for a session of `@turnstream/client`.
  * Invariant: languages other than English have their own subpaths, and chunks are not exported, so that neither is part
- * of the first load. Every exported name is listed in `public-api/`. The directive of each entry lets the server
- * components of Next.js render what it exports.
+ * of the first load. The directive of each entry lets the server components of Next.js render what it exports.
  */
 "use client";
 
