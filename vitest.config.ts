@@ -4,6 +4,7 @@
  * - `x.test.ts` needs no server, no browser and no Debian package: `npm test`;
  * - `x.services.test.ts` needs Redis and PostgreSQL, `x.browser.test.ts` Chromium too: both run on each push;
  * - `x.nightly.test.ts` and `x.browser.nightly.test.ts` run at night, with servers: they are slow, or draw new cases;
+ * - those of `tests/chaos/` run at night in a part of their own;
  * - `x.limits.test.ts` measures time, CPU time or memory. It runs at night, alone.
  *
  * Real servers are started before the tests that need them. Nothing is skipped where a server is missing.
