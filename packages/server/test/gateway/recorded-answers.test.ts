@@ -58,8 +58,16 @@ let sandbox: Awaited<ReturnType<typeof startPaymentSandbox>>;
 let ids: Record<string, string>;
 let foreign: Readonly<Record<string, string>>;
 
-/** What a valid request of a route has beside its path. Routes that are not here need nothing. */
-const VALID: Readonly<Record<string, { query?: string; body?: unknown; bytes?: string }>> = {
+/** What a request has beside its path. */
+interface Input {
+  readonly query?: string;
+  readonly body?: unknown;
+  /** A body that is not JSON. */
+  readonly bytes?: string;
+}
+
+/** Routes that are not here need nothing. */
+const VALID: Readonly<Record<string, Input>> = {
   "POST /tokens": { body: { user_id: "bo" } },
   "POST /sessions": { body: { title: "Trip" } },
   "PATCH /sessions/{session}": { body: { title: "Journey" } },
@@ -87,10 +95,11 @@ const VALID: Readonly<Record<string, { query?: string; body?: unknown; bytes?: s
   "PUT /limits/users/{user}": { body: { limits: { requests_per_minute: 3_000 } } },
 };
 
-/** Routes that remove what other routes need come last. */
-const isLast = ({ method, path }: Route) =>
-  method !== "DELETE" ? 0 : path === "/sessions/{session}" ? 2 : 1;
-const ordered = ROUTES.toSorted((a, b) => isLast(a) - isLast(b));
+/** Routes that remove what other routes need come later, and the one that removes the session comes last. */
+function rankOf({ method, path }: Route): number {
+  if (method !== "DELETE") return 0;
+  return path === "/sessions/{session}" ? 2 : 1;
+}
 
 beforeAll(async () => {
   sandbox = await startPaymentSandbox();
@@ -127,7 +136,7 @@ beforeAll(async () => {
   await store.webhooks.enqueue(ref, { type: "payment.refunded", key: "p1/first", data: { turn_id: turn } });
   const delivery = await stage.until(ref, 60_000, async () => {
     const { deliveries } = await harness.json("GET", `/webhooks/${hook.webhook_id}/deliveries`);
-    return deliveries[0]?.ended_at === null ? null : (deliveries[0].delivery_id as string);
+    return deliveries[0].ended_at === null ? null : (deliveries[0].delivery_id as string);
   });
   const interaction = "/sessions/{session}/interactions/{interaction}";
   const payment = await requestTestPayment(backend, ref);
@@ -187,7 +196,7 @@ interface Answer {
 
 async function record(
   { method, path }: Route,
-  { query = "", body, bytes }: { query?: string; body?: unknown; bytes?: string },
+  { query = "", body, bytes }: Input,
   auth: Readonly<Record<string, string>>,
 ): Promise<Answer> {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
@@ -215,7 +224,7 @@ async function record(
   return { status: response.status, headers, shape };
 }
 
-/** A block of lines per route or command: status, headers that not all answers have, and body. */
+/** A block of lines per route: status, headers that not all answers have, and body. */
 function print(recorded: Readonly<Record<string, Readonly<Record<string, Answer>>>>): string {
   const all = Object.values(recorded).flatMap((answers) => Object.values(answers));
   const [first] = all;
@@ -234,7 +243,7 @@ function print(recorded: Readonly<Record<string, Readonly<Record<string, Answer>
 test("each route answers as recorded", async () => {
   const { auth } = harness.server;
   const recorded: Record<string, Record<string, Answer>> = {};
-  for (const route of ordered) {
+  for (const route of ROUTES.toSorted((a, b) => rankOf(a) - rankOf(b))) {
     const name = `${route.method} ${route.path}`;
     const valid = VALID[name] ?? (route.body === undefined ? {} : { body: {} });
     const refused: Record<string, Answer> = {};
