@@ -24,9 +24,11 @@ import { createResults, ModelEnvironment, type StartedTurn } from "./model-envir
 import type { ModelWorkerProcess } from "./model-worker-process.ts";
 
 const OBSERVER = "observer";
+const GATEWAYS = 2;
 const CAUGHT_UP_MS = 60_000;
 /** `responses` can't resync, so it follows no turn that may lose events. */
 const KINDS = CLIENT_KINDS.filter(({ dialect }) => dialect !== "responses");
+
 /** A process with the host on which it runs, if it has one of its own. */
 interface Placed<Program> {
   program: Program;
@@ -35,8 +37,6 @@ interface Placed<Program> {
 
 export interface FaultRoundsOptions extends RunOptions {
   readonly workers: number;
-  /** @default 2 */
-  readonly gateways?: number;
   /** Starts the servers. Default: one PostgreSQL and one Redis */
   readonly start?: () => Promise<StartedBackend>;
   /** Starts the network. Every worker and gateway then has a host of its own. @default none */
@@ -124,12 +124,11 @@ export class FaultRounds {
     const { backend } = this.models.turns;
     const { secret } = await backend.store.keys.create(ACTOR.tenant, { name: "chaos", scopes: [] });
     this.#headers = { "x-api-key": secret, "x-user-id": ACTOR.user };
-    const { workers, gateways = 2 } = this.#options;
-    for (let n = 0; n < workers; n++) {
+    for (let n = 0; n < this.#options.workers; n++) {
       const host = (await this.#network?.addHost()) ?? null;
       this.workers.push({ program: await this.#launchWorker(n, host), host });
     }
-    for (let n = 0; n < gateways; n++) {
+    for (let n = 0; n < GATEWAYS; n++) {
       const host = (await this.#network?.addHost()) ?? null;
       this.gateways.push({ program: await this.#launchGateway(n, host), host });
     }
