@@ -3,8 +3,9 @@
  * by workers of the other, which has other instructions, tools and sub-agents. They are replaced by SIGTERM, by kill
  * -9, or only some of them, so that both versions run at once.
  *
- * Invariant: a turn keeps the instructions and tools that it had before its first block. A call to a removed tool ends
- * as an error that the model can read. A turn that waits for a user continues when the user decides after the deploy.
+ * Invariant: a turn keeps the instructions and tools of its first block that no takeover superseded. A call to a
+ * removed tool ends as an error that the model can read. A turn that waits for a user continues when the user decides
+ * after the deploy.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { listBlocks } from "@turnstream/protocol";
@@ -77,7 +78,7 @@ async function run({ times: replaced, ...options }: RunOptions) {
 /** A turn in flight, and the versions of the workers that had it. */
 interface MovingTurn extends LoadedTurn {
   readonly versions: ReadonlySet<Version>;
-  /** Versions that had the turn before its first block. One of them journaled the instructions and tools. */
+  /** Versions that had the turn before a block that stayed. One of them journaled the instructions and tools. */
   readonly beginners: ReadonlySet<Version>;
 }
 
@@ -147,7 +148,8 @@ class Deploys {
       if (event.type !== "turn.start" && event.type !== "turn.takeover") return;
       const version = this.#versions.get(follower.owner) ?? "a";
       versions.add(version);
-      if (follower.running?.items.length === 0) beginners.add(version);
+      const items = follower.running?.items.toArray() ?? [];
+      if (items.every((item) => item === null || item.kind === "superseded")) beginners.add(version);
     });
     return { ...(await this.#run.load.send(plan, follower)), versions, beginners };
   }

@@ -121,7 +121,8 @@ export async function pinAgent(attempt: TurnAttempt, path: string, agent: Agent)
   const known = attempt.fromJournal(key);
   if (known !== undefined) return known;
   const pinned = await pin(agent, attempt);
-  // The run does nothing that lasts before its first commit, which has the definition too.
+  // The run does nothing that lasts before its first commit, which has the definition too. If the worker dies before it,
+  // the next attempt supersedes what this one showed, and may start with a newer definition.
   attempt.journalLater(key, pinned);
   return pinned;
 }
