@@ -9,10 +9,9 @@ import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { TurnHarness } from "../turn-harness.ts";
 
-afterEach(() => void vi.restoreAllMocks());
+afterEach(() => void vi.useRealTimers());
 
 test("a tool runs only after a lease in doubt is renewed", async () => {
-  let frozenMs = 0;
   const seen: string[] = [];
   const store = createMemoryStore();
   const leases: typeof store.leases = {
@@ -26,7 +25,7 @@ test("a tool runs only after a lease in doubt is renewed", async () => {
   const harness = await TurnHarness.open(parts);
   // The runtime asks this right before the call, so here the process freezes for an hour, which is longer than a lease.
   const idempotent = () => {
-    frozenMs += 3_600_000;
+    vi.advanceTimersByTime(3_600_000);
     seen.push("frozen");
     return false;
   };
@@ -34,8 +33,7 @@ test("a tool runs only after a lease in doubt is renewed", async () => {
   const model = scriptedModel(({ step }) =>
     step === 0 ? [script.toolCall("order", {})] : [script.text("Done.")],
   );
-  const now = performance.now.bind(performance);
-  vi.spyOn(performance, "now").mockImplementation(() => now() + frozenMs);
+  vi.useFakeTimers({ toFake: ["performance"] });
   await harness.worker([defineAgent({ name: "a", model, tools: { order }, title: false })]);
   await harness.ask(await harness.session(), "go");
   expect(seen.slice(seen.lastIndexOf("frozen"))).toEqual(["frozen", "renewed", "ordered"]);
