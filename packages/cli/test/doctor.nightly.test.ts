@@ -158,7 +158,7 @@ test("doctor hints at a proxy in front of Redis", async () => {
 
 test("doctor finds a database without tables, and one that can't be reached", async () => {
   expect((await diagnose({ DATABASE_URL: await freshDatabaseUrl() })).problems).toMatchObject([
-    { name: "Migrations", text: expect.stringContaining("0001-core"), fix: "Run `turnstream migrate`." },
+    { name: "Migrations", text: expect.stringContaining("0001-baseline"), fix: "Run `turnstream migrate`." },
   ]);
   const closed = `postgres://u:canary@127.0.0.1:${await freePort()}/x`;
   expect(await diagnose({ DATABASE_URL: closed })).toMatchObject({

@@ -18,11 +18,8 @@ import { describeSettings } from "../src/commands/config.ts";
 import { createStyles, formatFields, formatTable, toPrintable, usesColors } from "../src/styles.ts";
 import { describeFrame } from "../src/tail/describe-frame.ts";
 
-const DATABASE: DatabaseStatus = {
-  version: "15.4",
-  clockAheadMs: 3,
-  migrations: { pending: [], unknown: [] },
-};
+const UP_TO_DATE = { otherBaseline: null, pending: [], unknown: [] };
+const DATABASE: DatabaseStatus = { version: "15.4", clockAheadMs: 3, migrations: UP_TO_DATE };
 const REDIS = {
   isReachable: true,
   version: "7.0.15",
@@ -61,8 +58,13 @@ describe("doctor", () => {
     ["an unreachable PostgreSQL", judgeDatabase({ problem: "Nothing listens there." }), "DATABASE_URL"],
     [
       "a newer database",
-      judgeMigrations({ status: { ...DATABASE, migrations: { pending: [], unknown: ["0099-x"] } } }),
+      judgeMigrations({ status: { ...DATABASE, migrations: { ...UP_TO_DATE, unknown: ["0099-x"] } } }),
       "a later one",
+    ],
+    [
+      "a database of another baseline",
+      judgeMigrations({ status: { ...DATABASE, migrations: { ...UP_TO_DATE, otherBaseline: "0001-x" } } }),
+      "use an empty database",
     ],
     ["an audit key that is too short", judgeAuditKey(0, "a key is too short"), "TURNSTREAM_AUDIT_KEY"],
     ["an old Redis", judgeRedis({ ...REDIS, version: "6.2.1" }), "Upgrade Redis"],

@@ -49,7 +49,13 @@ export function judgeDatabase(database: Probed<DatabaseStatus>): Finding {
 
 export function judgeMigrations(database: Probed<DatabaseStatus>): Finding {
   if ("problem" in database) return skipped("Migrations", "PostgreSQL can't be used");
-  const { pending, unknown } = database.status.migrations;
+  const { otherBaseline, pending, unknown } = database.status.migrations;
+  if (otherBaseline !== null)
+    return wrong(
+      "Migrations",
+      `another unreleased version created the tables: ${otherBaseline}`,
+      "Drop the schemas of TURNSTREAM_SCHEMA (by default `turnstream` and `turnstream_jobs`), or use an empty database.",
+    );
   if (unknown.length > 0)
     return wrong(
       "Migrations",

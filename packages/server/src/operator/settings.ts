@@ -160,7 +160,7 @@ export function readSettings(
 export function explainServerError(error: unknown, { databaseUrl, redisUrl }: Settings): unknown {
   if (isStoreError(error, "NOT_MIGRATED"))
     return new SettingsError("DATABASE", STORE_ERRORS.NOT_MIGRATED, error);
-  if (isStoreError(error, "UNAVAILABLE", "OUTDATED", "DENIED"))
+  if (isStoreError(error, "UNAVAILABLE", "OUTDATED", "OTHER_BASELINE", "DENIED"))
     return new SettingsError("DATABASE", describeConnectionError(error, databaseUrl.value ?? ""), error);
   if (isLogError(error, "UNAVAILABLE") && isRedisUrl(redisUrl.value)) {
     const address = addressOf(redisUrl.value);

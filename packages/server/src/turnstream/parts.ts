@@ -24,7 +24,7 @@ import { isStoreError } from "../store/errors.ts";
 import { createMemoryStore } from "../store/memory/store.ts";
 import { FolderInUse } from "../store/pglite/lock-folder.ts";
 import { endAllLeases, openDataFolder, readFolderSecret } from "../store/pglite/open-data-folder.ts";
-import { migrate } from "../store/postgres/migrate.ts";
+import { migrate, requireBaseline } from "../store/postgres/migrate.ts";
 import { openDatabase } from "../store/postgres/open-database.ts";
 import { createPostgresStore } from "../store/postgres/store.ts";
 import type { ObjectStorage } from "../store/ports/objects.ts";
@@ -115,13 +115,15 @@ async function openFolder(
     return withMemoryLog(store, "folder", readFolderSecret(dataFolder));
   } catch (error) {
     await store.close();
-    throw error;
+    throw isStoreError(error, "OTHER_BASELINE") ? explainFolderError(error, dataFolder) : error;
   }
 }
 
 function explainFolderError(error: unknown, folder: string): SettingsError {
   if (error instanceof FolderInUse)
     return new SettingsError("FOLDER_IN_USE", `Process ${error.pid} uses the folder ${folder}.`, error);
+  if (isStoreError(error, "OTHER_BASELINE"))
+    return new SettingsError("FOLDER", `Another unreleased version created the folder ${folder}.`, error);
   return new SettingsError("FOLDER", `PGlite can't open the folder ${folder}.`, error);
 }
 
@@ -141,7 +143,7 @@ async function openServers(
   });
   const opened: { close(): Promise<void> }[] = [store];
   try {
-    if (shouldMigrate) await migrate(db);
+    await (shouldMigrate ? migrate(db) : requireBaseline(db));
     const log = await createRedisLog({ url: redisUrl });
     opened.unshift(log);
     await log.head(PROBE);

@@ -107,8 +107,9 @@ async function filled(sessions: number): Promise<Filled> {
         to_status, at, provider, event)
       select tenant_id, session_id, id, c.n, 'provider', session_id, 'succeeded', 'changed', 'pending', 'succeeded', ${half}, 'g',
         'e' || c.n from payments, generate_series(1, 3) c (n)`,
-    `insert into usage_days (tenant_id, day, model, turns, calls, input_tokens, output_tokens, total_tokens)
-      select 't' || n % 100, '2026-01-' || to_char(1 + n / 100, 'FM00'), 'm', 1, 1, 1, 1, 1
+    `insert into usage_days
+        (tenant_id, day, model, shard, turns, calls, input_tokens, output_tokens, total_tokens, cost_micros)
+      select 't' || n % 100, '2026-01-' || to_char(1 + n / 100, 'FM00'), 'm', 0, 1, 1, 1, 1, 1, 1
       from generate_series(0, 2799) n`,
     `insert into usage_marks (tenant_id, key, marked_at)
       select 't' || n % 100, 'turn' || n, ${half} from generate_series(0, ${sessions * 2}) n`,

@@ -2,43 +2,50 @@
 import { readdirSync, readFileSync } from "node:fs";
 
 import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
-import { sql } from "kysely";
+import { type LogEvent, sql } from "kysely";
 import pg from "pg";
 import { expect, test } from "vitest";
 
 import { StoreError } from "../../src/store/errors.ts";
-import type { Db } from "../../src/store/postgres/database.ts";
 import { toStoreError } from "../../src/store/postgres/errors.ts";
-import { migrate } from "../../src/store/postgres/migrate.ts";
+import { migrate, readMigrations, requireBaseline, runMigrations } from "../../src/store/postgres/migrate.ts";
+import type { StoreMigration } from "../../src/store/postgres/migration-steps.ts";
+import { baseline } from "../../src/store/postgres/migrations/0001-baseline.ts";
 import { openDatabase } from "../../src/store/postgres/open-database.ts";
 import { createPostgresStore } from "../../src/store/postgres/store.ts";
 import { newSession, newTenant } from "./harness.ts";
 import { postgresHarness } from "./postgres-harness.ts";
 
 const folder = new URL("../../src/store/postgres/migrations/", import.meta.url);
-const MIGRATIONS = readdirSync(folder)
-  .map((file) => file.replace(/[.]ts$/, ""))
-  .toSorted();
+const FILES = readdirSync(folder);
 
 test("four processes can migrate an empty database at once, and each migration runs once", async () => {
   const url = await freshDatabaseUrl();
   const pools = Array.from({ length: 4 }, () => openDatabase({ url, max: 2 }));
-  const ran = await Promise.all(pools.map((db) => migrate(db)));
-  expect(ran.flat().toSorted()).toEqual(MIGRATIONS);
-  expect(await migrate(pools[0] as (typeof pools)[0])).toEqual([]);
+  const ran = await Promise.all(pools.map((db) => runMigrations(db, [NOTES])));
+  expect(ran.flat().toSorted()).toEqual([baseline.name, NOTES.name]);
+  expect(await runMigrations(pools[0] as (typeof pools)[0], [NOTES])).toEqual([]);
   const stores = pools.map((db) => createPostgresStore(db));
   await newTenant(stores[3] as (typeof stores)[0]);
   await Promise.all(stores.map((store) => store.close()));
 });
 
+/** A migration after the baseline. It changes and indexes a table that the store uses. */
+const NOTES: StoreMigration = {
+  name: "0002-notes",
+  async up(db) {
+    await sql`alter table erasures add column note text`.execute(db);
+  },
+  indexes: { erasures_by_note: sql`on erasures (note)` },
+};
+
 test("a transaction that uses a table delays the migration, which lets others pass", async () => {
   const { store, db, url } = await postgresHarness({ timeouts: { lockMs: 20_000 } });
-  await undoErasureClaims(db);
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   await client.query("begin");
   await client.query("select from erasures");
-  const migrating = migrate(db);
+  const migrating = runMigrations(db, [NOTES]);
   const waits = async () =>
     (
       await sql`select from pg_stat_activity
@@ -51,51 +58,62 @@ test("a transaction that uses a table delays the migration, which lets others pa
   expect(await store.sessions.pendingErasures(1)).toEqual([]);
   await client.query("commit");
   await client.end();
-  expect(await migrating).toEqual(["0034-erasure-claims"]);
+  expect(await migrating).toEqual([NOTES.name]);
   const { rows } = await sql<{ lock_timeout: string }>`show lock_timeout`.execute(db);
   expect(rows[0]?.lock_timeout).toBe("20s");
   await store.close();
 });
 
-/** Puts the database back to the version before this migration. */
-async function undoErasureClaims(db: Db): Promise<void> {
-  await sql`delete from migrations where name = '0034-erasure-claims'`.execute(db);
-  await sql`alter table erasures drop column claimed_until, drop column is_log_removed`.execute(db);
-}
-
-test("builds an index that is missing, or that an interrupted migration left invalid", async () => {
-  const { store, db } = await postgresHarness();
+test("builds an index concurrently if it is missing, or if an interrupted migration left it invalid", async () => {
+  const { store, url } = await postgresHarness();
+  let concurrent = 0;
+  const onQuery = ({ query }: LogEvent) =>
+    void (query.sql.startsWith("create index concurrently") && concurrent++);
+  const db = openDatabase({ url, onQuery });
   const isValid = async () =>
     (
       await sql<{ is: boolean }>`select indisvalid as is from pg_index
-        where indexrelid = to_regclass('outbox_unarchived_by_age')`.execute(db)
+        where indexrelid = to_regclass('erasures_by_note')`.execute(db)
     ).rows[0]?.is;
-  expect(await isValid()).toBe(true);
-  await sql`update pg_index set indisvalid = false
-    where indexrelid = 'outbox_unarchived_by_age'::regclass`.execute(db);
-  expect(await isValid()).toBe(false);
-  expect(await migrate(db)).toEqual([]);
-  expect(await isValid()).toBe(true);
-  await sql`drop index outbox_unarchived_by_age`.execute(db);
-  await migrate(db);
-  expect(await isValid()).toBe(true);
+  expect(await runMigrations(db, [NOTES])).toEqual([NOTES.name]);
+  expect([await isValid(), concurrent]).toEqual([true, 1]);
+  await sql`update pg_index set indisvalid = false where indexrelid = 'erasures_by_note'::regclass`.execute(
+    db,
+  );
+  expect(await runMigrations(db, [NOTES])).toEqual([]);
+  expect([await isValid(), concurrent]).toEqual([true, 2]);
+  await sql`drop index erasures_by_note`.execute(db);
+  await runMigrations(db, [NOTES]);
+  expect([await isValid(), concurrent]).toEqual([true, 3]);
+  await db.destroy();
   await store.close();
 });
 
-test("a migration builds the indexes of existing tables concurrently", () => {
-  for (const name of MIGRATIONS.filter((each) => each >= "0031")) {
-    const text = readFileSync(new URL(`${name}.ts`, folder), "utf8");
-    // A migration that creates several tables alike lists their names.
-    const created = [...text.matchAll(/create table (\w+) /g), ...text.matchAll(/^ {2}(\w+): \[/gm)];
-    const names = created.map(([, table]) => table);
+test("a migration creates only indexes of its own tables, because those of existing tables are built concurrently", () => {
+  expect(FILES).toContain("0001-baseline.ts");
+  for (const file of FILES) {
+    const text = readFileSync(new URL(file, folder), "utf8");
+    const created = [...text.matchAll(/create table (\w+) /g)].map(([, table]) => table);
     for (const [, table = ""] of text.matchAll(/create (?:unique )?index \w+\s+on (\w+)/g))
-      expect([name, names]).toEqual([name, expect.arrayContaining([table])]);
+      expect([file, created]).toEqual([file, expect.arrayContaining([table])]);
+  }
+});
+
+test("a migration imports nothing of ours except types, so that no other change alters its SQL", () => {
+  for (const file of FILES) {
+    const text = readFileSync(new URL(file, folder), "utf8");
+    const imported = [...text.matchAll(/^import (type )?[^;]*?from "([^"]+)";/gm)];
+    expect(imported.length).toBeGreaterThan(0);
+    const ours = imported.filter(
+      ([, type, from = ""]) => type === undefined && /^[.]|^@turnstream/.test(from),
+    );
+    expect([file, ours.map(([, , from]) => from)]).toEqual([file, []]);
   }
 });
 
 test("migrating needs only one connection", async () => {
   const db = openDatabase({ url: await freshDatabaseUrl(), max: 1 });
-  expect(await migrate(db)).toEqual(MIGRATIONS);
+  expect(await migrate(db)).toEqual([baseline.name]);
   await db.destroy();
 });
 
@@ -120,11 +138,28 @@ test("an unreachable database is UNAVAILABLE", async () => {
 
 test("reports a database that is newer than this version", async () => {
   const { store, db } = await postgresHarness();
-  await sql`insert into migrations (name, timestamp) values ('0099-later', '2030-01-01')`.execute(db);
+  await sql`insert into migrations (name) values ('0099-later')`.execute(db);
   const error = await migrate(db).catch((e: unknown) => e);
   expect(error).toMatchObject({ code: "OUTDATED" });
   expect((error as StoreError).message).toContain("0099-later");
   expect((error as StoreError).message).toContain("deploy the newer version");
+  await store.close();
+});
+
+test("refuses a database that another baseline created, and changes nothing", async () => {
+  const { store, db } = await postgresHarness();
+  await sql`update migrations set name = '0001-baseline-0'`.execute(db);
+  const message =
+    "the schemas turnstream and turnstream_jobs: Another unreleased version created these tables, and they can't be migrated: drop both schemas, or use an empty database.";
+  for (const use of [migrate, requireBaseline])
+    await expect(use(db)).rejects.toMatchObject({ code: "OTHER_BASELINE", message });
+  expect(await readMigrations(db)).toEqual({ otherBaseline: "0001-baseline-0", pending: [], unknown: [] });
+  const { rows } = await sql`select name from migrations`.execute(db);
+  expect(rows).toEqual([{ name: "0001-baseline-0" }]);
+  await sql`drop schema turnstream cascade`.execute(db);
+  await sql`drop schema turnstream_jobs cascade`.execute(db);
+  expect(await migrate(db)).toEqual([baseline.name]);
+  await requireBaseline(db);
   await store.close();
 });
 
@@ -255,5 +290,16 @@ test("every reference to a session has an index for its erasure", async () => {
     where k.contype = 'f' and k.confrelid = 'sessions'::regclass`.execute(db);
   expect(references.rows.length).toBeGreaterThanOrEqual(7);
   expect(references.rows.filter(({ same, indexed }) => !same || !indexed)).toEqual([]);
+  await store.close();
+});
+
+test("every key of a session, and of a row of a session, starts with its tenant", async () => {
+  const { store, db } = await postgresHarness();
+  const { rows: keys } = await sql<{ definition: string }>`
+    select pg_get_constraintdef(oid) as definition from pg_constraint
+    where connamespace = 'turnstream'::regnamespace and contype in ('p', 'u', 'f')
+      and pg_get_constraintdef(oid) like '%session_id%'`.execute(db);
+  expect(keys.length).toBeGreaterThan(35);
+  for (const { definition } of keys) expect(definition).toMatch(/^[A-Z ]+\(tenant_id, session_id\b/);
   await store.close();
 });

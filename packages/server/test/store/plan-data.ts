@@ -49,16 +49,16 @@ function statements(from: number, to: number): string[] {
     `insert into outbox (tenant_id, session_id, key, draft, since_epoch, since_seq, created_at, next_attempt_at, delivered_at)
      select 't1', 's' || (n % ${to / 10} + 1), 'k' || n, '{}', 1, 1, now() - interval '1 hour', now() - interval '1 hour',
        case when n % 50 = 0 then null else now() - n * interval '1 minute' end from ${tenth}`,
-    `insert into waiting_messages (tenant_id, session_id, id, body)
-     select 't1', ${session(20)}, 'm' || n, case when n in (100, 500) then '{}'::json end from ${tenth}`,
+    `insert into waiting_messages (tenant_id, session_id, id, owner, body)
+     select 't1', ${session(20)}, 'm' || n, 'u1', case when n in (100, 500) then '{}'::json end from ${tenth}`,
     // Every hundredth session runs a turn, and messages are queued in many of those and in a few others.
     // Half of the running turns have lost their worker.
-    `insert into running_turns (tenant_id, session_id, turn, message_id, message, message_by, message_at, begun_at, attempts,
-       executor, rank)
-     select 't1', 's' || n, 't', 'm', '{}', 'u' || (n % 1000 + 2), now(), now() - n * interval '1 second', 1,
+    `insert into running_turns (tenant_id, session_id, turn, message_id, message, message_by, owner, message_at, begun_at,
+       attempts, executor, rank)
+     select 't1', 's' || n, 't', 'm', '{}', 'u' || (n % 1000 + 2), 'u' || (n % 1000 + 2), now(), now() - n * interval '1 second', 1,
        case when n % 200 = 0 then 'dead' else 'e' || n end, n from ${tenth} where n % 100 = 0`,
-    `insert into waiting_messages (tenant_id, session_id, id, body, added_at, job)
-     select 't1', 's' || n, 'w' || n, '{}', now() - n * interval '1 second',
+    `insert into waiting_messages (tenant_id, session_id, id, owner, body, added_at, job)
+     select 't1', 's' || n, 'w' || n, 'u' || (n % 1000 + 2), '{}', now() - n * interval '1 second',
        case when n % 100 = 1 then gen_random_uuid() end from ${tenth}
      where n % 100 = 1 or n % 1000 = 0`,
     `insert into turn_journal (tenant_id, session_id, period, turn, key, value, kept)
@@ -73,7 +73,7 @@ function statements(from: number, to: number): string[] {
        case when n % 20 = 2 then now() - n * interval '1 minute' end,
        case when n % 20 = 4 then now() - n * interval '1 minute' end from ${tenth}`,
     `insert into erasures (tenant_id, session_id, requested_at)
-     select 't1', 'erased' || n, now() - n * interval '1 minute' from ${tenth}`,
+     select 't1', 'erased' || lpad(n::text, 24, '0'), now() - n * interval '1 minute' from ${tenth}`,
     `insert into blobs (tenant_id, session_id, id, media_type, size, body)
      select 't1', ${session(20)}, 'b' || n, 't', 3, 'abc' from ${tenth}`,
     `insert into leases (executor, until) select 'e' || n, now() + interval '1 hour' from ${tenth} where n % 100 = 0`,

@@ -113,7 +113,7 @@ test("migrations wait for each other without a limit, and restore the limits of 
   const migrating = migrate(db);
   await expect.poll(() => tries).toBeGreaterThan(3);
   await holder.end();
-  expect(await migrating).toContain("0001-core");
+  expect(await migrating).toHaveLength(1);
   const { rows } = await sql<{ lock: string; statement: string }>`
     select current_setting('lock_timeout') as lock, current_setting('statement_timeout') as statement`.execute(
     db,

@@ -1,6 +1,8 @@
 /** Runs the contract of `turnstream()` on PostgreSQL and Redis, and tests servers that can't be used. */
+import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
 import { freePort } from "@turnstream/testkit/network/free-port.ts";
 import { startProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
+import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { freshDatabaseUrl, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { expect, test } from "vitest";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
@@ -55,6 +57,15 @@ test("without `migrates`, a database without tables is an error that names the c
     redisUrl: sharedRedisUrl(),
   });
   await expect(app.parts()).rejects.toThrow("turnstream migrate");
+});
+
+test.each([true, false])("refuses a database of another baseline, with migrates %j", async (migrates) => {
+  const databaseUrl = await migratedDatabaseUrl();
+  await runSql(databaseUrl, "update turnstream.migrations set name = '0001-baseline-0'");
+  const app = turnstream({ ...SILENT, migrates, databaseUrl, redisUrl: sharedRedisUrl() });
+  const error = await app.parts().catch((e: unknown) => e);
+  expect(error).toMatchObject({ name: "SettingsError", code: "DATABASE" });
+  expect(String(error)).toContain("drop both schemas, or use an empty database");
 });
 
 test("a fetch host serves requests as soon as PostgreSQL can be reached again", async () => {

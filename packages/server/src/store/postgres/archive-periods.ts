@@ -30,7 +30,7 @@ export const PARTITIONED = Object.keys(COPIED) as (keyof typeof COPIED)[];
 
 export const currentPeriod = sql<number>`current_archive_period()`;
 
-/** Null if there is no such session. PostgreSQL reads it while it plans the statement; see migration 0035. */
+/** Null if there is no such session. PostgreSQL reads it while it plans the statement. */
 export function periodOf({ tenant, session }: SessionRef) {
   return sql<number>`session_period(${tenant}::text, ${session}::text)`;
 }

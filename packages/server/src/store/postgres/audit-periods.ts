@@ -2,7 +2,7 @@
  * `maintainAudit` creates the partitions of the audit, and drops the oldest one when all its rows have expired.
  *
  * Invariant: the start of every tenant with rows in a partition is stored before the partition is dropped, so that the
- * rest of its chain can be verified at any moment. The function of migration 0049 checks this again.
+ * rest of its chain can be verified at any moment. The function `drop_audit_period` checks this again.
  */
 import { sql } from "kysely";
 import type { ResolvedAuditOptions } from "../audit-options.ts";

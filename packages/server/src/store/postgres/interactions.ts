@@ -3,7 +3,7 @@
  *
  * Invariant: a change is one conditional UPDATE, compared with the database's clock, and its record is written in the
  * same statement. No decision depends on an earlier read. `mayBecome` has the rules of `rules/interactions.ts`. The
- * pending statuses in `list` match the protocol and the partial index of migration 0002.
+ * pending statuses in `list` match the protocol and the index `interactions_pending`.
  */
 import { type ExpressionBuilder, type Selectable, sql, type SqlBool } from "kysely";
 import type { Json } from "@turnstream/protocol";

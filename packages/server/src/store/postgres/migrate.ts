@@ -3,7 +3,8 @@
  * queue in `<schema>_jobs`. It creates the schemas if they are missing, and reads and writes nothing in other schemas.
  *
  * Invariant: any number of processes may call it concurrently, also on an empty database: each migration runs once, in a
- * transaction of its own. It never migrates down, and refuses a database with unknown migrations. A released migration
+ * transaction of its own. It never migrates down, and refuses a database with unknown migrations. Until the first
+ * release, changes are made in the baseline, and a database of another baseline is refused. From then on a migration
  * never changes: new ones are added at the end. No statement of others waits longer for it than `LOCK_TIMEOUT_MS` in
  * `migration-steps.ts`.
  */
@@ -12,30 +13,6 @@ import { poll } from "../../util/retry.ts";
 import { StoreError } from "../errors.ts";
 import type { Db } from "./database.ts";
 import { toStoreError } from "./errors.ts";
-import { core } from "./migrations/0001-core.ts";
-import { ledger } from "./migrations/0002-ledger.ts";
-import { runtime } from "./migrations/0003-runtime.ts";
-import { forms } from "./migrations/0004-forms.ts";
-import { approvals } from "./migrations/0005-approvals.ts";
-import { files } from "./migrations/0006-files.ts";
-import { builtIn } from "./migrations/0007-built-in.ts";
-import { checkpoints } from "./migrations/0008-checkpoints.ts";
-import { gateway } from "./migrations/0009-gateway.ts";
-import { cutTexts } from "./migrations/0010-cut-texts.ts";
-import { noDue } from "./migrations/0011-no-due.ts";
-import { blobNames } from "./migrations/0012-blob-names.ts";
-import { attempts } from "./migrations/0013-attempts.ts";
-import { webhooks } from "./migrations/0014-webhooks.ts";
-import { shares } from "./migrations/0015-shares.ts";
-import { agents } from "./migrations/0016-agents.ts";
-import { operator } from "./migrations/0017-operator.ts";
-import { auditKeys } from "./migrations/0018-audit-keys.ts";
-import { allowanceDigest } from "./migrations/0020-allowance-digest.ts";
-import { tenantSessionIds } from "./migrations/0021-tenant-session-ids.ts";
-import { shareTokens } from "./migrations/0022-share-tokens.ts";
-import { limits } from "./migrations/0024-limits.ts";
-import { keyLimits } from "./migrations/0025-key-limits.ts";
-import { jobs } from "./migrations/0026-jobs.ts";
 import { dropQueueReferences, installJobQueue, jobSchema } from "./job-queue.ts";
 import { isPooled } from "./open-database.ts";
 import {
@@ -45,53 +22,10 @@ import {
   retryOnLock,
   type StoreMigration,
 } from "./migration-steps.ts";
-import { logReached } from "./migrations/0028-log-reached.ts";
-import { objects } from "./migrations/0030-objects.ts";
-import { unarchivedOutbox } from "./migrations/0031-unarchived-outbox.ts";
-import { eventBatches } from "./migrations/0032-event-batches.ts";
-import { sharedRows } from "./migrations/0033-shared-rows.ts";
-import { erasureClaims } from "./migrations/0034-erasure-claims.ts";
-import { archivePeriods } from "./migrations/0035-archive-periods.ts";
-import { foldVersions } from "./migrations/0047-fold-versions.ts";
-import { historyLosses } from "./migrations/0048-history-losses.ts";
-import { auditPeriods } from "./migrations/0049-audit-periods.ts";
+import { baseline } from "./migrations/0001-baseline.ts";
 
-const migrations: Readonly<Record<string, StoreMigration>> = {
-  "0001-core": core,
-  "0002-ledger": ledger,
-  "0003-runtime": runtime,
-  "0004-forms": forms,
-  "0005-approvals": approvals,
-  "0006-files": files,
-  "0007-built-in": builtIn,
-  "0008-checkpoints": checkpoints,
-  "0009-gateway": gateway,
-  "0010-cut-texts": cutTexts,
-  "0011-no-due": noDue,
-  "0012-blob-names": blobNames,
-  "0013-attempts": attempts,
-  "0014-webhooks": webhooks,
-  "0015-shares": shares,
-  "0016-agents": agents,
-  "0017-operator": operator,
-  "0018-audit-keys": auditKeys,
-  "0020-allowance-digest": allowanceDigest,
-  "0021-tenant-session-ids": tenantSessionIds,
-  "0022-share-tokens": shareTokens,
-  "0024-limits": limits,
-  "0025-key-limits": keyLimits,
-  "0026-jobs": jobs,
-  "0028-log-reached": logReached,
-  "0030-objects": objects,
-  "0031-unarchived-outbox": unarchivedOutbox,
-  "0032-event-batches": eventBatches,
-  "0033-shared-rows": sharedRows,
-  "0034-erasure-claims": erasureClaims,
-  "0035-archive-periods": archivePeriods,
-  "0047-fold-versions": foldVersions,
-  "0048-history-losses": historyLosses,
-  "0049-audit-periods": auditPeriods,
-};
+/** The migrations after the baseline, in order. */
+const LATER: readonly StoreMigration[] = [];
 
 /** A name of its own, because a database may have Kysely's tables of an app. */
 const MIGRATION_TABLE = "migrations";
@@ -107,39 +41,57 @@ export interface MigrateOptions {
 
 /**
  * @returns the names of the migrations that this call ran
- * @throws StoreError with OUTDATED if the database has migrations that this version doesn't know, with DENIED if the role
- *   may not create a missing schema, and with BUSY if other transactions lock a table for minutes. Then the
- *   migrations before it are done: call it again.
+ * @throws StoreError with OTHER_BASELINE if an unreleased version created the tables, with OUTDATED if the database has
+ *   migrations that this version doesn't know, with DENIED if the role may not create a missing schema, and with BUSY if
+ *   other transactions lock a table for minutes. Then the migrations before it are done: call it again.
  */
 export async function migrate(db: Db, options: MigrateOptions = {}): Promise<string[]> {
+  return runMigrations(db, LATER, options);
+}
+
+/** Runs the baseline and then `later`. */
+export async function runMigrations(
+  db: Db,
+  later: readonly StoreMigration[],
+  options: MigrateOptions = {},
+): Promise<string[]> {
+  const run = (connection: Db, indexes: IndexBuild) =>
+    migrateAlone(connection, [baseline, ...later], options, indexes);
   try {
     return await db
       .connection()
       .execute((connection) =>
         isPooled(db)
-          ? migrateAlone(connection, options, "blocking")
-          : withLock(connection, () => migrateAlone(connection, options, "concurrent")),
+          ? run(connection, "blocking")
+          : withLock(connection, () => run(connection, "concurrent")),
       );
   } catch (error) {
     throw toStoreError(error, "migrate");
   }
 }
 
-async function migrateAlone(db: Db, { onMigration }: MigrateOptions, indexes: IndexBuild): Promise<string[]> {
-  const { unknown } = await readMigrations(db);
+async function migrateAlone(
+  db: Db,
+  migrations: readonly StoreMigration[],
+  { onMigration }: MigrateOptions,
+  indexes: IndexBuild,
+): Promise<string[]> {
+  const schema = await readSchema(db);
+  const { otherBaseline, unknown } = await compareMigrations(db, migrations);
+  if (otherBaseline !== null) throw wrongBaseline(schema);
   if (unknown.length > 0) throw new StoreError("OUTDATED", `migration ${unknown.join(", ")}`);
   await requireSchemas(db);
-  const schema = await readSchema(db);
   await inShortTransaction(db, (tx) => createLedger(tx, schema));
   await retryOnLock(() => installJobQueue(db));
   await inShortTransaction(db, dropQueueReferences);
   const ran: string[] = [];
-  for (const name of (await readMigrations(db)).pending) {
-    onMigration?.(name);
-    if (await inShortTransaction(db, (tx) => runOnce(tx, name))) ran.push(name);
+  const { pending } = await compareMigrations(db, migrations);
+  for (const migration of migrations.filter(({ name }) => pending.includes(name))) {
+    onMigration?.(migration.name);
+    if (await inShortTransaction(db, (tx) => runOnce(tx, migration))) ran.push(migration.name);
   }
   // Also those of earlier migrations, because a process may have died before it has built them.
-  for (const { indexes: built = {} } of Object.values(migrations))
+  for (const { indexes: built = {} } of migrations)
     for (const [name, definition] of Object.entries(built)) await buildIndex(db, name, definition, indexes);
   return ran;
 }
@@ -169,11 +121,11 @@ async function withLock<T>(connection: Db, work: () => Promise<T>): Promise<T> {
 }
 
 /** Two processes behind a pooler can come here at the same time. One of them waits for the other's rows. */
-async function runOnce(tx: Db, name: string): Promise<boolean> {
-  const { rows } = await sql`insert into ${sql.table(MIGRATION_TABLE)} (name, timestamp)
-    values (${name}, ${new Date().toISOString()}) on conflict do nothing returning name`.execute(tx);
+async function runOnce(tx: Db, migration: StoreMigration): Promise<boolean> {
+  const { rows } = await sql`insert into ${sql.table(MIGRATION_TABLE)} (name)
+    values (${migration.name}) on conflict do nothing returning name`.execute(tx);
   if (rows.length === 0) return false;
-  await migrations[name]?.up(tx);
+  await migration.up(tx);
   return true;
 }
 
@@ -183,10 +135,12 @@ async function createLedger(tx: Db, schema: string): Promise<void> {
   // A role that may not create schemas can use one that its owner has created.
   if (rows[0]?.isThere !== true) await sql`create schema if not exists ${sql.id(schema)}`.execute(tx);
   await sql`create table if not exists ${sql.table(MIGRATION_TABLE)} (
-    name varchar(255) primary key, timestamp varchar(255) not null)`.execute(tx);
+    name text primary key, ran_at timestamptz(3) not null default clock_timestamp())`.execute(tx);
 }
 
 export interface MigrationStatus {
+  /** The baseline of the database, if it is not the one of this version. Then `pending` and `unknown` are empty. */
+  readonly otherBaseline: string | null;
   /** The migrations of this version that the database doesn't have yet. */
   readonly pending: readonly string[];
   /** Migrations of a newer version. */
@@ -194,12 +148,36 @@ export interface MigrationStatus {
 }
 
 /** Changes nothing, and works on an empty database. */
-export async function readMigrations(db: Db): Promise<MigrationStatus> {
+export function readMigrations(db: Db): Promise<MigrationStatus> {
+  return compareMigrations(db, [baseline, ...LATER]);
+}
+
+async function compareMigrations(db: Db, migrations: readonly StoreMigration[]): Promise<MigrationStatus> {
   const ran = await ranBefore(db);
+  const otherBaseline = ran.includes(baseline.name) ? null : (ran[0] ?? null);
+  if (otherBaseline !== null) return { otherBaseline, pending: [], unknown: [] };
+  const names = migrations.map(({ name }) => name);
   return {
-    pending: Object.keys(migrations).filter((name) => !ran.includes(name)),
-    unknown: ran.filter((name) => !Object.hasOwn(migrations, name)),
+    otherBaseline,
+    pending: names.filter((name) => !ran.includes(name)),
+    unknown: ran.filter((name) => !names.includes(name)),
   };
+}
+
+/**
+ * Refuses tables of another baseline, for processes that don't migrate. A missing table is reported when it is used.
+ * @throws StoreError with OTHER_BASELINE
+ */
+export async function requireBaseline(db: Db): Promise<void> {
+  try {
+    if ((await readMigrations(db)).otherBaseline !== null) throw wrongBaseline(await readSchema(db));
+  } catch (error) {
+    throw toStoreError(error, "read the migrations");
+  }
+}
+
+function wrongBaseline(schema: string): StoreError {
+  return new StoreError("OTHER_BASELINE", `the schemas ${schema} and ${jobSchema(schema)}`);
 }
 
 /** Returns the first schema of the connection's search path. It need not exist yet. */
@@ -221,7 +199,7 @@ async function requireSchemas(db: Db): Promise<void> {
   throw new StoreError("DENIED", rows.map(({ statement }) => statement).join(" "));
 }
 
-/** Returns the migrations that have run. Kysely alone would report an unknown one as a corrupted migration. */
+/** Returns the migrations that have run, in their order. */
 async function ranBefore(db: Db): Promise<string[]> {
   const there = await sql<{ name: string | null }>`select to_regclass(${MIGRATION_TABLE}) as name`.execute(
     db,

@@ -6,14 +6,16 @@
  * concurrently, so that its table can be written meanwhile.
  */
 import { type RawBuilder, sql } from "kysely";
-import type { Migration } from "kysely/migration";
 import { retry } from "../../util/retry.ts";
 import type { Db } from "./database.ts";
 import { sqlStateOf } from "./errors.ts";
 
-export interface StoreMigration extends Migration {
+export interface StoreMigration {
+  /** Its name in the ledger, such as `0002-reactions`. */
+  readonly name: string;
+  readonly up: (tx: Db) => Promise<void>;
   /**
-   * Indexes of tables that may be large, by name, such as `on outbox (delivered_at)`. A later migration that drops one
+   * Indexes of existing tables, which may be large, by name, such as `on outbox (delivered_at)`. A later migration that drops one
    * of them removes it here.
    */
   readonly indexes?: Readonly<Record<string, IndexDefinition>>;

@@ -1,5 +1,5 @@
 /**
- * `LedgerTables` declares the tables of migration 0002 for Kysely. Types only.
+ * `LedgerTables` declares the tables of keys, interactions, payments, usage and the audit for Kysely. Types only.
  *
  * Invariant: the types match the tables after all migrations; the compiler can't check this. JSON is written as text
  * and read parsed. Times are read as milliseconds; see `open-database.ts`.
@@ -110,21 +110,21 @@ export interface LedgerTables {
     day: string;
     model: string;
     /** The counts of a day are the sums over its shards. */
-    shard: Generated<number>;
+    shard: number;
     turns: number;
     calls: number;
     input_tokens: number;
     output_tokens: number;
     total_tokens: number;
-    /** Added by migration 0019, like the next table. In millionths. */
-    cost_micros: Generated<number>;
+    /** In millionths. */
+    cost_micros: number;
   };
   usage_user_days: {
     tenant_id: string;
     user_id: string;
     day: string;
     model: string;
-    shard: Generated<number>;
+    shard: number;
     turns: number;
     calls: number;
     input_tokens: number;
@@ -146,7 +146,6 @@ export interface LedgerTables {
     prev_hash: string;
     hash: string;
     key_id: string | null;
-    /** Added by migration 0049, like the next tables. */
     period: Generated<number>;
   };
   audit_heads: { tenant_id: string; n: number; hash: string };

@@ -1,5 +1,5 @@
 /**
- * `RuntimeTables` declares the tables of migrations 0003, 0013 and 0026 for Kysely. Types only.
+ * `RuntimeTables` declares the tables of running turns for Kysely. Types only.
  *
  * Invariant: see `schema.ts`.
  */
@@ -11,7 +11,6 @@ import type { JsonColumn, NullableTime, Time, UsageLimitsColumn } from "./schema
 /** SQL null for no options; JSON also has a null. */
 type OptionsColumn = ColumnType<Json, string | null, string | null>;
 
-/** Tables of migrations 0003, 0013 and 0026. */
 export interface RuntimeTables {
   running_turns: {
     tenant_id: string;
@@ -33,7 +32,7 @@ export interface RuntimeTables {
     stop_by: string | null;
     /** Null without a stop request. */
     stop_at: NullableTime;
-    owner: string | null;
+    owner: string;
     key_id: string | null;
     usage_limits: UsageLimitsColumn;
     used_tokens: Generated<number>;

@@ -1,5 +1,5 @@
 /**
- * `CoreTables` and its siblings declare the tables of all migrations except 0002 for Kysely. Types only.
+ * `CoreTables` and its siblings declare the tables for Kysely, with `schema-ledger.ts` and `schema-runtime.ts`. Types only.
  *
  * Invariant: the types match the tables after all migrations; the compiler can't check this. JSON is written as text
  * (`JSON.stringify`) and read parsed. Times are read as milliseconds; see `open-database.ts`.
@@ -20,7 +20,6 @@ export type Time = ColumnType<number, Date | undefined, Date>;
 export type NullableTime = ColumnType<number | null, Date | null | undefined, Date | null>;
 export type UsageLimitsColumn = ColumnType<TurnCaller["usageLimits"], string | null, null>;
 
-/** Tables of migration 0001, with the columns that later migrations added. */
 export interface CoreTables {
   tenants: { id: string; name: string; created_at: Time };
   sessions: {
@@ -43,7 +42,7 @@ export interface CoreTables {
     turn_count: Generated<number>;
     forked_from_share: Generated<boolean>;
     forked_turns: Generated<number>;
-    /** Added by migration 0048. */
+    /** The seq after which history was lost. */
     lost_after: Generated<number | null>;
     created_at: Time;
     updated_at: Time;
@@ -71,7 +70,7 @@ export interface CoreTables {
     message: JsonColumn<UserMessage | null>;
     /** Null if the events of the turn have all of it. */
     snapshot: JsonColumn<TurnSnapshot | null>;
-    /** Added by migration 0047. */
+    /** The fold version of the snapshot. */
     v: number;
   };
   waiting_messages: {
@@ -84,9 +83,9 @@ export interface CoreTables {
     /** Null if no user is named, or the message is no longer queued. */
     by_user: string | null;
     added_at: Time;
-    /** Added by migration 0003. Null for none, or if the message is no longer queued. */
+    /** Null for none, or if the message is no longer queued. */
     options: ColumnType<Json, string | null, string | null>;
-    owner: string | null;
+    owner: string;
     key_id: string | null;
     usage_limits: UsageLimitsColumn;
     agent: string | null;
@@ -170,7 +169,6 @@ export interface CoreTables {
   };
 }
 
-/** Tables of migration 0007. */
 export interface BuiltInTables {
   memories: {
     tenant_id: string;
@@ -204,7 +202,6 @@ export interface BuiltInTables {
   };
 }
 
-/** Tables of migrations 0006 and 0010. */
 export interface FileTables {
   attachments: {
     tenant_id: string;
@@ -242,7 +239,7 @@ export interface FileTables {
     chunks: Generated<number>;
     complete: Generated<boolean>;
     created_at: Time;
-    owner: string | null;
+    owner: string;
     key_id: string | null;
     object_key: string | null;
     digest: string | null;
@@ -254,7 +251,6 @@ export interface FileTables {
     n: number;
     bytes: ColumnType<Buffer, Uint8Array, never>;
   };
-  /** Of migration 0030. */
   stored_objects: {
     key: string;
     tenant_id: string;
@@ -266,7 +262,6 @@ export interface FileTables {
   };
 }
 
-/** Table of migration 0004. */
 export interface FormTables {
   form_drafts: {
     tenant_id: string;
@@ -280,7 +275,6 @@ export interface FormTables {
 
 type When = ColumnType<number, Date | RawBuilder<Date>, Date | RawBuilder<Date>>;
 
-/** Tables of migration 0009. */
 export interface GatewayTables {
   redeemed_tickets: { tenant_id: string; id: string; expires_at: When };
   idempotency_keys: {
@@ -299,7 +293,6 @@ export interface GatewayTables {
   };
 }
 
-/** Tables of migrations 0005 and 0020. */
 export interface InteractionTables {
   interaction_schemas: {
     tenant_id: string;
@@ -319,7 +312,6 @@ export interface InteractionTables {
   };
 }
 
-/** Tables of migration 0014. */
 export interface WebhookTables {
   webhook_endpoints: {
     id: string;
@@ -351,7 +343,6 @@ export interface WebhookTables {
   };
 }
 
-/** Tables of migration 0019. */
 export interface LimitTables {
   caller_limits: {
     tenant_id: string;
@@ -368,7 +359,6 @@ export interface LimitTables {
   stored_key_bytes: { tenant_id: string; key_id: string; shard: number; bytes: number };
 }
 
-/** Table of migration 0016. */
 export interface AgentTables {
   agents: {
     name: string;

@@ -13,7 +13,7 @@ export function existingTenant(tenant: string) {
   return sql<string>`existing_tenant(${tenant})`;
 }
 
-/** The lock of `existing_tenant` in migration 0033, exclusively. */
+/** The lock of the function `existing_tenant`, exclusively. */
 export async function lockTenant(tx: Db, tenant: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended('tenant/' || ${tenant}::text, 0))`.execute(tx);
 }

@@ -30,7 +30,7 @@ export interface QueuedRow {
   readonly job: string | null;
   readonly queue_agent: string | null;
   readonly rank: number | null;
-  readonly owner: string | null;
+  readonly owner: string;
   readonly deaths?: number;
   readonly alone?: boolean;
 }
@@ -45,7 +45,7 @@ export function toJob({ tenant, session }: SessionRef, row: QueuedRow): QueuedJo
   const { job, queue_agent: agent, rank, owner, deaths = 0, alone = false } = row;
   return job === null
     ? []
-    : [{ id: job, tenant, session, user: owner ?? "", agent, deaths, alone, rank: rank ?? 0 }];
+    : [{ id: job, tenant, session, user: owner, agent, deaths, alone, rank: rank ?? 0 }];
 }
 
 /** Queues a job for the oldest message, unless it has one or a turn runs. */

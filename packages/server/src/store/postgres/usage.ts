@@ -2,8 +2,8 @@
  * `postgresUsage` implements the usage ledger on PostgreSQL.
  *
  * Invariant: one statement marks a usage key and adds its counts for the tenant, the API key and the user, so a repeat
- * adds nothing. Concurrent transactions add to different shards of a count, so none waits for another; see migration
- * 0033. Readers add up the shards.
+ * adds nothing. Concurrent transactions add to different shards of a count, so none waits for another.
+ * Readers add up the shards.
  */
 import { sql } from "kysely";
 import { MAX_USAGE, type UsageDay, type UsageLedger } from "../ports/usage.ts";

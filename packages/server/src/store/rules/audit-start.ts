@@ -12,7 +12,7 @@ import { hashesEqual } from "./api-key.ts";
 import { checkDuration } from "./arguments.ts";
 import { type AuditKey, hashAuditRow, mac } from "./audit.ts";
 
-/** The audit is dropped in spans of this length. Released databases have it: see migration 0049. */
+/** The audit is dropped in spans of this length. The functions of the database have it too. */
 export const AUDIT_PERIOD_MS = 28 * 24 * 60 * 60 * 1_000;
 
 /** @throws StoreError with INVALID if it is shorter than four weeks. The database refuses to drop younger rows */

@@ -12,9 +12,7 @@ import { DEATHS_BEFORE_ALONE } from "../ports/jobs.ts";
 /** A fetched job returns to the queue if its turn was not started and no heartbeat came for this long. */
 export const HEARTBEAT_SECONDS = 15;
 /** The rank must fit into a 32-bit integer. Above, jobs are fetched in the order of their creation. */
-export const MAX_RANK = 2 ** 30;
-/** At most this many users of a tenant are counted for a rank. */
-export const MAX_RANKED_USERS = 50;
+const MAX_RANK = 2 ** 30;
 
 export interface RankState {
   /** The highest rank of a running turn. */
