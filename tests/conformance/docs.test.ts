@@ -189,7 +189,7 @@ describe("on the log of PROTOCOL.md", () => {
     const state = states.find(({ turns }) => turns.last()?.runs.length === 1) ?? emptyState;
     const at = (index: number) => {
       const start = {
-        v: 2,
+        v: 1,
         at: 0,
         turn: "t1",
         run: "r1",
@@ -216,7 +216,7 @@ describe("on the log of PROTOCOL.md", () => {
   test("F06 a notice aborts the open blocks", () => {
     const state = states.find(({ turns }) => turns.last()?.half_shown === 1) ?? emptyState;
     const stop = {
-      v: 2,
+      v: 1,
       at: 0,
       turn: "t1",
       run: "r1",

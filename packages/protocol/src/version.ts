@@ -6,4 +6,4 @@
  * events and fields of the state. To rename or remove a field, write both forms in one version and drop the old form in
  * the next, because processes of two versions read the same sessions during a deploy.
  */
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION = 1;

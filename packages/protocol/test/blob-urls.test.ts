@@ -44,7 +44,7 @@ const LOG = [
     artifact: { type: "image", data: { url: blobUrl("a b/ü") }, whole: whole("w2") },
     whole: whole("w3"),
   },
-].map((draft, n) => ({ v: 2, id: `1-${n + 1}`, at: 1, ...draft }) as SessionEvent);
+].map((draft, n) => ({ v: 1, id: `1-${n + 1}`, at: 1, ...draft }) as SessionEvent);
 
 function whole(blob: string) {
   return { blob, size: 1, media_type: "text/plain" };

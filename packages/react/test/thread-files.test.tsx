@@ -7,7 +7,7 @@ import { UserMessage } from "../src/thread/user-message.tsx";
 import { Stage } from "./stage.tsx";
 
 function draw(url: string, name = "report.pdf"): string {
-  const at = { v: 2, at: 0 };
+  const at = { v: 1, at: 0 };
   const events = [
     { ...at, id: "1-1", type: "session.start", session: "s", number: 1 },
     { ...at, id: "1-2", type: "message.add", message: "m", text: "Read this", files: [{ url, name }] },

@@ -120,6 +120,6 @@ test("an approval of a call that runs again after a takeover supersedes the firs
       editable: true,
     },
   ];
-  const events = drafts.map((draft, n) => ({ v: 2, at: n, id: `${n < 8 ? 1 : 2}-${n + 1}`, ...draft }));
+  const events = drafts.map((draft, n) => ({ v: 1, at: n, id: `${n < 8 ? 1 : 2}-${n + 1}`, ...draft }));
   expect(() => decodesLegally(responses)(events as SessionEvent[])).not.toThrow();
 });

@@ -1,15 +1,7 @@
 /**
- * Tests that every event validates and folds, events of earlier versions too, and that unknown events do no harm.
+ * Tests that every event validates and folds, and that unknown events do no harm.
  */
-import {
-  emptyState,
-  type SessionEvent,
-  fold,
-  foldAll,
-  type ReadableEvent,
-  SCHEMA_VERSION,
-  upgradeEvent,
-} from "@turnstream/protocol";
+import { emptyState, type SessionEvent, fold, SCHEMA_VERSION } from "@turnstream/protocol";
 import { checkEvent } from "@turnstream/protocol/writer";
 import { eventSchemas, parseEvent } from "@turnstream/protocol/schema";
 import { describe, expect, test } from "vitest";
@@ -61,43 +53,6 @@ describe("every type of event", () => {
   test("H03 is folded once: repeated, late or of an older epoch it changes nothing", () => {
     const last = states.at(-1) ?? emptyState;
     for (const event of events) expect(fold(last, event)).toBe(last);
-  });
-});
-
-const old = (event: object): ReadableEvent => ({ ...event, v: 1 }) as ReadableEvent;
-
-describe("events of earlier versions", () => {
-  test("tool_result.end has content instead of preview", () => {
-    const log = new LogWriter().session().begin("x");
-    const on = log.startResult(log.call("find_train", []), "find_train");
-    log.endResult(on, "SE3 at 19:20");
-    const { preview, ...rest } = log.events.at(-1) as Extract<SessionEvent, { type: "tool_result.end" }>;
-    const v1 = old({ ...rest, content: preview });
-    expect(upgradeEvent(v1)).toEqual(log.events.at(-1));
-    expect(fold(foldAll(log.events.slice(0, -1)), v1)).toEqual(log.state);
-  });
-
-  test("group.end can have no summary", () => {
-    const log = new LogWriter().session().begin("x").openGroup().think(["Hm."]).closeGroup("");
-    const { summary: _, ...rest } = log.events.at(-1) as Extract<SessionEvent, { type: "group.end" }>;
-    expect(upgradeEvent(old(rest))).toEqual(log.events.at(-1));
-    expect(fold(foldAll(log.events.slice(0, -1)), old(rest))).toEqual(log.state);
-    const named = old({ ...rest, summary: "Thought" });
-    expect(upgradeEvent(named)).toMatchObject({ summary: "Thought", v: SCHEMA_VERSION });
-  });
-
-  test("all others fold unchanged", () => {
-    const v1 = events.map((event) => {
-      if (event.type !== "tool_result.end") return old(event);
-      const { preview: content, ...rest } = event;
-      return old({ ...rest, content });
-    });
-    expect(foldAll(v1)).toEqual(states.at(-1));
-    expect(v1.map(upgradeEvent)).toEqual(events);
-  });
-
-  test("an event of the current version is not changed by the upgrade", () => {
-    for (const event of events) expect(upgradeEvent(event)).toBe(event);
   });
 });
 

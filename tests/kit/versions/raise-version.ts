@@ -30,19 +30,8 @@ interface Edit {
 const EDITS: readonly Edit[] = [
   {
     file: "packages/protocol/src/version.ts",
-    find: "SCHEMA_VERSION = 2;",
-    replace: "SCHEMA_VERSION = 3;",
-  },
-  {
-    file: "packages/protocol/src/events/upgrade.ts",
-    find: "    snapshot: null,\n  },\n];",
-    replace: `    snapshot: null,
-  },
-  {
-    event: (event) => event,
-    snapshot: { turn: (turn) => ({ note: null, mood: null, ...turn }), header: (header) => header },
-  },
-];`,
+    find: "SCHEMA_VERSION = 1;",
+    replace: "SCHEMA_VERSION = 2;",
   },
   {
     file: "packages/protocol/src/fold/turn.ts",
@@ -80,19 +69,43 @@ const EDITS: readonly Edit[] = [
   },
 ];
 
+/** An ended turn of this version has the mood "unknown" in the next one. */
+const CONVERT_SNAPSHOT = `{
+      turn: (turn) => ({ note: null, mood: turn["duration_ms"] === null ? null : "unknown", ...turn }),
+      header: (header) => header,
+    }`;
+
+function addUpgradeStep(convertsSnapshots: boolean): Edit {
+  return {
+    file: "packages/protocol/src/events/upgrade.ts",
+    find: "UPGRADE_STEPS: readonly UpgradeStep[] = [];",
+    replace: `UPGRADE_STEPS: readonly UpgradeStep[] = [
+  {
+    event: (event) => (event["type"] === "turn.end" ? { mood: "unknown", ...event } : event),
+    snapshot: ${convertsSnapshots ? CONVERT_SNAPSHOT : "null"},
+  },
+];`,
+  };
+}
+
+export interface RaiseOptions {
+  /** Whether the next version converts snapshots of this one. Otherwise it folds the events again. @default true */
+  readonly convertsSnapshots?: boolean;
+}
+
 export interface RaisedVersion {
   /** The folder of the copy, with the same layout as this repository. */
   readonly root: string;
   remove(): Promise<void>;
 }
 
-export async function raiseVersion(): Promise<RaisedVersion> {
+export async function raiseVersion({ convertsSnapshots = true }: RaiseOptions = {}): Promise<RaisedVersion> {
   const root = await mkdtemp(join(tmpdir(), "turnstream-raised-"));
   const remove = () => rm(root, { recursive: true, force: true });
   try {
     await copySources(root);
     await linkPackages(root);
-    for (const edit of EDITS) await applyEdit(root, edit);
+    for (const edit of [...EDITS, addUpgradeStep(convertsSnapshots)]) await applyEdit(root, edit);
     return { root, remove };
   } catch (error) {
     await remove();

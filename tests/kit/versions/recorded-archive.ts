@@ -2,7 +2,7 @@
  * `RecordedArchive` is the form of the files in tests/conformance/archives: the archive of a session as one schema version
  * wrote it. `readRecordedArchives` reads the files, and `loadRecordedArchive` writes one into a store.
  *
- * Invariant: a file never changes after its recording. A version that can't read it would lose the history of users.
+ * Invariant: from the first release on, a file never changes. A version that can't read it would lose the history of users.
  */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,14 +11,14 @@ import type { SessionRef } from "@turnstream/server";
 import type { ArchiveBatch, Store } from "@turnstream/server/ports";
 
 export interface RecordedArchive {
-  /** The schema version that wrote everything except `state`. */
+  /** The schema version that wrote it. */
   readonly v: number;
   readonly to: Cursor;
   readonly events: readonly SessionEvent[];
   readonly turns: readonly { readonly snapshot: TurnSnapshot; readonly open: boolean }[];
   readonly header: ArchiveBatch["header"];
   readonly checkpoint: Snapshot | null;
-  /** The snapshot that version 2 folds from the events. */
+  /** The snapshot that the version folds from the events. */
   readonly state: Snapshot;
 }
 

@@ -79,9 +79,20 @@ export function writeMessage(message: OutboxMessage): string {
 export function readMessage(text: string): OutboxMessage | null {
   const value = parse(text);
   if (value === null || value["v"] !== VERSION) return null;
-  const { id, text: messageText, files, at, agent, resumes, formValues, order, attempts, error } = value;
-  // Absent in messages that an older page stored.
-  const { mode = null, locale = null } = value;
+  const {
+    id,
+    text: messageText,
+    files,
+    at,
+    agent,
+    mode,
+    locale,
+    resumes,
+    formValues,
+    order,
+    attempts,
+    error,
+  } = value;
   const isSound =
     typeof id === "string" &&
     id.startsWith(CLIENT_ID_PREFIX) &&

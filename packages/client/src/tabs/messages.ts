@@ -10,7 +10,7 @@ import { type ClientError, type ClientErrorJson, errorFromJson } from "../errors
 import type { TransportCommand } from "../transport/transport.ts";
 
 /** Increase it when tabs with this code can't communicate with tabs of the previous code. */
-export const TABS_VERSION = 2;
+export const TABS_VERSION = 1;
 
 /** The term of one tab as the leader. A later leader has a higher term. */
 export interface LeaderTerm {

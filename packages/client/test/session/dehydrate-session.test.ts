@@ -17,7 +17,7 @@ function log(...texts: readonly string[]): SessionEvent[] {
       { type: "turn.start", turn: `t${n}`, message: `m${n}`, agent: "a", number: n + 1 },
     ]),
   ];
-  return events.map((event, n) => ({ v: 2, id: `1-${n + 1}`, at: n, ...event }) as unknown as SessionEvent);
+  return events.map((event, n) => ({ v: 1, id: `1-${n + 1}`, at: n, ...event }) as unknown as SessionEvent);
 }
 
 const sessionOf = (...texts: readonly string[]) => createStaticSession(log(...texts));

@@ -50,7 +50,7 @@ function talk(turns: number, forms: readonly number[] = []): SessionEvent[] {
       },
     );
   }
-  return events.map((event, n) => ({ v: 2, id: `1-${n + 1}`, at: n, ...event }) as unknown as SessionEvent);
+  return events.map((event, n) => ({ v: 1, id: `1-${n + 1}`, at: n, ...event }) as unknown as SessionEvent);
 }
 
 const whole = (turns: number, forms: readonly number[] = []): SessionState => foldAll(talk(turns, forms));
@@ -120,7 +120,7 @@ describe("older turns", () => {
     const settled = foldAll(
       [
         {
-          v: 2,
+          v: 1,
           id: `1-${talk(60, [10]).length + 1}`,
           at: 0,
           type: "form.update",

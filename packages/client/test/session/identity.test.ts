@@ -19,7 +19,7 @@ const live = {
   stalled: null,
 } as const;
 const LOG = [
-  { v: 2, id: "1-1", at: 0, type: "session.start", session: "s", number: 1 } as unknown as SessionEvent,
+  { v: 1, id: "1-1", at: 0, type: "session.start", session: "s", number: 1 } as unknown as SessionEvent,
 ];
 
 function tokenOf(sub: string): Credentials {

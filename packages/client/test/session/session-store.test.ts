@@ -23,7 +23,7 @@ const LOG: SessionEvent[] = [
   { type: "session.update", title: "two" },
   { type: "session.update", title: "three" },
   { type: "session.update", title: "four" },
-].map((event, n) => ({ v: 2, id: `1-${n + 1}`, at: n, ...event }) as unknown as SessionEvent);
+].map((event, n) => ({ v: 1, id: `1-${n + 1}`, at: n, ...event }) as unknown as SessionEvent);
 
 const live = {
   phase: "live",
@@ -138,7 +138,7 @@ describe("SessionStore: incoming data", () => {
     const ended: SessionEvent[] = [
       ...LOG.slice(0, 1),
       {
-        v: 2,
+        v: 1,
         id: "1-2",
         at: 0,
         type: "turn.start",
@@ -149,7 +149,7 @@ describe("SessionStore: incoming data", () => {
         mode: "chat",
         from_share: false,
       },
-      { v: 2, id: "1-3", at: 0, type: "turn.end", turn: "t", reason: "end_turn", duration_ms: 1 },
+      { v: 1, id: "1-3", at: 0, type: "turn.end", turn: "t", reason: "end_turn", duration_ms: 1 },
     ];
     const earlier = snapshot(foldAll(ended.slice(0, 1)));
     expect(announcesLoss(ended, { ...earlier, epoch: 2 })).toBe(true);
@@ -168,7 +168,7 @@ describe("SessionStore: incoming data", () => {
     expect(one.transport.resyncs).toEqual([]);
   });
 
-  test.each([SCHEMA_VERSION + 2, 1, 0, Number.NaN])(
+  test.each([SCHEMA_VERSION + 2, 0, Number.NaN])(
     "a snapshot of version %d closes the session, because it can't be read",
     (v) => {
       const one = subscribed(2);
@@ -186,8 +186,8 @@ describe("SessionStore: incoming data", () => {
   test("events of other versions are applied as far as they are known", () => {
     const one = subscribed(2);
     const unknown = { v: 9, id: "1-3", at: 0, type: "weather.change" } as unknown as SessionEvent;
-    const old = { ...LOG[3], v: 1 } as unknown as SessionEvent;
-    one.transport.handler?.onEvents([unknown, old]);
+    const newer = { ...LOG[3], v: SCHEMA_VERSION + 1 } as unknown as SessionEvent;
+    one.transport.handler?.onEvents([unknown, newer]);
     expect([stateOf(one).seq, stateOf(one).title]).toEqual([4, "two"]);
     expect(one.transport.resyncs).toEqual([]);
   });

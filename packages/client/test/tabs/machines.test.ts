@@ -24,7 +24,7 @@ import {
 import { FakePageEnv } from "../live/fast-env.ts";
 
 const leader: LeaderTerm = { term: 5, tabId: "b" };
-const event = (id: string): SessionEvent => ({ v: 2, id, at: 0, type: "session.update", title: id });
+const event = (id: string): SessionEvent => ({ v: 1, id, at: 0, type: "session.update", title: id });
 
 function joined(): FollowerState {
   let state = stepFollower(createFollower("a"), { type: "follow", leader }, 0).state;

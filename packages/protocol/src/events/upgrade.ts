@@ -6,7 +6,6 @@
  * every version. A step keeps what already has the newer form: during a deploy, a worker of the older version writes
  * events that a gateway of the newer one has committed. A reader folds an event of a newer version as one of its own.
  */
-import { SCHEMA_VERSION } from "../version.ts";
 import type { SessionEvent } from "./index.ts";
 
 /** An event of any schema version. */
@@ -28,22 +27,17 @@ export interface UpgradeStep {
 }
 
 /** The step at index n converts version n + 1 to version n + 2. */
-export const UPGRADE_STEPS: readonly UpgradeStep[] = [
-  // Version 2 calls `content` of `tool_result.end` `preview`, and requires `summary` of `group.end`.
-  {
-    event: (event) => {
-      if (event["type"] === "group.end") return { ...event, summary: event["summary"] ?? "" };
-      if (event["type"] !== "tool_result.end") return event;
-      const { content, ...rest } = event;
-      return { ...rest, preview: rest["preview"] ?? content };
-    },
-    snapshot: null,
-  },
-];
+export const UPGRADE_STEPS: readonly UpgradeStep[] = [];
 
 export function upgradeEvent(event: ReadableEvent): SessionEvent {
-  if (!(event.v >= 1 && event.v < SCHEMA_VERSION)) return event as SessionEvent;
+  return applyEventSteps(event, UPGRADE_STEPS);
+}
+
+/** @param steps those up to the version of the reader */
+export function applyEventSteps(event: ReadableEvent, steps: readonly UpgradeStep[]): SessionEvent {
+  const current = steps.length + 1;
+  if (!(event.v >= 1 && event.v < current)) return event as SessionEvent;
   let fields = event as Fields;
-  for (const step of UPGRADE_STEPS.slice(event.v - 1)) fields = step.event(fields);
-  return { ...fields, v: SCHEMA_VERSION } as unknown as SessionEvent;
+  for (const step of steps.slice(event.v - 1)) fields = step.event(fields);
+  return { ...fields, v: current } as unknown as SessionEvent;
 }

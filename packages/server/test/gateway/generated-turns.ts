@@ -22,7 +22,7 @@ export function generateDrafts(
   for (const one of which)
     for (const draft of next(state, one, count)) {
       drafts.push(draft);
-      state = fold(state, { v: 2, id: `${state.epoch}-${state.seq + 1}`, at: 1, ...draft });
+      state = fold(state, { v: 1, id: `${state.epoch}-${state.seq + 1}`, at: 1, ...draft });
     }
   return drafts;
 }

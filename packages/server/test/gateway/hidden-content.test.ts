@@ -229,7 +229,7 @@ describe("W18 hidden content in generated logs", () => {
   );
 
   test("an event of an unknown block counts as hidden", () => {
-    const on = { v: 2, id: "1-9", at: 0, turn: "t", run: "r", block: "b", index: 0 } as const;
+    const on = { v: 1, id: "1-9", at: 0, turn: "t", run: "r", block: "b", index: 0 } as const;
     const unknown: SessionEvent[] = [
       { ...on, type: "thinking.delta", text: "x" },
       { ...on, type: "tool_call.delta", args: "x" },

@@ -80,7 +80,7 @@ export class SessionHarness {
   }
 
   #remember(id: string, draft: EventDraft): void {
-    this.events.push({ v: 2, id, at: 0, ...draft });
+    this.events.push({ v: 1, id, at: 0, ...draft });
   }
 
   /** The fold of everything written up to a state's position. */

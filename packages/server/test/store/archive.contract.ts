@@ -128,19 +128,6 @@ export function archiveContract(name: string, makeStore: MakeStore): void {
       expect(await version(back)).toBe(next);
     });
 
-    test("returns events of every earlier version in the current form", async () => {
-      const { ref } = await newSession(store);
-      const writer = new LogWriter().session().begin("x").openGroup().think(["Hm."]).closeGroup("");
-      const batch = batchOf(writer.events);
-      const events = batch.events.map((event) => {
-        if (event.type !== "group.end") return { ...event, v: 1 };
-        const { summary: _, ...rest } = event;
-        return { ...rest, v: 1 };
-      });
-      await store.archive.write(ref, { ...batch, events: events as unknown as SessionEvent[] });
-      expect(await allEvents(ref)).toEqual(batch.events);
-    });
-
     test("stores a checkpoint until the next one, for its tenant only, and erases it with its session", async () => {
       const { ref } = await newSession(store);
       expect(await store.archive.checkpoint(ref)).toBeNull();

@@ -36,7 +36,7 @@ class NotApplicable(Exception):
     """The event only moves the position (7.1, step 3)."""
 
 def empty_state():
-    return dict(v=2, epoch=0, seq=0, session="", number=0, title=None, waiting=[], settled=[], earlier=0, turns=[])
+    return dict(v=1, epoch=0, seq=0, session="", number=0, title=None, waiting=[], settled=[], earlier=0, turns=[])
 
 # Positions (2.1, 2.3)
 
@@ -319,18 +319,13 @@ def supersede(turn, event):
 
 # The fold (7.1)
 
-def as_version_2(event):
-    if event.get("type") == "tool_result.end" and "content" in event:
-        return {**event, "preview": event["content"]}
-    return {"summary": "", **event} if event.get("type") == "group.end" else event
-
 def fold(state, event):
     if classify((state["epoch"], state["seq"]), event) not in ("next", "gap"):
         return state
     epoch, seq = parse_cursor(event["id"])
     after = dict(state)
     try:
-        apply(after, {**(as_version_2(event) if event.get("v") == 1 else event), "seq": seq})
+        apply(after, {**event, "seq": seq})
     except (NotApplicable, LookupError, TypeError, ValueError, AttributeError):
         after = state  # a condition doesn't hold, or a field is missing or malformed
     return {**after, "epoch": epoch, "seq": seq}

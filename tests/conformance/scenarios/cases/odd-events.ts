@@ -47,10 +47,9 @@ const odd: Odd[] = [
   { id: "1-19", type: "tool_call.end", ...call },
   { id: "1-20", type: "tool_result.start", ...result, ...tool },
   { id: "1-21", type: "tool_result.delta", ...result, part: 2, media: "text", data: "lost", done: true },
-  // From the previous schema version: its `content` is now `preview`.
-  { v: 1, id: "1-22", type: "tool_result.end", ...result, status: "success", content: "old", artifact: null },
+  { id: "1-22", type: "tool_result.end", ...result, status: "success", preview: "found", artifact: null },
   { id: "1-23", type: "group.start", ...on, group: "grp_1", index: 5 },
-  { v: 1, id: "1-24", type: "group.end", ...on, group: "grp_1", index: 6 },
+  { id: "1-24", type: "group.end", ...on, group: "grp_1", index: 6, summary: "" },
   { id: "1-25", type: "payment.update", ...text, version: 1, status: "succeeded" },
   // From another timeline: a higher epoch at a used position, and a higher epoch that no event started.
   { id: "2-10", type: "text.delta", ...text, text: "diverged" },
@@ -92,6 +91,6 @@ const odd: Odd[] = [
 
 export function oddEvents(): readonly SessionEvent[] {
   return odd.map(
-    (event, n) => ({ v: 2, at: 1_800_000_000_000 + n * 40, ...event }) as unknown as SessionEvent,
+    (event, n) => ({ v: 1, at: 1_800_000_000_000 + n * 40, ...event }) as unknown as SessionEvent,
   );
 }

@@ -171,7 +171,7 @@ test(`${totalCases(CASES)} interleavings: every reader receives exactly the log 
       await world.engine.inner.claim(NAME, {
         epoch: 1,
         writer: "w1",
-        line: `w1:0 ${JSON.stringify({ v: 2, ...sessionStart(SESSION) })}`,
+        line: `w1:0 ${JSON.stringify({ v: 1, ...sessionStart(SESSION) })}`,
         floor: { epoch: 0, seq: 0 },
         last: null,
         repeat: false,

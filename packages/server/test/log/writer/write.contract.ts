@@ -37,7 +37,7 @@ export function writeContract(opened: () => Log): void {
       const entries = await readAll(log, session);
       expect(entries.map((entry) => entry.cursor)).toEqual(["7-1", "7-2", "7-3", "7-4"]);
       expect(entries.map(describeEntry)).toEqual(["session.start", "a", "b\n\u2028'c", "d"]);
-      expect(entries[1]?.event).toMatchObject({ v: 2, id: "7-2", type: "session.update", title: "a" });
+      expect(entries[1]?.event).toMatchObject({ v: 1, id: "7-2", type: "session.update", title: "a" });
       expect(JSON.parse(entries[2]?.text ?? "")).toEqual(entries[2]?.event);
       expect(entries[1]?.key).toBe("w1:1");
     });
