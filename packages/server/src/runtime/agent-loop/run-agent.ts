@@ -124,7 +124,7 @@ function resultsOf(calls: readonly StepCall[], records: readonly ToolCallRecord[
 }
 
 function outputOf(record: ToolCallRecord) {
-  const { status, content, pool = [] } = record;
+  const { status, content, pool } = record;
   const isText = typeof content === "string";
   if (status === "error") {
     return { type: "error-text" as const, value: isText ? content : JSON.stringify(content) };

@@ -323,7 +323,7 @@ export class TurnAttempt {
   /** An entry with usage adds it to the running turn, so that other turns of the same user count it at once. */
   #entry(key: string, value: Json, isRetained: boolean): NewJournalEntry {
     const record = findUsage(key, value)?.record;
-    const used = record && { tokens: record.usage.total_tokens, cost: record.cost ?? 0 };
+    const used = record && { tokens: record.usage.total_tokens, cost: record.cost };
     return { turn: this.row.turn, key, value, epoch: this.epoch, isRetained, ...(used && { used }) };
   }
 }

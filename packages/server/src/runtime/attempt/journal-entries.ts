@@ -2,8 +2,8 @@
  * `JournalKey` and the functions beside it define the keys and entry types of a turn's journal. Types and constants
  * only.
  *
- * Invariant: the code must read journals that older versions wrote, in which later fields are absent. Keys must not
- * change. A key is the same in every attempt. `session/history/turn-result.ts` repeats `CALL_PREFIX`.
+ * Invariant: after a deploy, the code reads journals that the release before wrote. So keys must not change, and a new
+ * field must be optional. A key is the same in every attempt. `session/history/turn-result.ts` repeats `CALL_PREFIX`.
  */
 import type { FormSchema, Json, Reference, Usage } from "@turnstream/protocol";
 import type { FileErrorCode } from "../errors.ts";
@@ -20,8 +20,8 @@ export interface PinnedAgent {
   readonly agent: string;
   readonly instructions: string;
   readonly tools: readonly PinnedTool[];
-  /** Null if the model gets no images. Absent in old journals. */
-  readonly images?: ImageLimits | null;
+  /** Null if the model gets no images. */
+  readonly images: ImageLimits | null;
 }
 
 export interface PinnedTool {
@@ -43,8 +43,8 @@ export interface PinnedTool {
 export interface UsageRecord {
   readonly usage: Usage;
   readonly model: string;
-  /** At the prices of the calling agent. Absent in old journals. */
-  readonly cost?: number;
+  /** At the prices of the calling agent. */
+  readonly cost: number;
 }
 
 export interface StepRecord extends UsageRecord {
@@ -78,7 +78,7 @@ export interface ToolCallRecord extends ModelContent {
   readonly whole: Json;
   /** What a sub-agent used, or what a tool reported. */
   readonly usage: Usage | null;
-  /** True if the user refused the call or did not approve it in time. Absent in old journals. */
+  /** True if the user refused the call or did not approve it in time. */
   readonly isRefusal?: boolean;
   /** Set for a shared thought: its text. */
   readonly thought: string | null;
@@ -99,7 +99,7 @@ export interface FileRecord {
   readonly attachment: string | null;
   /** The start of the text, for the prompt. */
   readonly head: string;
-  /** Set for a fetched image that the model sees: a stable URL of its bytes. Absent in old journals. */
+  /** Set for a fetched image that the model sees: a stable URL of its bytes. */
   readonly image?: string;
   readonly problem: FileErrorCode | null;
 }

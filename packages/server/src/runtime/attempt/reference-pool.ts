@@ -86,7 +86,7 @@ export class ReferencePool {
 
   readonly has = (id: number): boolean => this.#items.has(id);
 
-  add(pool: readonly ContentPart[] = []): void {
+  add(pool: readonly ContentPart[]): void {
     for (const id of referenceIds(pool)) {
       const parts = pool.filter((part) => part.id === id);
       if (!this.#items.has(id)) this.#items.set(id, parts);
@@ -132,6 +132,6 @@ export class ReferenceIdAllocator {
   }
 }
 
-export function lastId({ pool = [] }: Pick<ModelContent, "pool">): number {
+export function lastId({ pool }: Pick<ModelContent, "pool">): number {
   return Math.max(0, ...referenceIds(pool));
 }

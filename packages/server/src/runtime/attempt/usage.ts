@@ -51,7 +51,7 @@ export class UsageTracker {
   }
 
   /** @param path the call that started the run, or `main` */
-  add(path: string, { model, usage, cost = 0 }: UsageRecord): void {
+  add(path: string, { model, usage, cost }: UsageRecord): void {
     this.#byRun.set(path, addUsage(this.of(path), usage));
     this.#byModel.set(model, addUsage(this.#byModel.get(model) ?? NO_USAGE, usage));
     this.#costs.set(path, this.costOf(path) + cost);

@@ -23,7 +23,7 @@ const READ_BUDGETS = 2;
 export async function buildPrompt(scope: RunContext): Promise<Prompt> {
   const { attempt, agent, pinned } = scope;
   const { turn, context, ref, row } = attempt;
-  const withImages = (pinned.images ?? null) !== null;
+  const withImages = pinned.images !== null;
   const read = await readPriorTurns(context.store, ref, turn, {
     withImages,
     maxTokens: READ_BUDGETS * agent.compaction.afterTokens,
@@ -70,6 +70,6 @@ async function messageOf({ attempt, pinned }: RunContext, message: UserMessage |
   if (message === null || isEmptyMessage(message)) return [];
   const whole = await loadWhole(attempt.context.store, attempt.ref, message);
   const fileOf = (n: number) => attempt.fromJournal(fileKey(n));
-  const withImages = (pinned.images ?? null) !== null;
+  const withImages = pinned.images !== null;
   return [userMessage(whole, { fileOf, resultChars: Infinity, withImages })];
 }

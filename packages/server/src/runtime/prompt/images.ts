@@ -75,7 +75,7 @@ export function limitImages(prompt: Prompt, limits: ImageLimits): Prompt {
 
 /** Loads the images of a prompt, within the limits that the run started with. */
 export async function resolveImages(scope: RunContext, prompt: Prompt): Promise<Prompt> {
-  const { images: limits = null } = scope.pinned;
+  const { images: limits } = scope.pinned;
   if (limits === null) return withoutImages(prompt);
   const limited = limitImages(prompt, limits);
   const loaded = new Map<string, Uint8Array | null>();

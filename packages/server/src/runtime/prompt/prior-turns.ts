@@ -151,7 +151,8 @@ function citedOf(turn: Turn, entries: Awaited<ReturnType<Store["journal"]["retai
     block.kind === "tool_call" && block.run === main ? [callKey(block.call)] : [],
   );
   const records = entries.filter((entry) => entry.turn === turn.id && entry.key.startsWith(CALL_PREFIX));
-  const poolOf = ({ value }: (typeof records)[number]) => (value as unknown as ToolCallRecord).pool ?? [];
+  // A reference to a result has a pool only if it is not empty.
+  const poolOf = ({ value }: (typeof records)[number]) => (value as Partial<ToolCallRecord>).pool ?? [];
   return {
     pool: records.filter(({ key }) => own.includes(key)).flatMap(poolOf),
     lastId: Math.max(0, ...records.map((record) => lastId({ pool: poolOf(record) }))),

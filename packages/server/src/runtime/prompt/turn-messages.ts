@@ -177,7 +177,7 @@ function outputOf(
   if (
     result !== undefined &&
     typeof result.content !== "string" &&
-    (result.pool ?? []).length === 0 &&
+    result.pool.length === 0 &&
     !isCut &&
     status === "success"
   ) {
@@ -190,7 +190,7 @@ function outputOf(
 }
 
 function resultText(result: ModelContent, { isCitable }: TurnMessagesOptions): string {
-  const { pool = [] } = result;
+  const { pool } = result;
   if (pool.length === 0) return stringifyContent(result.content);
   if (isCitable) return modelText(result);
   const ids = referenceIds(pool);

@@ -100,7 +100,7 @@ async function perform(
       whole: output.whole as Json,
     };
     const cited = attachReferences(record, output.references ?? [], attempt.references, maxResultChars);
-    const images = (scope.pinned.images ?? null) === null ? [] : listImages(cited, output, progress);
+    const images = scope.pinned.images === null ? [] : listImages(cited, output, progress);
     return images.length === 0 ? cited : { ...cited, images };
   } catch (error) {
     if (stopSignal.aborted) throw stopSignal.reason;

@@ -2,8 +2,8 @@
  * `ModelContent` is the stored result of a call for the model; `modelContentParts` returns it in the shape of the
  * `tasks` dialect, and `textParts` without its images. Pure.
  *
- * Invariant: wrapped references come before the remaining content, and an image of a reference inside it. The runtime writes it to journals and
- * `readTurnResult` reads it, so fields that old journals lack must stay optional.
+ * Invariant: wrapped references come before the remaining content, and an image of a reference inside it. The runtime
+ * writes it to journals and `readTurnResult` reads it.
  */
 import type { Json } from "@turnstream/protocol";
 
@@ -35,9 +35,9 @@ export interface ModelContent {
   readonly status: "success" | "error";
   /** The tool's content for the model, without references. */
   readonly content: Json;
-  /** The wrapped references of the result. Absent in old journals. */
-  readonly pool?: readonly ContentPart[];
-  /** Absent in old journals, without images, and for an agent whose model sees no images. */
+  /** The wrapped references of the result. */
+  readonly pool: readonly ContentPart[];
+  /** Absent without images, and for an agent whose model sees no images. */
   readonly images?: readonly StoredImage[];
 }
 
@@ -52,7 +52,7 @@ export function modelContentParts(content: ModelContent): (ContentPart | ImagePa
   return parts;
 }
 
-export function textParts({ content, pool = [] }: ModelContent): ContentPart[] {
+export function textParts({ content, pool }: ModelContent): ContentPart[] {
   const text = plainText(content);
   return [...pool, ...(text === "" ? [] : [{ type: "text" as const, text }])];
 }

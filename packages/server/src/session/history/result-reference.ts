@@ -26,10 +26,7 @@ const DEFAULTS: JsonRecord = { pool: [], parts: 0, thought: null, ending: null }
 export function toResultReference(record: Json, block: ToolResultBlock): Json {
   const whole = record as JsonRecord;
   const event = typeof whole["content"] === "string" ? "text" : "json";
-  const { parts = 0 } = whole;
-  const shared = sharedFields(block, event, Number(parts));
-  // An old journal lacks some fields. A reference would add them.
-  if (Object.keys(shared).some((name) => whole[name] === undefined)) return record;
+  const shared = sharedFields(block, event, Number(whole["parts"]));
   const own = Object.entries(whole).filter(([name, value]) => !isDeepStrictEqual(shared[name], value));
   return { event, ...Object.fromEntries(own) };
 }

@@ -38,12 +38,12 @@ export interface ApprovalDecision extends DecisionSource {
 export interface ApprovalRequest {
   readonly actions: readonly ApprovalAction[];
   readonly editable: boolean;
-  /** True if the user may allow the tool for the rest of the session. Absent in old requests. */
-  readonly always?: boolean;
+  /** True if the user may allow the tool for the rest of the session. */
+  readonly always: boolean;
   /** The agent that makes the call. */
-  readonly agent?: string;
-  /** Digest of the tool's description and input schema, for an allowance. Absent in old requests. */
-  readonly tool_digest?: string;
+  readonly agent: string;
+  /** Digest of the tool's description and input schema, for an allowance. */
+  readonly tool_digest: string;
 }
 
 const STATUS = { approve: "approved", edit: "edited", reject: "rejected" } as const;
@@ -105,14 +105,13 @@ async function editedActions(
 }
 
 function ruleOf(
-  { always = false, agent, actions, tool_digest: digest }: ApprovalRequest,
+  { always, agent, actions, tool_digest: digest }: ApprovalRequest,
   { decision, key, ...input }: ApprovalDecision,
 ): NewAllowance | null {
   if (input.always !== true) return null;
   if (decision !== "approve") throw bad(key, "`always` is only allowed with an approval");
   const tool = actions[0]?.name;
-  if (!always || agent === undefined || tool === undefined || digest === undefined)
-    throw bad(key, "it doesn't offer `always`");
+  if (!always || tool === undefined) throw bad(key, "it doesn't offer `always`");
   return { agent, tool, digest };
 }
 

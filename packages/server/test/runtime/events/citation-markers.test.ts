@@ -31,8 +31,8 @@ function scan(pieces: readonly string[]) {
 test("T07 ids continue from a journal, also from entries without references", () => {
   const pool = [{ type: "text", text: "x", id: 7 }];
   const journal = new Map<string, Json>([
-    ["call/old", { status: "success", content: "x" }],
-    ["call/new", { status: "success", content: "x", pool }],
+    ["call/plain", { status: "success", content: "x", pool: [] }],
+    ["call/cited", { status: "success", content: "x", pool }],
     ["step/main/0", { text: "x" }],
   ]);
   expect(ReferenceIdAllocator.from(journal).next()).toBe(8);
