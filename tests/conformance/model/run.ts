@@ -1,67 +1,32 @@
 /**
- * Checks the model of the live log (`log.pml`) with Spin, and that every mutation of it breaks an invariant; see
- * docs/log-model.md. `--trail NAME` prints the counterexample of one mutation.
+ * Checks the models of the live log (`log.pml`) and of the queue of turns (`queue.pml`) with Spin, and that every mutation
+ * of them breaks an invariant; see docs/log-model.md and docs/queue-model.md. An argument names one of the two.
+ * `--trail NAME` prints the counterexample of one mutation.
  *
  * Invariant: a configuration passes only if Spin reached all its states. The last line of a successful run is `ok`.
  */
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { parseArgs, promisify } from "node:util";
+import { logSizes } from "./log-sizes.ts";
+import { queueSizes } from "./queue-sizes.ts";
 
-/** Sizes of the model: how many epochs there are, and how many appends the writer of each makes. */
-function sizes(appends: readonly number[], doubts = 0): string {
-  const [first = 0, second = 0, third = 0] = appends;
-  return `EPOCHS=${appends.length} APPENDS1=${first} APPENDS2=${second} APPENDS3=${third} DOUBTS=${doubts}`;
+interface Model {
+  /** The sizes and parts, by name. */
+  readonly configurations: Record<string, string>;
+  /** By name: sizes and parts with which the rule is needed. A suffix distinguishes two searches for one mutation. */
+  readonly mutations: Record<string, string>;
 }
 
-/** The sizes and parts, by name. The longest searches are first. */
-const CONFIGURATIONS: Record<string, string> = {
-  "old-primary": `${sizes([1, 1])} FAILOVER ARCHIVE READER JOINS=1 SPLITS=true`,
-  "row-claims": `${sizes([1, 0, 1])} FAILOVER ARCHIVE JOINS=2`,
-  "reader-row": `${sizes([1, 1])} FAILOVER ARCHIVE READER JOINS=1`,
-  archive: `${sizes([3, 1, 1], 1)} FAILOVER ARCHIVE EXPIRY`,
-  reader: `${sizes([2, 1], 1)} FAILOVER ARCHIVE EXPIRY READER`,
-  retries: `${sizes([3, 2, 1], 3)} FAILOVER`,
-  row: `${sizes([2, 1])} FAILOVER ARCHIVE EXPIRY JOINS=2`,
-  "reader-claims": `${sizes([2, 1, 1])} FAILOVER READER JOINS=1`,
-};
+const MODELS: Record<string, Model> = { log: logSizes, queue: queueSizes };
 
-const WRITERS = sizes([2, 1], 2);
-const ARCHIVE = `${sizes([2, 1, 1])} FAILOVER ARCHIVE`;
-const ROW = `${sizes([2, 1], 1)} FAILOVER ARCHIVE JOINS=2`;
-const READER = `${sizes([2, 1, 1])} FAILOVER READER JOINS=1`;
-
-/** By name: sizes and parts with which the rule is needed. A suffix distinguishes two searches for one mutation. */
-const MUTATIONS: Record<string, string> = {
-  NoGeneration: WRITERS,
-  GenerationNotStored: WRITERS,
-  LateRetry: WRITERS,
-  LateClaim: WRITERS,
-  ClaimSentAgain: ROW,
-  ClaimNotConfirmed: ARCHIVE,
-  ClaimWithoutRestart: ARCHIVE,
-  StaleTimeline: ARCHIVE,
-  "StaleTimeline-reader": `${READER} EFFECTS`,
-  "StaleTimeline-archive": `${ROW} EFFECTS`,
-  StaleTimelineOfRow: ROW,
-  RowNotSearched: ROW,
-  RowBeforeBase: ROW,
-  RowAfterEnd: ROW,
-  RowReadFirst: `${sizes([0])} ARCHIVE JOINS=2`,
-  ArchiveDuringClaim: ARCHIVE,
-  TrimUnarchived: ARCHIVE,
-  CursorBySeq: READER,
-  ClaimJoinedBySeq: READER,
-};
-
-const MODEL = join(import.meta.dirname, "log.pml");
 const PARALLEL = 2;
 /** More than any configuration needs. */
 const MAX_MEMORY_MB = 4_000;
 
-/** The model itself is wrong, for example a log is longer than `SEQS`. */
+/** The model itself is wrong, for example a log is longer than its limit. */
 const UNNAMED = "BROKEN: no invariant";
 
 const run = promisify(execFile);
@@ -74,26 +39,31 @@ interface Search {
 }
 
 /** @param isShortest true to search in the order of length, which finds the shortest counterexample */
-async function search(parts: string, isShortest: boolean): Promise<Search> {
+async function search(model: string, parts: string, isShortest: boolean): Promise<Search> {
   const started = performance.now();
-  const folder = mkdtempSync(join(tmpdir(), "log-model-"));
+  const folder = mkdtempSync(join(tmpdir(), "model-"));
+  const file = join(import.meta.dirname, `${model}.pml`);
   const options = { cwd: folder, maxBuffer: 2 ** 26 };
   try {
     const defines = parts.split(" ").map((part) => `-D${part}`);
-    await run("spin", ["-a", ...defines, MODEL], options);
+    await run("spin", ["-a", ...defines, file], options);
     const order = isShortest ? ["-DBFS"] : [];
     const limits = ["-DSAFETY", "-DNOREDUCE", `-DMEMLIM=${MAX_MEMORY_MB}`];
     await run("gcc", ["-O2", "-w", ...limits, ...order, "-o", "pan", "pan.c"], options);
     const { stdout: output } = await run("./pan", ["-m100000"], options);
-    const trail = /errors: [1-9]/.test(output) ? await readTrail(defines, options) : null;
+    const trail = /errors: [1-9]/.test(output) ? await readTrail(file, defines, options) : null;
     return { output, trail, seconds: (performance.now() - started) / 1_000 };
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
-async function readTrail(defines: readonly string[], options: { cwd: string }): Promise<readonly string[]> {
-  const { stdout } = await run("spin", ["-T", "-k", "log.pml.trail", ...defines, MODEL], options);
+async function readTrail(
+  file: string,
+  defines: readonly string[],
+  options: { cwd: string },
+): Promise<readonly string[]> {
+  const { stdout } = await run("spin", ["-T", "-k", `${basename(file)}.trail`, ...defines, file], options);
   const lines = stdout.split("\n").filter((line) => line !== "" && !/^(spin|#|\d|\s)/.test(line));
   // The step that breaks an invariant prints its line after the invariant.
   const [broken = UNNAMED] = lines.filter((line) => line.startsWith("BROKEN"));
@@ -101,38 +71,43 @@ async function readTrail(defines: readonly string[], options: { cwd: string }): 
 }
 
 /** @returns the line that reports a configuration, and whether the model holds in all its states */
-async function checkConfiguration(name: string, parts: string): Promise<[string, boolean]> {
-  const { output, trail, seconds } = await search(parts, false);
+async function checkConfiguration(model: string, name: string, parts: string): Promise<[string, boolean]> {
+  const { output, trail, seconds } = await search(model, parts, false);
   const isExhaustive = /errors: 0$/m.test(output) && !/not completed|too small|truncated/.test(output);
   const states = Number(/(\d+) states, stored/.exec(output)?.[1]).toLocaleString("en");
   const depth = /depth reached (\d+)/.exec(output)?.[1];
   const result = isExhaustive ? "all states hold" : (trail ?? [output]).join("\n");
-  return [`${name}: ${states} states, depth ${depth}, ${seconds.toFixed(0)} s, ${result}`, isExhaustive];
+  return [`${model} ${name}: ${states} states, depth ${depth}, ${seconds.toFixed(0)} s, ${result}`, isExhaustive];
 }
 
-function searchMutation(name: string, parts: string): Promise<Search> {
-  return search(`${parts} MUTATION=${name.replace(/-.*/, "")}`, true);
+function searchMutation(model: string, name: string, parts: string): Promise<Search> {
+  return search(model, `${parts} MUTATION=${name.replace(/-.*/, "")}`, true);
 }
 
-async function checkMutation(name: string, parts: string): Promise<[string, boolean]> {
-  const { trail, seconds } = await searchMutation(name, parts);
-  if (trail === null) return [`${name}: NOT FOUND, the invariants don't need this rule`, false];
+async function checkMutation(model: string, name: string, parts: string): Promise<[string, boolean]> {
+  const { trail, seconds } = await searchMutation(model, name, parts);
+  if (trail === null) return [`${model} ${name}: NOT FOUND, the invariants don't need this rule`, false];
   return [
-    `${name}: found in ${trail.length - 1} steps, ${seconds.toFixed(0)} s, ${trail.at(-1)}`,
+    `${model} ${name}: found in ${trail.length - 1} steps, ${seconds.toFixed(0)} s, ${trail.at(-1)}`,
     trail.at(-1) !== UNNAMED,
   ];
 }
 
-async function checkAll(): Promise<void> {
+async function checkAll(names: readonly string[]): Promise<void> {
+  const models = names.map((name) => [name, findModel(name)] as const);
   const checks = [
-    ...Object.entries(CONFIGURATIONS).map((each) => [checkConfiguration, ...each] as const),
-    ...Object.entries(MUTATIONS).map((each) => [checkMutation, ...each] as const),
+    ...models.flatMap(([model, { configurations }]) =>
+      Object.entries(configurations).map((each) => [checkConfiguration, model, ...each] as const),
+    ),
+    ...models.flatMap(([model, { mutations }]) =>
+      Object.entries(mutations).map((each) => [checkMutation, model, ...each] as const),
+    ),
   ];
   let isOk = true;
   const work = async (): Promise<void> => {
     for (let next = checks.shift(); next !== undefined; next = checks.shift()) {
-      const [check, name, parts] = next;
-      const [line, isExpected] = await check(name, parts);
+      const [check, model, name, parts] = next;
+      const [line, isExpected] = await check(model, name, parts);
       console.log(line);
       if (!isExpected) isOk = false;
     }
@@ -142,11 +117,23 @@ async function checkAll(): Promise<void> {
   if (!isOk) process.exitCode = 1;
 }
 
+function findModel(name: string): Model {
+  const model = MODELS[name];
+  if (model === undefined)
+    throw new Error(`The model must be one of ${Object.keys(MODELS).join(", ")}, got ${name}.`);
+  return model;
+}
+
 async function printTrail(name: string): Promise<void> {
-  const parts = MUTATIONS[name];
-  if (parts === undefined) throw new Error(`\`--trail\` must be one of ${Object.keys(MUTATIONS).join(", ")}`);
-  const { trail } = await searchMutation(name, parts);
-  for (const [n, line] of (trail ?? []).entries()) console.log(`${String(n + 1).padStart(2)}  ${line}`);
+  for (const [model, { mutations }] of Object.entries(MODELS)) {
+    const parts = mutations[name];
+    if (parts === undefined) continue;
+    const { trail } = await searchMutation(model, name, parts);
+    for (const [n, line] of (trail ?? []).entries()) console.log(`${String(n + 1).padStart(2)}  ${line}`);
+    return;
+  }
+  const names = Object.values(MODELS).flatMap(({ mutations }) => Object.keys(mutations));
+  throw new Error(`\`--trail\` must be one of ${names.join(", ")}, got ${name}.`);
 }
 
 for (const [command, flag] of [
@@ -158,5 +145,7 @@ for (const [command, flag] of [
     process.exit(1);
   });
 }
-const { trail } = parseArgs({ options: { trail: { type: "string" } } }).values;
-await (trail === undefined ? checkAll() : printTrail(trail));
+const { values, positionals } = parseArgs({ options: { trail: { type: "string" } }, allowPositionals: true });
+await (values.trail === undefined
+  ? checkAll(positionals.length === 0 ? Object.keys(MODELS) : positionals)
+  : printTrail(values.trail));
