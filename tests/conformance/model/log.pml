@@ -1,8 +1,9 @@
 /*
  * The live log of one session: docs/log-model.md explains this file, and `npm run model` checks it.
  *
- * Each `d_step` is one atomic step of Redis, of the store or of a process. Spin tries the steps in every order. run.ts
- * defines the sizes and parts of a configuration. `IF(name)` marks what a mutation changes: it removes one rule.
+ * Each `d_step` is one atomic step of Redis, of the store or of a process. Spin tries the steps in every order.
+ * log-sizes.ts defines the sizes and parts of a configuration. `IF(name)` marks what a mutation changes: it removes one
+ * rule.
  */
 #define SEQS 10 /* more than the longest log has */
 #ifndef SPLITS

@@ -2,8 +2,8 @@
  * The queue of turns: docs/queue-model.md explains this file, and `npm run model` checks it.
  *
  * Each `d_step` is one statement to PostgreSQL, one script of Redis or one step of a process. Spin tries the steps in
- * every order. queue-sizes.ts defines the sizes and parts of a configuration. `IF(name)` marks what a mutation changes: it
- * removes one rule. Signals don't occur: every worker finds its work by polling.
+ * every order. queue-sizes.ts defines the sizes and parts of a configuration. `IF(name)` marks what a mutation changes:
+ * it removes one rule. Signals don't occur: every worker finds its work by polling.
  *
  * Invariant: every step makes progress, so each run ends. The check at its end, `timeout`, thus covers what must happen
  * eventually.

@@ -77,7 +77,10 @@ async function checkConfiguration(model: string, name: string, parts: string): P
   const states = Number(/(\d+) states, stored/.exec(output)?.[1]).toLocaleString("en");
   const depth = /depth reached (\d+)/.exec(output)?.[1];
   const result = isExhaustive ? "all states hold" : (trail ?? [output]).join("\n");
-  return [`${model} ${name}: ${states} states, depth ${depth}, ${seconds.toFixed(0)} s, ${result}`, isExhaustive];
+  return [
+    `${model} ${name}: ${states} states, depth ${depth}, ${seconds.toFixed(0)} s, ${result}`,
+    isExhaustive,
+  ];
 }
 
 function searchMutation(model: string, name: string, parts: string): Promise<Search> {
