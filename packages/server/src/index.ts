@@ -25,10 +25,10 @@ export { type BuiltInOptions, builtInTools } from "./runtime/built-in/tools.ts";
 export { type Agent, type AgentOptions, defineAgent } from "./runtime/define/agent.ts";
 export type { SummarizeGroup } from "./runtime/define/summarize-group.ts";
 export type { Approval, ApprovalOptions } from "./runtime/define/approval.ts";
-export { DEFAULT_FILE_LIMITS, type FileLimits } from "./runtime/define/file-limits.ts";
+export type { FileLimits } from "./runtime/define/file-limits.ts";
 export type { FormSpec } from "./runtime/define/form.ts";
 export type { ImageLimits } from "./runtime/define/image-limits.ts";
-export { DEFAULT_LIMITS, type Limits } from "./runtime/define/limits.ts";
+export type { Limits } from "./runtime/define/limits.ts";
 export { defineStreamAgent, type StreamAgentOptions } from "./runtime/define/stream-agent.ts";
 export type { StreamBodyContext, StreamBodyEvent } from "./runtime/define/stream-body.ts";
 export type { ToolSource } from "./runtime/define/tool-source.ts";
@@ -46,6 +46,7 @@ export {
   type ToolOutput,
 } from "./runtime/define/tool.ts";
 export { RuntimeError } from "./runtime/errors.ts";
+export { OptionsError } from "./util/options-error.ts";
 export { BUILT_IN_STRINGS, type StringCatalogs } from "./runtime/strings/catalogs.ts";
 export type { RuntimeStrings } from "./runtime/strings/runtime-strings.ts";
 export type { WorkerOptions } from "./runtime/worker/options.ts";

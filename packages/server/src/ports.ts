@@ -75,7 +75,7 @@ export {
 export { canRetry, type RetryReceipt } from "./session/messages/retry-turn.ts";
 export type { StopTurnOptions } from "./session/messages/stop-turn.ts";
 export { resolveFlag } from "./session/payments/read-payments.ts";
-export { DEFAULT_WEBHOOK_OPTIONS, type WebhookOptions } from "./session/webhooks/webhook-options.ts";
+export type { WebhookOptions } from "./session/webhooks/webhook-options.ts";
 export type { RedisSignalsOptions } from "./signals/redis.ts";
 export type { Offer, Signals } from "./signals/signals.ts";
 export { isStoreError, STORE_ERRORS, type StoreErrorCode } from "./store/errors.ts";

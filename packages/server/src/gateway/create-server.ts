@@ -27,16 +27,16 @@ import { writeRawResponse } from "./ws/upgrade.ts";
 
 export interface ServerOptions extends GatewayOptions {
   /**
-   * Receives one line per response, without headers and query strings, and a bounded number of lines about security
-   * events. In the path of a share link, file URL
-   * or checkout page, `*` replaces the part that gives access.
+   * Only `createServer`. Logs one line per response, and a bounded number of lines for [security
+   * events](security-events.md). The lines contain no headers and no query strings. In the path of a share link, file
+   * URL or checkout page, `*` replaces the part that gives access.
    */
-  readonly logger?: FastifyBaseLogger;
+  readonly logger?: FastifyBaseLogger | undefined;
   /**
-   * Answers GET requests for other paths, such as those of a page. It gets the request without a body, and returns null
-   * for a path that doesn't exist. Default: every other path is answered with 404.
+   * Only `createServer`. Gets each GET `Request` that no route handles, without a body, and returns its `Response`, or
+   * null for 404. It lets one server have the page and the API.
    */
-  readonly page?: (request: Request) => Response | null | Promise<Response | null>;
+  readonly page?: ((request: Request) => Response | null | Promise<Response | null>) | undefined;
 }
 
 export interface Server {
@@ -62,9 +62,9 @@ const REQUEST_TIMEOUT_MS = 300_000;
  */
 const BACKLOG = 4_096;
 
-export function createServer(options: ServerOptions): Server {
-  const gateway = createGateway(withSecurityLog(options));
-  const app = createApp(options);
+export function createServer({ logger, page, ...options }: ServerOptions): Server {
+  const gateway = createGateway(withSecurityLog(options, logger));
+  const app = createApp({ ...options, logger, page });
   const sockets = trackSockets(app);
   let isClosing = false;
   void app.register(gateway.plugin);
@@ -98,8 +98,8 @@ export function createServer(options: ServerOptions): Server {
 }
 
 /** Adds the log lines of security events to the app's own hook. */
-function withSecurityLog(options: ServerOptions): ServerOptions {
-  const { logger, onSecurityEvent, secrets, env = systemEnv, onError = () => undefined } = options;
+function withSecurityLog(options: GatewayOptions, logger: ServerOptions["logger"]): GatewayOptions {
+  const { onSecurityEvent, secrets, env = systemEnv, onError = () => undefined } = options;
   if (logger === undefined) return options;
   const log = createSecurityLog((line) => logger.warn(line, "security event"), {
     // The options are validated later.

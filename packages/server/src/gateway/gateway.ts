@@ -8,12 +8,10 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { FastifyPluginAsync } from "fastify";
 import { createBlobUrls } from "../session/blobs/blob-url.ts";
-import { systemEnv } from "../util/env.ts";
 import { MAX_BATCH } from "../store/ports/sessions.ts";
 import type { SessionRef } from "../util/refs.ts";
-import { validateOptions, DEFAULT_GATEWAY_LIMITS, type GatewayOptions } from "./options.ts";
+import { type GatewayOptions, type ResolvedGatewayOptions, resolveOptions } from "./options.ts";
 import { createAddressResolver } from "./auth/authenticate.ts";
-import { DEFAULT_TOKEN_SCOPES } from "./auth/tokens.ts";
 import { GatewayAudit } from "./auth/gateway-audit.ts";
 import { ConnectionRegistry } from "./connection/connection-registry.ts";
 import { API_PREFIX } from "./http/http-messages.ts";
@@ -64,12 +62,11 @@ export interface Gateway {
 const CLEANUP_INTERVAL_MS = 10 * 60_000;
 const REFUSALS_INTERVAL_MS = 60 * 60_000;
 
-/** @throws TypeError or RangeError that names the missing or invalid option */
+/** @throws OptionsError that names the missing or invalid option */
 export function createGateway(options: GatewayOptions): Gateway {
-  validateOptions(options);
-  const heartbeatMs = options.limits?.heartbeatMs ?? DEFAULT_GATEWAY_LIMITS.heartbeatMs;
-  const connections = new ConnectionRegistry(options.onError ?? ignore, heartbeatMs);
-  const http = createHttpContext(options, connections);
+  const resolved = resolveOptions(options);
+  const connections = new ConnectionRegistry(resolved.onError, resolved.limits.heartbeatMs);
+  const http = createHttpContext(resolved, connections);
   const revocationCheck = setInterval(
     () => void closeRevoked(http),
     http.context.limits.revocationCheckMs,
@@ -132,24 +129,24 @@ async function closeRevoked({ context, connections }: HttpContext): Promise<void
   }
 }
 
-function createHttpContext(options: GatewayOptions, connections: ConnectionRegistry): HttpContext {
+function createHttpContext(options: ResolvedGatewayOptions, connections: ConnectionRegistry): HttpContext {
   const {
     store,
     log,
     signals,
     secrets,
     publicUrl,
-    allowedOrigins = [],
-    trustProxy = false,
+    allowedOrigins,
+    trustProxy,
     payments = null,
     signIn = null,
-    tokens = {},
-    env = systemEnv,
-    onError = ignore,
+    tokens,
+    limits,
+    env,
+    onError,
     onSecurityEvent,
   } = options;
   const blobBase = `${publicUrl?.replace(/\/$/, "") ?? ""}${API_PREFIX}/blobs/`;
-  const limits = { ...DEFAULT_GATEWAY_LIMITS, ...options.limits };
   const [secret] = secrets;
   // Feeds live longer than blob URLs are valid, so the URLs are created for each use.
   const createBlobUrlResolver = (ref: SessionRef) => (blob: string) =>
@@ -180,14 +177,14 @@ function createHttpContext(options: GatewayOptions, connections: ConnectionRegis
       log,
       signals,
       env,
-      callerLimits: options.callerLimits ?? {},
+      callerLimits: options.callerLimits,
       leaseMs: limits.connectionLeaseMs,
       reportSecurityEvent,
     }),
     blobBase,
     payments,
     signIn,
-    tokenRules: { defaultScopes: DEFAULT_TOKEN_SCOPES, ...tokens },
+    tokenRules: tokens,
   };
   return {
     context,
@@ -198,5 +195,3 @@ function createHttpContext(options: GatewayOptions, connections: ConnectionRegis
     resolveClientAddress: createAddressResolver(trustProxy),
   };
 }
-
-function ignore(): void {}

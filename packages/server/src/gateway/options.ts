@@ -1,273 +1,232 @@
 /**
- * `GatewayOptions` declares the options of a gateway, `DEFAULT_GATEWAY_LIMITS` the defaults of its limits, and
- * `validateOptions` checks them.
- * Invariant: every limit has a default, a range in `RANGES`, and a row in docs/gateway.md, which a test compares.
- * Unknown limits, secrets below 32 bytes and malformed origins are refused at startup. Values can be missing despite
- * their types.
+ * `GatewayOptions` are the options of a gateway, and `resolveOptions` validates them and fills in their defaults.
+ * Invariant: unknown limits, secrets below 32 bytes and malformed origins are refused at startup. Values can be missing
+ * despite their types, for example if they come from environment variables.
  */
-import type { ErrorHandler } from "../util/error-handler.ts";
-import { findPaymentOptionsProblem } from "../payments/payment-options.ts";
-import type { PaymentOptions } from "../payments/provider.ts";
-import type { CommandBackend } from "../session/backend.ts";
+import { z } from "zod";
+import type { Log } from "../log/log.ts";
+import { type PaymentOptions, paymentOptions } from "../payments/payment-options.ts";
+import type { HistoryLoss } from "../session/backend.ts";
 import { DEFAULT_UPLOAD_LIMITS } from "../session/blobs/upload.ts";
+import type { Signals } from "../signals/signals.ts";
 import { MAX_PAGE } from "../store/ports/sessions.ts";
-import type { Env } from "../util/env.ts";
+import type { Store } from "../store/store.ts";
+import { type Env, systemEnv } from "../util/env.ts";
+import type { ErrorHandler } from "../util/error-handler.ts";
+import {
+  func,
+  integer,
+  object,
+  type OptionsInput,
+  type OptionsOutput,
+  parseOptions,
+  SECRET,
+} from "../util/parse-options.ts";
 import type { SecurityEventHandler } from "../util/security-event.ts";
-import type { SignIn } from "./auth/sign-in.ts";
-import { TOKEN_SCOPES, type TokenOptions } from "./auth/tokens.ts";
-import { type CallerLimitOptions, validateCallerLimits } from "./auth/limits/resolve-limits.ts";
-
-export interface GatewayLimits {
-  /**
-   * Maximum bytes queued for one connection, besides its transport's buffer. At the limit, the subscription with the
-   * largest backlog is dropped and resumes later.
-   * @default 524_288
-   */
-  readonly sendQueueBytes: number;
-  /**
-   * Closes a connection whose full transport buffer does not become empty within this time, because its client reads
-   * nothing or too slowly.
-   * @default 60_000
-   */
-  readonly stallTimeoutMs: number;
-  /** Pings a socket that has sent nothing for this long. @default 25_000 */
-  readonly pingIntervalMs: number;
-  /** Closes a socket that has not answered a ping for this long. @default 10_000 */
-  readonly pongTimeoutMs: number;
-  /** Sends a comment on an event stream that was idle for this long. @default 15_000 */
-  readonly sseKeepAliveMs: number;
-  /** How often each connection is checked. Pings and timeouts can be late by this much. @default 1_000 */
-  readonly heartbeatMs: number;
-  /** Ends the streams of a running turn that has written no event for this long. @default 180_000 */
-  readonly turnIdleTimeoutMs: number;
-  /** Maximum sessions per socket. Further ones fail with `RATE_LIMITED`. @default 100 */
-  readonly maxSubscriptionsPerSocket: number;
-  /**
-   * Maximum size of a message and of a knowledge import, over a socket or as a JSON body. Larger ones are rejected.
-   * @default 2_097_152
-   */
-  readonly maxBodyBytes: number;
-  /** Maximum size of every other command and JSON body. Larger ones fail with `TOO_LARGE`. @default 65_536 */
-  readonly maxCommandBytes: number;
-  /**
-   * How fast the gateway reads from one socket, after a burst of one message of `maxBodyBytes`. Above it, the gateway
-   * stops reading from the socket until the average is reached.
-   * @default 524_288
-   */
-  readonly socketBytesPerSecond: number;
-  /** Maximum size of one uploaded file. @default 100_000_000 */
-  readonly maxUploadBytes: number;
-  /** Maximum size of all uploaded files of a session. @default 1_000_000_000 */
-  readonly maxSessionUploadBytes: number;
-  /** How long a ticket is valid: the socket must be opened within this time. @default 30_000 */
-  readonly ticketTtlMs: number;
-  /** How long a token is valid if the request names no duration. @default 900_000 */
-  readonly tokenTtlMs: number;
-  /** Refuses tokens whose whole or remaining life is longer. @default 604_800_000 (7 days) */
-  readonly maxTokenTtlMs: number;
-  /** Number of turns in the snapshot of a new subscription. @default 20 */
-  readonly snapshotTurns: number;
-  /**
-   * How often the gateway looks for revoked keys and expired tokens. Their connections close up to this much later.
-   * @default 4_000
-   */
-  readonly revocationCheckMs: number;
-  /**
-   * How long other gateways count the connections of a gateway that was killed. Each gateway renews its counts three
-   * times in this time.
-   * @default 30_000
-   */
-  readonly connectionLeaseMs: number;
-}
-
-export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = {
-  sendQueueBytes: 512 * 1024,
-  stallTimeoutMs: 60_000,
-  pingIntervalMs: 25_000,
-  pongTimeoutMs: 10_000,
-  sseKeepAliveMs: 15_000,
-  heartbeatMs: 1_000,
-  turnIdleTimeoutMs: 180_000,
-  maxSubscriptionsPerSocket: 100,
-  maxBodyBytes: 2 * 1024 * 1024,
-  maxCommandBytes: 64 * 1024,
-  socketBytesPerSecond: 512 * 1024,
-  maxUploadBytes: DEFAULT_UPLOAD_LIMITS.bytes,
-  maxSessionUploadBytes: DEFAULT_UPLOAD_LIMITS.sessionBytes,
-  ticketTtlMs: 30_000,
-  tokenTtlMs: 15 * 60_000,
-  maxTokenTtlMs: 7 * 24 * 60 * 60_000,
-  snapshotTurns: 20,
-  revocationCheckMs: 4_000,
-  connectionLeaseMs: 30_000,
-};
-
-/** True for all proxies, false for none, or the addresses or networks of trusted proxies. */
-export type TrustProxy = boolean | string | readonly string[];
-
-export interface GatewayOptions extends CommandBackend {
-  /**
-   * Secrets for tokens, tickets, shares and blob URLs. The first signs; all of them verify, so that secrets can be
-   * rotated.
-   */
-  readonly secrets: readonly [string, ...string[]];
-  /** Public base URL of this server, such as `https://chat.example.com`. @default none: URLs are relative */
-  readonly publicUrl?: string;
-  /**
-   * Origins of pages that may open sockets and read responses, such as `https://app.example.com`.
-   * @default [] (same origin only)
-   */
-  readonly allowedOrigins?: readonly string[];
-  /** Which proxies may set the client address with `X-Forwarded-For`. @default false (use the socket's address) */
-  readonly trustProxy?: TrustProxy;
-  /**
-   * The payment providers, the same as of the workers. The gateway serves the checkout pages and receives the
-   * notifications of the providers.
-   * @default none: no payment can be opened
-   */
-  readonly payments?: PaymentOptions;
-  /**
-   * Lets the app's pages request tokens for their signed-in user at `POST /api/v1/sign-in`.
-   * @default none: the app creates tokens with `POST /api/v1/tokens` or `signToken`
-   */
-  readonly signIn?: SignIn;
-  /** Which tokens the gateway issues and accepts. @default any issuer and audience, and all scopes of users */
-  readonly tokens?: TokenOptions;
-  readonly limits?: Partial<GatewayLimits>;
-  /**
-   * Limits on what each address, API key, user and tenant may use: requests, connections, turns, files, tokens, cost.
-   * Beyond one, requests are refused with 429 or 413 and the time to wait.
-   * @default the defaults of `LIMITS`
-   */
-  readonly callerLimits?: CallerLimitOptions;
-  readonly env?: Env;
-  /** Receives errors of the server, with the operation that failed. @default ignored */
-  readonly onError?: ErrorHandler;
-  /**
-   * Called for refused sign-ins, foreign origins, floods and invalid signatures. It must be fast: a flood calls it for
-   * each request. What it throws is passed to `onError`.
-   * @default ignored
-   */
-  readonly onSecurityEvent?: SecurityEventHandler;
-}
-
-type Range = readonly [min: number, max: number];
+import { MAX_TIMER_MS } from "../util/sleep.ts";
+import { callerLimits } from "./auth/limits/resolve-limits.ts";
+import { signInOptions } from "./auth/sign-in.ts";
+import { tokenOptions } from "./auth/tokens.ts";
 
 /**
  * Each heartbeat interval visits the connections in this many slices. It is also the minimum of `heartbeatMs`, because
  * a slice can't be shorter than a millisecond.
  */
 export const HEARTBEAT_SLICES = 20;
-
-const COUNT: Range = [1, Number.MAX_SAFE_INTEGER];
-/** The range of Node timers. A timer with a larger delay fires immediately. */
-const MS: Range = [1, 2 ** 31 - 1];
 /** The range that the WebSocket library accepts as the maximum message size. */
-const BODY: Range = [1, 2 ** 31 - 1];
-
-const RANGES: Readonly<Record<keyof GatewayLimits, Range>> = {
-  sendQueueBytes: COUNT,
-  stallTimeoutMs: MS,
-  pingIntervalMs: MS,
-  pongTimeoutMs: MS,
-  sseKeepAliveMs: MS,
-  heartbeatMs: [HEARTBEAT_SLICES, MS[1]],
-  turnIdleTimeoutMs: MS,
-  maxSubscriptionsPerSocket: COUNT,
-  maxBodyBytes: BODY,
-  maxCommandBytes: BODY,
-  socketBytesPerSecond: COUNT,
-  maxUploadBytes: COUNT,
-  maxSessionUploadBytes: COUNT,
-  ticketTtlMs: MS,
-  // Tokens have a resolution of one second.
-  tokenTtlMs: [1_000, MS[1]],
-  maxTokenTtlMs: [1_000, Number.MAX_SAFE_INTEGER],
-  // The archive returns at most this many turns per query.
-  snapshotTurns: [1, MAX_PAGE],
-  revocationCheckMs: MS,
-  // Redis and timers need a moment for each renewal.
-  connectionLeaseMs: [300, MS[1]],
-};
-
-/** @throws RangeError */
-function validateLimits(limits: Partial<GatewayLimits>): void {
-  for (const [name, value] of Object.entries(limits)) {
-    const range = Object.hasOwn(RANGES, name) ? RANGES[name as keyof GatewayLimits] : undefined;
-    if (range === undefined)
-      throw new RangeError(
-        `limits.${name} is not a limit of a gateway. Known limits are ${Object.keys(RANGES).join(", ")}`,
-      );
-    const [min, max] = range;
-    if (!Number.isSafeInteger(value) || value < min || value > max)
-      throw new RangeError(`limits.${name} must be a whole number from ${min} to ${max}`);
-  }
-  const { tokenTtlMs, maxTokenTtlMs } = { ...DEFAULT_GATEWAY_LIMITS, ...limits };
-  if (tokenTtlMs > maxTokenTtlMs)
-    throw new RangeError(
-      `limits.tokenTtlMs must be at most limits.maxTokenTtlMs (${maxTokenTtlMs}), got ${tokenTtlMs}`,
-    );
-}
-
+const MAX_BODY_BYTES = 2 ** 31 - 1;
 const MIN_SECRET_BYTES = 32;
 
-const REQUIRED_OBJECTS = {
-  store: "the result of `createPostgresStore(openDatabase({ url }))`",
-  log: "the result of `await createRedisLog({ url })`",
-  signals: "the result of `createRedisSignals({ url })`",
-} as const;
+const limitShape = {
+  /**
+   * Bytes that can wait for one [slow client](gateway.md#slow-clients). At the limit, the gateway drops the queued
+   * frames of the session with the largest backlog. That session resumes later.
+   * @default 524288
+   */
+  sendQueueBytes: integer(1).default(512 * 1024),
+  /**
+   * Closes a connection whose full buffer doesn't become empty within this time, because its
+   * [client](gateway.md#slow-clients) reads nothing or too slowly.
+   * @default 60000
+   */
+  stallTimeoutMs: integer(1, MAX_TIMER_MS).default(60_000),
+  /** Pings a socket whose client has sent nothing for this long. @default 25000 */
+  pingIntervalMs: integer(1, MAX_TIMER_MS).default(25_000),
+  /** Closes a socket whose client doesn't answer a ping within this time. @default 10000 */
+  pongTimeoutMs: integer(1, MAX_TIMER_MS).default(10_000),
+  /** Sends a comment as a keep-alive on an event stream that carried nothing for this long. @default 15000 */
+  sseKeepAliveMs: integer(1, MAX_TIMER_MS).default(15_000),
+  /** How often the gateway checks each connection. Pings and timeouts can be late by this much. @default 1000 */
+  heartbeatMs: integer(HEARTBEAT_SLICES, MAX_TIMER_MS).default(1_000),
+  /**
+   * If a running turn produces no event for this long, the gateway ends the event streams of its session. The turn
+   * continues.
+   * @default 180000
+   */
+  turnIdleTimeoutMs: integer(1, MAX_TIMER_MS).default(180_000),
+  /** Sessions that one socket can subscribe to. Further subscriptions fail with `RATE_LIMITED`. @default 100 */
+  maxSubscriptionsPerSocket: integer(1).default(100),
+  /** Maximum size of a message and of a knowledge import, over a socket or as a JSON body. @default 2097152 */
+  maxBodyBytes: integer(1, MAX_BODY_BYTES).default(2 * 1024 * 1024),
+  /** Maximum size of every other command and JSON body. Larger ones fail with `TOO_LARGE`. @default 65536 */
+  maxCommandBytes: integer(1, MAX_BODY_BYTES).default(64 * 1024),
+  /**
+   * How fast the gateway reads from one socket, after a burst of one message of `maxBodyBytes`. Above it, the gateway
+   * [stops reading](gateway.md#commands-on-a-socket) for a while.
+   * @default 524288
+   */
+  socketBytesPerSecond: integer(1).default(512 * 1024),
+  /** Maximum size of one uploaded file. @default 100000000 */
+  maxUploadBytes: integer(1).default(DEFAULT_UPLOAD_LIMITS.bytes),
+  /** Maximum size of all uploaded files of a session together. @default 1000000000 */
+  maxSessionUploadBytes: integer(1).default(DEFAULT_UPLOAD_LIMITS.sessionBytes),
+  /** How long a [ticket](gateway.md#tokens-and-tickets) is valid. @default 30000 */
+  ticketTtlMs: integer(1, MAX_TIMER_MS).default(30_000),
+  /**
+   * How long a [token](gateway.md#tokens-and-tickets) is valid if the request that creates it has no `seconds`.
+   * @default 900000
+   */
+  tokenTtlMs: integer(1_000, MAX_TIMER_MS).default(15 * 60_000),
+  /**
+   * The longest life of a [token](gateway.md#tokens-and-tickets). The gateway refuses tokens that are valid for longer,
+   * also those that your app signs.
+   * @default 604800000
+   */
+  maxTokenTtlMs: integer(1_000).default(7 * 24 * 60 * 60_000),
+  /** How many of the newest turns a new subscriber receives. Clients load older turns over HTTP. @default 20 */
+  snapshotTurns: integer(1, MAX_PAGE).default(20),
+  /** How often the gateway looks for revoked keys and expired tokens. @default 4000 */
+  revocationCheckMs: integer(1, MAX_TIMER_MS).default(4_000),
+  /**
+   * How long other gateways count the connections of a gateway that was killed. Each gateway renews its counts three
+   * times in this time.
+   * @default 30000
+   */
+  connectionLeaseMs: integer(300, MAX_TIMER_MS).default(30_000),
+};
 
-/**
- * Values can be missing despite their types, for example if they come from environment variables.
- * @throws TypeError or RangeError
- */
-export function validateOptions(options: GatewayOptions): void {
-  for (const [name, expected] of Object.entries(REQUIRED_OBJECTS)) {
-    const value: unknown = options[name as keyof typeof REQUIRED_OBJECTS];
-    if (typeof value !== "object" || value === null || value instanceof Promise)
-      throw new TypeError(`\`${name}\` must be ${expected}.`);
-  }
-  validateSecrets(options.secrets);
-  for (const origin of options.allowedOrigins ?? [])
-    if (!isOrigin(origin))
-      throw new RangeError(
-        `\`allowedOrigins\` contains ${JSON.stringify(origin)}, which is not an origin. Expected the form that browsers send, such as https://app.example.com, without a path or trailing slash.`,
-      );
-  const problem = options.payments === undefined ? null : findPaymentOptionsProblem(options.payments);
-  if (problem !== null) throw new RangeError(`${problem}.`);
-  if (options.signIn !== undefined && typeof options.signIn.user !== "function")
-    throw new TypeError("`signIn.user` must be a function that returns the id of a user, or null.");
-  validateTokenOptions(options.tokens ?? {});
-  validateLimits(options.limits ?? {});
-  validateCallerLimits(options.callerLimits ?? {});
+interface GatewayLimitOptions extends OptionsInput<typeof limitShape> {}
+
+export interface GatewayLimits extends OptionsOutput<typeof limitShape> {}
+
+const gatewayLimits: z.ZodType<GatewayLimits, GatewayLimitOptions> = z
+  .strictObject(limitShape)
+  .refine(({ tokenTtlMs, maxTokenTtlMs }) => tokenTtlMs <= maxTokenTtlMs, {
+    message: "at most `maxTokenTtlMs`",
+    path: ["tokenTtlMs"],
+  });
+
+export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = gatewayLimits.parse({});
+
+/** True for all proxies, false for none, or the addresses or networks of trusted proxies. */
+export type TrustProxy = boolean | string | readonly string[];
+
+const secrets = z.custom<readonly [string, ...string[]]>(
+  (list) => Array.isArray(list) && list.length > 0 && list.every(isSecret),
+  {
+    message: `a list of strings, each with at least ${MIN_SECRET_BYTES} bytes of random data`,
+    params: SECRET,
+  },
+);
+
+function isSecret(value: unknown): boolean {
+  return typeof value === "string" && Buffer.byteLength(value) >= MIN_SECRET_BYTES;
 }
 
-/** An empty list of scopes would allow everything: see `hasScope`. */
-function validateTokenOptions({ issuer, audience, defaultScopes }: TokenOptions): void {
-  for (const [name, value] of Object.entries({ issuer, audience }))
-    if (value !== undefined && (typeof value !== "string" || value === ""))
-      throw new TypeError(`\`tokens.${name}\` must be a text that is not empty.`);
-  if (defaultScopes === undefined) return;
-  const isList = Array.isArray(defaultScopes) && defaultScopes.length > 0;
-  if (!isList || !defaultScopes.every((scope) => TOKEN_SCOPES.includes(scope)))
-    throw new RangeError(
-      `\`tokens.defaultScopes\` must be a list of at least one of ${TOKEN_SCOPES.join(", ")}.`,
-    );
-}
-
-function validateSecrets(secrets: unknown): void {
-  const isList = Array.isArray(secrets) && secrets.length > 0;
-  if (!isList || !secrets.every((secret) => typeof secret === "string"))
-    throw new TypeError(
-      `\`secrets\` must be a list of strings, each with at least ${MIN_SECRET_BYTES} bytes of random data.`,
-    );
-  if (secrets.some((secret) => Buffer.byteLength(secret) < MIN_SECRET_BYTES))
-    throw new RangeError(`each of the secrets must have at least ${MIN_SECRET_BYTES} bytes of random data`);
-}
+const webOrigin = z
+  .string()
+  .refine(
+    isOrigin,
+    "an origin in the form that browsers send, such as https://app.example.com, without a path or trailing slash",
+  );
 
 /** Accepts custom schemes of apps, for which `URL` has no origin. Pages in a sandbox send `null`. */
 function isOrigin(origin: unknown): boolean {
   if (typeof origin !== "string") return false;
   if (/^https?:/i.test(origin)) return URL.canParse(origin) && new URL(origin).origin === origin;
   return origin === "null" || /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/.test(origin);
+}
+
+const ignore = (): void => undefined;
+
+export const gatewayShape = {
+  /** Access to PostgreSQL: `createPostgresStore(openDatabase({ url }))`. */
+  store: object<Store>("what `createPostgresStore(openDatabase({ url }))` returns"),
+  /** Access to the logs in Redis: `await createRedisLog({ url })`. */
+  log: object<Log>("what `await createRedisLog({ url })` returns"),
+  /** Notifies workers about new messages, stop requests and decisions: `createRedisSignals({ url })`. */
+  signals: object<Signals>("what `createRedisSignals({ url })` returns"),
+  /** Called after a claim found that events of a session are lost. Must not throw. @default ignored */
+  onLoss: func<(loss: HistoryLoss) => void>().optional(),
+  /**
+   * Secrets of at least 32 bytes. The gateway signs tokens, tickets and file URLs with the first secret. It accepts
+   * signatures of all secrets, so that you can [replace a secret](gateway.md#replace-secrets-and-keys).
+   */
+  secrets,
+  /**
+   * URL of this server as browsers see it. File URLs start with this URL; by default they are relative. Pages with the
+   * same origin as `publicUrl` may open sockets.
+   */
+  publicUrl: z.string().optional(),
+  /**
+   * Other origins whose pages may open sockets and read responses (CORS). Write each origin without a path, for example
+   * `https://app.example.com`. `onError` gets each origin that was refused, once.
+   * @default []
+   */
+  allowedOrigins: z.array(webOrigin).readonly().default([]),
+  /**
+   * Which proxies to trust: all (`true`), none (`false`), or those with these addresses or networks. If a trusted proxy
+   * forwards a request or socket, the gateway takes the client's address from the header `x-forwarded-for`.
+   * @default false
+   */
+  trustProxy: z.custom<TrustProxy>().default(false),
+  /**
+   * The payment providers, the same object as of the workers. The gateway serves the checkout pages and receives the
+   * notifications of the providers. [payments.md](payments.md) lists its fields. Without it, no payment can be opened.
+   */
+  payments: paymentOptions.optional(),
+  /**
+   * Lets pages of your app request tokens at `POST /api/v1/sign-in`. `user(request)` returns the id of the signed-in
+   * user, for example from a cookie, or null.
+   */
+  signIn: signInOptions.optional(),
+  /**
+   * Which [tokens](gateway.md#tokens-and-tickets) the gateway issues and accepts: `issuer`, `audience` and
+   * `defaultScopes`.
+   */
+  tokens: tokenOptions.prefault({}),
+  /** Limits of connections, bodies and uploads, see [Limits](gateway.md#limits). */
+  limits: gatewayLimits.prefault({}),
+  /** What each address, API key, user and tenant may use, see [limit a user](limit-a-user.md#limits). Requests beyond a limit get 429 or 413. */
+  callerLimits: callerLimits.default({}),
+  /** Clock, ids and randomness, for tests. @default those of the system */
+  env: object<Env>().default(systemEnv),
+  /**
+   * The gateway calls `(error, { during })` for every unexpected error. For an HTTP request, `during` contains the id
+   * that its response has in the header `x-request-id`: that of your proxy, or a new one. If Redis is unreachable, it
+   * calls the function once per outage, within about 5 seconds. That error contains the address of Redis. It also gets
+   * mistakes in the setup once each: refused origins, missing tenants, and messages that wait while no worker is
+   * running.
+   * @default ignores errors
+   */
+  onError: func<ErrorHandler>().default(() => ignore),
+  /**
+   * The gateway calls it for refused sign-ins, foreign origins, floods and invalid signatures. It must be fast.
+   * [Security events](security-events.md) lists the events.
+   */
+  onSecurityEvent: func<SecurityEventHandler>().optional(),
+};
+
+export interface GatewayOptions extends OptionsInput<typeof gatewayShape> {}
+/** `payments` is the given object, because an app may set its `publicUrl` only when its server listens. */
+export interface ResolvedGatewayOptions extends Omit<OptionsOutput<typeof gatewayShape>, "payments"> {
+  readonly payments: PaymentOptions | undefined;
+}
+
+/** Ignores other names, because programs spread a backend into the options, which can have a `close` of its own. */
+const schema = z.object(gatewayShape);
+
+/** Fills in the defaults. @throws OptionsError */
+export function resolveOptions(options: GatewayOptions): ResolvedGatewayOptions {
+  return { ...parseOptions(schema, options, "the gateway"), payments: options.payments };
 }

@@ -5,6 +5,7 @@
  * Invariant: library and command report a problem with the same text, and every `SettingsError` names the variable to
  * change. No message contains a secret or a URL with a password.
  */
+import { z } from "zod";
 import { isLogError } from "../log/errors.ts";
 import { addressOf, isRedisUrl } from "../log/redis/connection/address.ts";
 import type { AuditOptions } from "../store/audit-options.ts";
@@ -13,6 +14,7 @@ import { describeConnectionError, isDatabaseUrl } from "../store/postgres/databa
 import { DEFAULT_SCHEMA } from "../store/postgres/open-database.ts";
 import { type AuditKey, parseAuditKeys } from "../store/rules/audit.ts";
 import { defineErrors } from "../util/errors.ts";
+import type { OptionsInput } from "../util/parse-options.ts";
 
 const MEANINGS = {
   DATABASE_URL: "Set DATABASE_URL to the address of PostgreSQL, such as postgres://user@host/name.",
@@ -35,21 +37,26 @@ export class SettingsError extends defineErrors(
   (_code, problem, advice) => `${problem} ${advice}`,
 ) {}
 
-export interface ServerSettings {
+/** A setting with its environment variable. */
+const setting = (variable: string): z.ZodOptional<z.ZodString> => z.string().optional().meta({ variable });
+
+export const settingsShape = {
   /** The address of PostgreSQL. @default the environment variable DATABASE_URL */
-  readonly databaseUrl?: string;
+  databaseUrl: setting("DATABASE_URL"),
   /** The address of Redis. @default the environment variable REDIS_URL */
-  readonly redisUrl?: string;
+  redisUrl: setting("REDIS_URL"),
   /** Signs the tokens of users: at least 32 random bytes. @default the environment variable TURNSTREAM_SECRET */
-  readonly secret?: string;
+  secret: setting("TURNSTREAM_SECRET"),
   /**
    * Signs the audit: at least 32 random bytes. To replace it, write the new one before the old one, separated by a comma.
    * @default the environment variable TURNSTREAM_AUDIT_KEY, or none
    */
-  readonly auditKey?: string;
+  auditKey: setting("TURNSTREAM_AUDIT_KEY"),
   /** The PostgreSQL schema of the tables. @default the environment variable TURNSTREAM_SCHEMA, or "turnstream" */
-  readonly schema?: string;
-}
+  schema: setting("TURNSTREAM_SCHEMA"),
+};
+
+export interface ServerSettings extends OptionsInput<typeof settingsShape> {}
 
 /** A setting and where it comes from. */
 export interface Setting {
@@ -66,16 +73,15 @@ export const DEFAULT_TENANT = "default";
 const MIN_SECRET_BYTES = 32;
 
 export function resolveSettings(
-  { databaseUrl, redisUrl, secret, auditKey, schema }: ServerSettings,
+  options: ServerSettings,
   env: Readonly<Record<string, string | undefined>>,
 ): Settings {
-  return {
-    databaseUrl: resolve(databaseUrl, env["DATABASE_URL"]),
-    redisUrl: resolve(redisUrl, env["REDIS_URL"]),
-    secret: resolve(secret, env["TURNSTREAM_SECRET"]),
-    auditKey: resolve(auditKey, env["TURNSTREAM_AUDIT_KEY"]),
-    schema: resolve(schema, env["TURNSTREAM_SCHEMA"], DEFAULT_SCHEMA),
-  };
+  const entries = Object.entries(settingsShape).map(([key, declared]) => {
+    const name = key as keyof Settings;
+    const variable = env[String(declared.meta()?.["variable"])];
+    return [name, resolve(options[name], variable, name === "schema" ? DEFAULT_SCHEMA : undefined)];
+  });
+  return Object.fromEntries(entries) as Settings;
 }
 
 /** An empty value counts as not set, because `VARIABLE= command` is how shells clear a variable. */

@@ -1,86 +1,71 @@
 /**
- * `findPaymentOptionsProblem` validates the option `payments`, which gateway and worker share. Pure.
+ * `PaymentOptions` is the option `payments`, which gateway and worker share.
  *
  * Invariant: gateway and worker accept the same options, so that every payment that a worker requests has a checkout
  * page. A public address must be HTTPS, because the checkout token is part of it.
  */
-import type { PaymentOptions, PaymentProvider } from "./provider.ts";
+import { z } from "zod";
+import { integer, type OptionsInput, type OptionsOutput } from "../util/parse-options.ts";
+import type { PaymentProvider } from "./provider.ts";
 
-export const DEFAULT_EXPIRES_MS = 3_600_000;
-export const DEFAULT_QUERY_AFTER_MS = 60_000;
 /** About ten years, as for the deadlines of forms. */
 const MAX_MS = 10 * 366 * 24 * 60 * 60 * 1_000;
-
-const NAMES: readonly string[] = [
-  "providers",
-  "publicUrl",
-  "expiresMs",
-  "queryAfterMs",
-] satisfies (keyof PaymentOptions)[];
+/** Also for a payment whose worker no longer has the option. */
+export const DEFAULT_QUERY_AFTER_MS = 60_000;
 const METHODS = ["checkMoney", "checkout", "readNotification", "query"] satisfies (keyof PaymentProvider)[];
 const PROVIDER_NAME = /^[a-z][a-z0-9-]{0,31}$/;
 const LOCAL_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
-/** Returns what is wrong with the options, starting with the option's name, or null. */
-export function findPaymentOptionsProblem(options: unknown): string | null {
-  if (!isRecord(options)) return `\`payments\` must be an object, got ${show(options)}`;
-  const unknown = Object.keys(options).find((name) => !NAMES.includes(name));
-  if (unknown !== undefined)
-    return `\`payments.${unknown}\` is not an option (there are ${NAMES.join(", ")})`;
-  return (
-    providersProblem(options["providers"]) ??
-    publicUrlProblem(options["publicUrl"]) ??
-    durationProblem("expiresMs", options["expiresMs"]) ??
-    durationProblem("queryAfterMs", options["queryAfterMs"])
-  );
-}
+const providers = z
+  .custom<readonly [PaymentProvider, ...PaymentProvider[]]>()
+  .superRefine((list: unknown, context) => {
+    const expect = (isValid: boolean, message: string, path: PropertyKey[], input: unknown): void => {
+      if (!isValid) context.addIssue({ code: "custom", message, path, input });
+    };
+    if (!Array.isArray(list) || list.length === 0)
+      return expect(false, "a list of at least one provider", [], list);
+    const names = new Set<unknown>();
+    for (const [n, provider] of (list as readonly unknown[]).entries()) {
+      if (!isRecord(provider)) return expect(false, "a provider", [n], provider);
+      const { name } = provider;
+      const isName = typeof name === "string" && PROVIDER_NAME.test(name);
+      expect(isName, "a letter followed by up to 31 of a-z 0-9 -", [n, "name"], name);
+      expect(!names.has(name), "different from the names of the others", [n, "name"], name);
+      names.add(name);
+      for (const method of METHODS)
+        expect(typeof provider[method] === "function", "a function", [n, method], provider[method]);
+    }
+  });
 
-function providersProblem(providers: unknown): string | null {
-  if (!Array.isArray(providers) || providers.length === 0)
-    return `\`payments.providers\` must be a list of at least one provider, got ${show(providers)}`;
-  const names = new Set<string>();
-  for (const [n, provider] of (providers as readonly unknown[]).entries()) {
-    const of = `\`payments.providers[${n}]\``;
-    if (!isRecord(provider)) return `${of} must be a provider, got ${show(provider)}`;
-    const { name } = provider;
-    if (typeof name !== "string" || !PROVIDER_NAME.test(name))
-      return `the name of ${of} must be a letter followed by up to 31 of a-z 0-9 -, got ${show(name)}`;
-    if (names.has(name)) return `\`payments.providers\` has two providers called ${name}`;
-    names.add(name);
-    const missing = METHODS.find((method) => typeof provider[method] !== "function");
-    if (missing !== undefined) return `${of} must have a function ${missing}, got ${show(provider[missing])}`;
-  }
-  return null;
-}
+const paymentShape = {
+  /** The first provider is the default. */
+  providers,
+  /** Public base URL of the gateway, such as https://chat.example.com. */
+  publicUrl: z.string().superRefine((value, context) => {
+    const url = URL.parse(value);
+    const isLocal = url?.protocol === "http:" && LOCAL_HOSTS.includes(url.hostname);
+    const isPlain =
+      url !== null && [url.search, url.hash, url.username, url.password].every((part) => part === "");
+    if (isPlain && (url.protocol === "https:" || isLocal)) return;
+    context.addIssue(
+      "the public HTTPS address of the gateway, without user, query and fragment (HTTP is allowed only on localhost)",
+    );
+  }),
+  /** A payment that is still `pending` or `processing` after this time expires. @default 3_600_000 */
+  expiresMs: integer(1, MAX_MS).default(3_600_000),
+  /**
+   * When the worker first asks the provider about a `processing` payment. Later queries back off to at most 10 minutes.
+   * @default 60_000
+   */
+  queryAfterMs: integer(1, MAX_MS).default(DEFAULT_QUERY_AFTER_MS),
+};
 
-function publicUrlProblem(publicUrl: unknown): string | null {
-  const expected = "`payments.publicUrl` must be the public HTTPS address of the gateway";
-  const url = typeof publicUrl === "string" ? URL.parse(publicUrl) : null;
-  if (url === null) return `${expected}, got ${show(publicUrl)}`;
-  const isSafe =
-    url.protocol === "https:" || (url.protocol === "http:" && LOCAL_HOSTS.includes(url.hostname));
-  if (!isSafe) return `${expected} (HTTP is allowed only on localhost), got ${show(publicUrl)}`;
-  const isPlain = url.search === "" && url.hash === "" && url.username === "" && url.password === "";
-  return isPlain ? null : `${expected}, without user, query and fragment`;
-}
+/** Pass the same object to gateway and worker: option `payments` of both, and of `createServer`. */
+export interface PaymentOptions extends OptionsInput<typeof paymentShape> {}
+export interface ResolvedPaymentOptions extends OptionsOutput<typeof paymentShape> {}
 
-function durationProblem(name: string, value: unknown): string | null {
-  if (value === undefined) return null;
-  const isValid = typeof value === "number" && Number.isSafeInteger(value) && value >= 1 && value <= MAX_MS;
-  return isValid ? null : `\`payments.${name}\` must be an integer from 1 to ${MAX_MS}, got ${show(value)}`;
-}
+export const paymentOptions: z.ZodType<ResolvedPaymentOptions, PaymentOptions> = z.strictObject(paymentShape);
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function show(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value);
-  if (value === null || typeof value === "number" || typeof value === "boolean") return String(value);
-  if (value === undefined) return "undefined";
-  return Array.isArray(value)
-    ? value.length === 0
-      ? "an empty list"
-      : "a list"
-    : `a value of type ${typeof value}`;
+  return typeof value === "object" && value !== null;
 }

@@ -1,6 +1,6 @@
 /**
  * `PaymentProvider` is the port of payment providers: it starts a checkout, reads a provider's notifications and asks
- * about an order. `PaymentOptions` names the providers of a server.
+ * about an order.
  *
  * Invariant: a provider returns only reports that it has authenticated and that are about our merchant. It stores
  * nothing and decides nothing; `store/rules/payments.ts` decides what a report changes.
@@ -99,19 +99,4 @@ export class PaymentError extends Error {
     this.name = "PaymentError";
     this.code = code;
   }
-}
-
-/** Pass the same object to gateway and worker: option `payments` of both, and of `createServer`. */
-export interface PaymentOptions {
-  /** The first provider is the default. */
-  readonly providers: readonly [PaymentProvider, ...PaymentProvider[]];
-  /** Public base URL of the gateway, such as https://chat.example.com. */
-  readonly publicUrl: string;
-  /** A payment that is still `pending` or `processing` after this time expires. @default 3_600_000 */
-  readonly expiresMs?: number;
-  /**
-   * When the worker first asks the provider about a `processing` payment. Later queries back off to at most 10 minutes.
-   * @default 60_000
-   */
-  readonly queryAfterMs?: number;
 }

@@ -8,7 +8,6 @@ import { defineErrors } from "../util/errors.ts";
 
 const MEANINGS = {
   BAD_AGENT: "The agent can't be used as it is defined. Correct its definition.",
-  BAD_OPTIONS: "Correct the options.",
   UNKNOWN_AGENT:
     "No agent of this name is defined in this worker. Define it, or deploy the worker that has it.",
   NO_AGENTS: "Give the worker at least one agent, each with a name of its own.",

@@ -1,54 +1,48 @@
 /**
- * `FetchPolicy` defines which addresses a fetch may reach, and its limits. `withDefaults` fills in the defaults. Types
- * and defaults only.
+ * `FetchPolicy` defines which addresses a fetch may reach, and its limits. `withDefaults` fills in the defaults.
  * Invariant: only the operator sets it, never a user or a model. By default no internal address can be reached, and
- * size, time and redirects are limited. Each default equals its `@default`.
+ * size, time and redirects are limited.
  */
+import { z } from "zod";
+import { defined } from "../util/defined.ts";
+import { func, integer, type OptionsInput, type OptionsOutput } from "../util/parse-options.ts";
+import { MAX_TIMER_MS } from "../util/sleep.ts";
 
 /** Resolves a host to addresses. Every address is checked, and connections are made to these addresses only. */
 export type Lookup = (host: string) => Promise<readonly string[]>;
 
-export interface FetchPolicy {
+const policyShape = {
   /**
-   * Internal services that may be reached, also by redirects, as "host:port". The port is required: "10.0.0.7:80",
-   * "[::1]:3000", "search.internal:443".
+   * Internal services that may be reached, as `host:port`, for example `wiki.internal:443`. Any user who can send a
+   * message can then fetch them, also by a redirect.
    * @default []
    */
-  readonly allow?: readonly string[];
+  allow: z.array(z.string()).readonly().default([]),
   /** Ports that may be reached on the public internet. @default [80, 443, 8080, 8443] */
-  readonly ports?: readonly number[];
-  /**
-   * Maximum size of a response, before and after decompression. A larger one fails with `TOO_LARGE`.
-   * @default 25_000_000
-   */
-  readonly maxBytes?: number;
-  /** Time for the whole fetch, from the check of the URL to the last byte, including redirects. @default 30_000 */
-  readonly timeoutMs?: number;
-  /** How long connecting may take, and how long a connection may be idle. @default 10_000 */
-  readonly idleMs?: number;
-  /** Maximum redirects. Further ones fail with `TOO_MANY_REDIRECTS`. @default 5 */
-  readonly maxRedirects?: number;
-  /** Maximum size of the response headers. Larger ones fail with `BAD_RESPONSE`. @default 16_384 */
-  readonly maxHeaderBytes?: number;
-  /** Resolves host names. @default the lookup of the operating system */
-  readonly lookup?: Lookup;
-  /** The `User-Agent` header of requests. @default "Turnstream" */
-  readonly userAgent?: string;
-}
+  ports: z.array(integer(1, 65_535)).readonly().default([80, 443, 8080, 8443]),
+  /** Size of a response, before and after decompression. @default 25000000 */
+  maxBytes: integer(1).default(25_000_000),
+  /** Duration from the lookup to the last byte, including redirects. @default 30000 */
+  timeoutMs: integer(1, MAX_TIMER_MS).default(30_000),
+  /** Time to connect, and time without data. @default 10000 */
+  idleMs: integer(1, MAX_TIMER_MS).default(10_000),
+  /** Redirects that are followed. @default 5 */
+  maxRedirects: integer().default(5),
+  /** Size of the response headers. @default 16384 */
+  maxHeaderBytes: integer(1).default(16_384),
+  /** Resolves host names. @default system resolver */
+  lookup: func<Lookup>().optional(),
+  /** The `user-agent` header. @default "Turnstream" */
+  userAgent: z.string().default("Turnstream"),
+};
 
-export type ResolvedFetchPolicy = Required<Omit<FetchPolicy, "lookup">> & Pick<FetchPolicy, "lookup">;
+export interface FetchPolicy extends OptionsInput<typeof policyShape> {}
+export interface ResolvedFetchPolicy extends OptionsOutput<typeof policyShape> {}
 
-const DEFAULT_POLICY = {
-  allow: [],
-  ports: [80, 443, 8080, 8443],
-  maxBytes: 25_000_000,
-  timeoutMs: 30_000,
-  idleMs: 10_000,
-  maxRedirects: 5,
-  maxHeaderBytes: 16_384,
-  userAgent: "Turnstream",
-} as const satisfies FetchPolicy;
+export const fetchPolicy: z.ZodType<ResolvedFetchPolicy, FetchPolicy> = z.strictObject(policyShape);
+
+const DEFAULT_POLICY = fetchPolicy.parse({});
 
 export function withDefaults(policy: FetchPolicy): ResolvedFetchPolicy {
-  return { ...DEFAULT_POLICY, ...policy };
+  return { ...DEFAULT_POLICY, ...defined(policy) };
 }

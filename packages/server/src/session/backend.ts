@@ -13,7 +13,7 @@ export interface Backend {
   readonly store: Store;
   readonly log: Log;
   /** Called after a claim found that events of a session are lost. Must not throw. Default: ignored. */
-  readonly onLoss?: (loss: HistoryLoss) => void;
+  readonly onLoss?: ((loss: HistoryLoss) => void) | undefined;
 }
 
 /** The archive lost its newest commits, and the log had trimmed the events. The session continues after `archived`. */

@@ -1,123 +1,105 @@
 /**
- * `TurnstreamOptions` are the options of `turnstream()`, and `assertTurnstreamOptions` refuses unknown ones.
+ * `TurnstreamOptions` are the options of `turnstream()`, and `resolveOptions` validates them.
  * Invariant: a misspelled `dataFolder` or `redisUrl` is an error, because without them everything is in memory.
  */
+import { z } from "zod";
 import type { UserOf } from "../gateway/auth/sign-in.ts";
 import type { ServerOptions } from "../gateway/create-server.ts";
-import type { GatewayOptions } from "../gateway/options.ts";
-import type { ServerSettings } from "../operator/settings.ts";
+import { type GatewayOptions, gatewayShape } from "../gateway/options.ts";
+import { DEFAULT_TENANT, type ServerSettings, settingsShape } from "../operator/settings.ts";
+import { paymentOptions } from "../payments/payment-options.ts";
 import type { Agent } from "../runtime/define/agent.ts";
-import { assertKnownOptions, type OptionKeys } from "../runtime/define/check-options.ts";
-import { WORKER_OPTIONS, type WorkerOptions } from "../runtime/worker/options.ts";
+import { type WorkerOptions, workerShape } from "../runtime/worker/options.ts";
 import type { ObjectStorage } from "../store/ports/objects.ts";
+import { func, object, type OptionsInput, type OptionsOutput, parseOptions } from "../util/parse-options.ts";
 import type { SecurityEventHandler } from "../util/security-event.ts";
 
 /** Options that `turnstream` sets itself, or that both gateway and worker need. */
-const OWN = [
-  "store",
-  "log",
-  "signals",
-  "engine",
-  "agents",
-  "secrets",
-  "signIn",
-  "payments",
-  "onSecurityEvent",
-] as const;
-type OwnOptions = (typeof OWN)[number];
+const OWN = {
+  store: true,
+  log: true,
+  signals: true,
+  payments: true,
+  onSecurityEvent: true,
+} as const satisfies Partial<Record<keyof GatewayOptions & keyof WorkerOptions, true>>;
+const OF_GATEWAY = { ...OWN, secrets: true, signIn: true } as const satisfies Partial<
+  Record<keyof GatewayOptions, true>
+>;
+const OF_WORKER = { ...OWN, agents: true } as const satisfies Partial<Record<keyof WorkerOptions, true>>;
 
-export interface TurnstreamOptions extends ServerSettings {
+type FurtherGatewayOptions = Omit<GatewayOptions, keyof typeof OF_GATEWAY>;
+type FurtherWorkerOptions = Omit<WorkerOptions, keyof typeof OF_WORKER>;
+
+const gatewayOptions: z.ZodType<unknown, FurtherGatewayOptions> = z
+  .strictObject(gatewayShape)
+  .omit(OF_GATEWAY);
+const workerOptions: z.ZodType<unknown, FurtherWorkerOptions> = z.strictObject(workerShape).omit(OF_WORKER);
+
+const turnstreamShape = {
   /** The first one answers messages that name no agent. */
-  readonly agents: readonly Agent[];
-  /** Returns the id of the user who sends a request, for example from a cookie, or null if the user is not signed in. */
-  readonly user: UserOf;
-  /** The tenant of all users. @default "default" */
-  readonly tenant?: string;
-  /** Lets agents request payments. Default: agents can't request payments. */
-  readonly payments?: GatewayOptions["payments"];
-  /** Whether this process runs turns too. Without it, start a worker in another process. @default true */
-  readonly runsTurns?: boolean;
+  agents: z.custom<readonly Agent[]>(Array.isArray, "a list of agents"),
   /**
-   * Keeps files, such as `createS3Storage` of `@turnstream/server/s3`. Not used in memory.
-   * @default none: PostgreSQL keeps them
+   * Gets the `Request` of a page that signs in, and returns the id of the user, or null if the request is not signed
+   * in. Read your app's cookie here.
    */
-  readonly storage?: ObjectStorage;
+  user: func<UserOf>(),
+  /** The tenant of all users. It is created if it doesn't exist. @default "default" */
+  tenant: z.string().default(DEFAULT_TENANT),
+  /** Lets agents request [payments](payments.md). */
+  payments: paymentOptions.optional(),
+  /** With `false`, `listen` and `handle` only serve clients. Start `app.worker()` in another process. @default true */
+  runsTurns: z.boolean().default(true),
+  /** Keeps files, for example [in S3](files.md#keep-files-in-s3). Not used in memory. @default none: PostgreSQL */
+  storage: object<ObjectStorage>().optional(),
   /**
-   * Keeps the data in this folder while neither `databaseUrl` nor `redisUrl` is set, for development. It needs the
-   * package `@electric-sql/pglite`; without it, everything is in memory. One process at a time can use a folder.
-   * @default none: everything is in memory
+   * Keeps the data in this folder, while neither address is set. It needs the package `@electric-sql/pglite`; without
+   * it, everything is in memory. One process at a time can use a folder.
+   * @default none: in memory
    */
-  readonly dataFolder?: string;
-  /** Whether to create and update the tables at the start. @default true, unless NODE_ENV is "production" */
-  readonly migrates?: boolean;
+  dataFolder: z.string().optional(),
   /**
-   * Whether an agent whose provider has no API key answers with a text that names the variable to set, for development.
-   * Otherwise its turns fail.
+   * Creates and updates the tables at the start. In production, run `turnstream migrate` before you
+   * [deploy](upgrade.md).
+   * @default `true`, unless `NODE_ENV` is `production`
+   */
+  migrates: z.boolean().optional(),
+  /**
+   * While a provider has no API key, its agents answer with a text that names the variable to set. Use it in
+   * development: `scriptedAnswers: process.env.NODE_ENV !== "production"`.
    * @default false
    */
-  readonly scriptedAnswers?: boolean;
+  scriptedAnswers: z.boolean().default(false),
+  /** Called for refused sign-ins, foreign origins, floods and other [security events](security-events.md). */
+  onSecurityEvent: func<SecurityEventHandler>().optional(),
   /**
-   * Called for refused sign-ins, foreign origins, floods, invalid signatures and workers that were replaced. It must be
-   * fast. Default: `print` gets a bounded number of lines, and does so too with this option.
+   * Receives one line per turn and per error, and a bounded number of lines for security events.
+   * @default standard error
    */
-  readonly onSecurityEvent?: SecurityEventHandler;
-  /** Prints one line per turn and per error, and a bounded number for security events; false prints nothing. @default standard error */
-  readonly print?: ((line: string) => void) | false;
-  /** Whether to print also one line per tool call and per request to the user. @default false */
-  readonly printsSteps?: boolean;
+  print: z.union([z.literal(false), func<(line: string) => void>()]).optional(),
+  /** Prints also one line per tool call and per request to the user, such as an approval. @default false */
+  printsSteps: z.boolean().default(false),
+  /** Gets each GET `Request` to `listen` that no other route handles, and returns its `Response`, or null for 404. */
+  page: func<NonNullable<ServerOptions["page"]>>().optional(),
   /**
-   * Answers requests to `listen` that are not for the gateway, such as those for your page. Null answers 404. The
-   * request has no body.
+   * Further [options of the gateway](gateway.md#options-of-creategateway-and-createserver), such as `allowedOrigins`.
    */
-  readonly page?: ServerOptions["page"];
-  /** Further options of the gateway, such as `allowedOrigins`. */
-  readonly gateway?: Omit<GatewayOptions, OwnOptions>;
-  /** Further options of the worker, such as `defaultLocale`. */
-  readonly worker?: Omit<WorkerOptions, OwnOptions>;
+  gateway: gatewayOptions.optional(),
+  /** Further [options of the worker](agents.md#startworkeroptions), such as `defaultLocale`. */
+  worker: workerOptions.optional(),
+};
+
+export interface TurnstreamOptions extends ServerSettings, OptionsInput<typeof turnstreamShape> {}
+type Resolved = OptionsOutput<typeof turnstreamShape>;
+/** `gateway` and `worker` are as given, because these fill in their defaults themselves. */
+export interface ResolvedTurnstreamOptions extends ServerSettings, Omit<Resolved, "gateway" | "worker"> {
+  readonly gateway: FurtherGatewayOptions;
+  readonly worker: FurtherWorkerOptions;
 }
 
-const OPTIONS: OptionKeys<TurnstreamOptions> = {
-  agents: true,
-  user: true,
-  tenant: false,
-  databaseUrl: false,
-  redisUrl: false,
-  secret: false,
-  auditKey: false,
-  schema: false,
-  payments: false,
-  runsTurns: false,
-  storage: false,
-  dataFolder: false,
-  migrates: false,
-  scriptedAnswers: false,
-  onSecurityEvent: false,
-  print: false,
-  printsSteps: false,
-  page: false,
-  gateway: false,
-  worker: false,
-};
+const schema = z.strictObject({ ...settingsShape, ...turnstreamShape });
 
-const GATEWAY: OptionKeys<Omit<GatewayOptions, OwnOptions>> = {
-  publicUrl: false,
-  allowedOrigins: false,
-  trustProxy: false,
-  tokens: false,
-  limits: false,
-  callerLimits: false,
-  env: false,
-  onError: false,
-  onLoss: false,
-};
-
-const WORKER = Object.fromEntries(
-  Object.entries(WORKER_OPTIONS).filter(([name]) => !(OWN as readonly string[]).includes(name)),
-);
-
-/** @throws RuntimeError */
-export function assertTurnstreamOptions(options: TurnstreamOptions): void {
-  assertKnownOptions(options, OPTIONS, "turnstream()", "BAD_OPTIONS");
-  assertKnownOptions(options.gateway, GATEWAY, "`gateway` of turnstream()", "BAD_OPTIONS");
-  assertKnownOptions(options.worker, WORKER, "`worker` of turnstream()", "BAD_OPTIONS");
+/** @throws OptionsError */
+export function resolveOptions(options: TurnstreamOptions): ResolvedTurnstreamOptions {
+  const resolved = parseOptions(schema, options, "turnstream()");
+  return { ...resolved, gateway: options.gateway ?? {}, worker: options.worker ?? {} };
 }

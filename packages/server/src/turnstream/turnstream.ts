@@ -8,20 +8,15 @@ import { randomBytes } from "node:crypto";
 import { type Server, createServer } from "../gateway/create-server.ts";
 import { type Gateway, createGateway } from "../gateway/gateway.ts";
 import type { GatewayOptions } from "../gateway/options.ts";
-import {
-  DEFAULT_TENANT,
-  explainServerError,
-  readSettings,
-  type Settings,
-  SettingsError,
-} from "../operator/settings.ts";
+import { explainServerError, readSettings, type Settings, SettingsError } from "../operator/settings.ts";
 import type { Agent } from "../runtime/define/agent.ts";
 import { RuntimeError } from "../runtime/errors.ts";
 import { type SupervisedWorker, startWorker } from "../runtime/worker/supervise.ts";
+import { OptionsError } from "../util/options-error.ts";
 import { createSecurityReporter, type SecurityEventHandler } from "../util/security-event.ts";
 import { reportUncaught } from "../util/report-uncaught.ts";
 import { type ActivityLog, createActivityLog } from "./activity-log.ts";
-import { assertTurnstreamOptions, type TurnstreamOptions } from "./options.ts";
+import { type ResolvedTurnstreamOptions, resolveOptions, type TurnstreamOptions } from "./options.ts";
 import { type OpenedParts, openParts, type Parts } from "./parts.ts";
 import { withScriptedAnswers } from "./scripted-answers.ts";
 import { createSessionCommands, type SessionCommands } from "./session-commands.ts";
@@ -47,7 +42,7 @@ export interface Turnstream {
   replaceAgents(agents: readonly Agent[]): Promise<void>;
   /** Commands for the server's own code. */
   readonly sessions: SessionCommands;
-  /** The store, log, signals and engine, for everything else that `@turnstream/server` exports. */
+  /** The store, log and signals, for everything else that `@turnstream/server` exports. */
   parts(): Promise<Parts>;
   /** Ends everything that was started. Turns of other processes continue. */
   close(): Promise<void>;
@@ -65,11 +60,11 @@ const IN_MEMORY =
 const WITHOUT_PGLITE =
   "Everything is in memory: it ends with this process. Install @electric-sql/pglite to keep it in a folder.";
 
-/** @throws RuntimeError for an unknown option, SettingsError if a setting is missing or wrong */
+/** @throws OptionsError for an unknown option, SettingsError if a setting is missing or wrong */
 export function turnstream(options: TurnstreamOptions): Turnstream {
   try {
-    assertTurnstreamOptions(options);
-    return new App(options, readSettings(options, process.env));
+    const resolved = resolveOptions(options);
+    return new App(resolved, readSettings(resolved, process.env));
   } catch (error) {
     throw reported(error);
   }
@@ -77,12 +72,14 @@ export function turnstream(options: TurnstreamOptions): Turnstream {
 
 /** Mistakes of developers and operators. Their messages name what to change, so a program prints nothing else. */
 function reported(error: unknown): unknown {
-  return error instanceof SettingsError || error instanceof RuntimeError ? reportUncaught(error) : error;
+  if (error instanceof SettingsError || error instanceof RuntimeError || error instanceof OptionsError)
+    return reportUncaught(error);
+  return error;
 }
 
 class App implements Turnstream {
   readonly sessions: SessionCommands;
-  readonly #options: TurnstreamOptions;
+  readonly #options: ResolvedTurnstreamOptions;
   readonly #settings: Settings;
   readonly #secret: string;
   readonly #print: (line: string) => void;
@@ -99,12 +96,12 @@ class App implements Turnstream {
   #closing: Promise<void> | null = null;
   #signalledAt: number | null = null;
 
-  constructor(options: TurnstreamOptions, settings: Settings) {
+  constructor(options: ResolvedTurnstreamOptions, settings: Settings) {
     this.#options = options;
     this.#settings = settings;
     this.#agents = options.agents;
     this.#secret = settings.secret.value ?? randomBytes(32).toString("hex");
-    const { print = (line: string) => void process.stderr.write(`${line}\n`), printsSteps = false } = options;
+    const { print = (line: string) => void process.stderr.write(`${line}\n`), printsSteps } = options;
     this.#print = print === false ? () => undefined : print;
     const hasStacks = process.env["DEBUG"] !== undefined;
     this.#activity = createActivityLog({
@@ -120,7 +117,7 @@ class App implements Turnstream {
   }
 
   get #tenant(): string {
-    return this.#options.tenant ?? DEFAULT_TENANT;
+    return this.#options.tenant;
   }
 
   parts(): Promise<OpenedParts> {
@@ -167,9 +164,9 @@ class App implements Turnstream {
   }
 
   async listen(port = Number(process.env["PORT"] ?? DEFAULT_PORT), host?: string): Promise<string> {
-    const { page, runsTurns = true } = this.#options;
+    const { page, runsTurns } = this.#options;
     try {
-      this.#server = createServer({ ...(await this.#gatewayOptions()), ...(page !== undefined && { page }) });
+      this.#server = createServer({ ...(await this.#gatewayOptions()), page });
       if (runsTurns) await this.#runTurns();
       const url = await this.#server.listen(port, host);
       this.#closeOnSignals();
@@ -183,10 +180,7 @@ class App implements Turnstream {
   }
 
   async handle(request: Request): Promise<Response> {
-    const [gateway] = await Promise.all([
-      this.gateway(),
-      this.#options.runsTurns === false ? null : this.#runTurns(),
-    ]);
+    const [gateway] = await Promise.all([this.gateway(), this.#options.runsTurns ? this.#runTurns() : null]);
     return gateway.handle(request, { hasSockets: false });
   }
 
@@ -223,7 +217,7 @@ class App implements Turnstream {
       ...this.#activity,
       ...(process.env["NODE_ENV"] !== "production" && DEVELOPMENT),
       ...this.#options.worker,
-      ...(payments !== undefined && { payments }),
+      payments,
       onSecurityEvent: this.#onSecurityEvent,
       store,
       log,
@@ -233,7 +227,7 @@ class App implements Turnstream {
   }
 
   #prepareAgents(agents: readonly Agent[]): readonly Agent[] {
-    if (this.#options.scriptedAnswers !== true) return agents;
+    if (!this.#options.scriptedAnswers) return agents;
     const onMissingKey = (variable: string | null): void => {
       if (this.#missingKeys.has(variable)) return;
       this.#missingKeys.add(variable);
@@ -248,7 +242,7 @@ class App implements Turnstream {
     return {
       onError: this.#activity.onError,
       ...this.#options.gateway,
-      ...(payments !== undefined && { payments }),
+      payments,
       onSecurityEvent: this.#onSecurityEvent,
       store,
       log,

@@ -1,5 +1,6 @@
 /** Tests the option `payments` of gateways and workers, and the identifiers of payments. */
 import { describe, expect, it, test } from "vitest";
+import { z } from "zod";
 import {
   checkoutUrl,
   createCheckoutToken,
@@ -8,8 +9,9 @@ import {
   readCheckoutToken,
 } from "../../src/payments/checkout-link.ts";
 import { newebPay } from "../../src/payments/newebpay.ts";
-import { findPaymentOptionsProblem } from "../../src/payments/payment-options.ts";
+import { paymentOptions } from "../../src/payments/payment-options.ts";
 import { systemEnv } from "../../src/util/env.ts";
+import { parseOptions } from "../../src/util/parse-options.ts";
 
 const keys = {
   merchantId: "MS000000001",
@@ -19,6 +21,9 @@ const keys = {
 const provider = newebPay(keys);
 const valid = { providers: [provider], publicUrl: "https://chat.example.com/base/" };
 
+const check = (options: unknown) => () =>
+  parseOptions(z.strictObject({ payments: paymentOptions }), { payments: options }, "the gateway");
+
 describe("the option payments", () => {
   it.each([
     valid,
@@ -26,47 +31,47 @@ describe("the option payments", () => {
     { ...valid, publicUrl: "http://127.0.0.1:3000", expiresMs: 1, queryAfterMs: 60_000 },
     { ...valid, providers: [provider, newebPay({ ...keys, name: "second" })] },
   ])("is valid: %#", (options) => {
-    expect(findPaymentOptionsProblem(options)).toBeNull();
+    expect(check(options)).not.toThrow();
   });
 
   test.each<[problem: string, options: unknown]>([
-    ["`payments` must be an object, got null", null],
-    ["`payments` must be an object, got a list", [provider]],
-    ["`payments.url` is not an option (there are providers, publicUrl,", { ...valid, url: "" }],
+    ["`payments` of the gateway must be an object, got null", null],
+    ["`payments` of the gateway must be an object, got a list", [provider]],
     [
-      "`payments.providers` must be a list of at least one provider, got an empty list",
-      { ...valid, providers: [] },
+      "`url` is not an option of `payments` of the gateway (did you mean `publicUrl`?)",
+      { ...valid, url: "" },
+    ],
+    ["must be a list of at least one provider, got an empty list", { ...valid, providers: [] }],
+    ["`providers` of `payments` of the gateway is missing", { publicUrl: "https://a.b" }],
+    [
+      "`providers[0]` of `payments` of the gateway must be a provider, got null",
+      { ...valid, providers: [null] },
     ],
     [
-      "`payments.providers` must be a list of at least one provider, got undefined",
-      { publicUrl: "https://a.b" },
-    ],
-    ["`payments.providers[0]` must be a provider, got null", { ...valid, providers: [null] }],
-    [
-      'must be a letter followed by up to 31 of a-z 0-9 -, got "A B"',
+      '`name` of `providers[0]` of `payments` of the gateway must be a letter followed by up to 31 of a-z 0-9 -, got "A B"',
       { ...valid, providers: [{ ...provider, name: "A B" }] },
     ],
-    ["has two providers called newebpay", { ...valid, providers: [provider, newebPay(keys)] }],
     [
-      "must have a function query, got undefined",
+      '`name` of `providers[1]` of `payments` of the gateway must be different from the names of the others, got "newebpay"',
+      { ...valid, providers: [provider, newebPay(keys)] },
+    ],
+    [
+      "`query` of `providers[0]` of `payments` of the gateway is missing",
       { ...valid, providers: [{ ...provider, query: undefined }] },
     ],
-    [
-      "`payments.publicUrl` must be the public HTTPS address of the gateway, got undefined",
-      { ...valid, publicUrl: undefined },
-    ],
+    ["`publicUrl` of `payments` of the gateway is missing", { ...valid, publicUrl: undefined }],
     [
       '(HTTP is allowed only on localhost), got "http://chat.example.com"',
       { ...valid, publicUrl: "http://chat.example.com" },
     ],
     ["without user, query and fragment", { ...valid, publicUrl: "https://chat.example.com/?a=1" }],
-    ["`payments.expiresMs` must be an integer from 1 to", { ...valid, expiresMs: 0 }],
+    ["`expiresMs` of `payments` of the gateway must be an integer from 1 to", { ...valid, expiresMs: 0 }],
     [
-      '`payments.queryAfterMs` must be an integer from 1 to 316224000000, got "1m"',
+      '`queryAfterMs` of `payments` of the gateway must be an integer from 1 to 316224000000, got "1m"',
       { ...valid, queryAfterMs: "1m" },
     ],
   ])("is refused: %s", (problem, options) => {
-    expect(findPaymentOptionsProblem(options)).toContain(problem);
+    expect(check(options)).toThrow(problem);
   });
 });
 

@@ -31,7 +31,7 @@ test("a wrong setting is refused at the call, before anything is opened", () => 
 
 test.each([
   ["`datFolder` is not an option of turnstream() (did you mean `dataFolder`?)", { datFolder: "data" }],
-  ["`dataDir` is not an option of turnstream() (there are agents, user, ", { dataDir: "data" }],
+  ["`dataDir` is not an option of turnstream() (there are databaseUrl, redisUrl,", { dataDir: "data" }],
   [
     "`allowedOrigin` is not an option of `gateway` of turnstream() (did you mean `allowedOrigins`?)",
     { gateway: { allowedOrigin: [] } },

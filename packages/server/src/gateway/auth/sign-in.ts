@@ -4,17 +4,24 @@
  * Invariant: the app's function sees only the headers of the request, never its body. Its answer is checked like any
  * id from outside.
  */
+import { z } from "zod";
 import { ID_RULE, isId } from "../../util/names.ts";
+import { func, type OptionsOutput } from "../../util/parse-options.ts";
 import { RequestError } from "../errors.ts";
 
 /** Returns the id of the user who sends the request, or null if the user is not signed in. */
 export type UserOf = (request: Request) => string | null | undefined | Promise<string | null | undefined>;
 
-export interface SignIn {
+const signInShape = {
   /** The tenant of all users. */
-  readonly tenant: string;
-  readonly user: UserOf;
-}
+  tenant: z.string(),
+  /** Returns the id of the user who sends a request, or null if the user is not signed in. */
+  user: func<UserOf>(),
+};
+
+export interface SignIn extends OptionsOutput<typeof signInShape> {}
+
+export const signInOptions: z.ZodType<SignIn, SignIn> = z.strictObject(signInShape);
 
 /** The host in the URL of the request that the app sees. Apps read headers and cookies, not the URL. */
 const UNKNOWN_HOST = "localhost";

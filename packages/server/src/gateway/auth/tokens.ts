@@ -10,11 +10,12 @@ import { hash, type webcrypto } from "node:crypto";
 import { errors, jwtVerify, SignJWT } from "jose";
 import { z } from "zod";
 import { isId } from "../../util/names.ts";
+import type { OptionsInput, OptionsOutput } from "../../util/parse-options.ts";
 import { type Scope, SCOPES } from "./access.ts";
 import type { Caller } from "../caller.ts";
 import { SignInError } from "./security-events.ts";
 
-export const DEFAULT_TOKEN_SCOPES: readonly Scope[] = ["read", "write", "decide", "share"];
+const DEFAULT_TOKEN_SCOPES: readonly Scope[] = ["read", "write", "decide", "share"];
 /**
  * Scopes of API keys only: a user must not create tokens for other users, receive events of other users, see and
  * resolve their payments, see hidden content, or change limits.
@@ -40,22 +41,34 @@ export interface TokenClaims extends Pick<Caller, "tenant" | "user" | "key"> {
   readonly expiresAt: number;
 }
 
-/** The gateway's options for the tokens that it accepts and issues. */
-export interface TokenOptions {
+const text = z.string().min(1, "a text that is not empty");
+
+const tokenShape = {
   /** The claim `iss` of issued tokens. Tokens with another value are refused. @default none: not checked */
-  readonly issuer?: string;
+  issuer: text.optional(),
   /** The claim `aud` of issued tokens. Tokens with another value are refused. @default none: not checked */
-  readonly audience?: string;
+  audience: text.optional(),
   /**
    * Scopes of a token that lists none, and of a token whose request names none. Leave out `share` to switch sharing off
    * for users.
    * @default ["read", "write", "decide", "share"]
    */
-  readonly defaultScopes?: readonly Scope[];
-}
+  // An empty list of scopes would allow everything: see `hasScope`.
+  defaultScopes: z
+    .custom<readonly Scope[]>(
+      (list) => Array.isArray(list) && list.length > 0 && list.every((scope) => TOKEN_SCOPES.includes(scope)),
+      `a list of at least one of ${TOKEN_SCOPES.join(", ")}`,
+    )
+    .default(DEFAULT_TOKEN_SCOPES),
+};
+
+/** The gateway's options for the tokens that it accepts and issues. */
+export interface TokenOptions extends OptionsInput<typeof tokenShape> {}
+export interface TokenRules extends OptionsOutput<typeof tokenShape> {}
+
+export const tokenOptions: z.ZodType<TokenRules, TokenOptions> = z.strictObject(tokenShape);
 
 type TokenParties = Pick<TokenOptions, "issuer" | "audience">;
-export type TokenRules = TokenParties & Required<Pick<TokenOptions, "defaultScopes">>;
 
 export async function signToken(
   claims: TokenClaims & TokenParties,

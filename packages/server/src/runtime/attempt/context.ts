@@ -6,7 +6,7 @@
  * registries. Code must check `holdsLease`, or await the lease, before every irreversible action.
  */
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";
-import type { PaymentOptions } from "../../payments/provider.ts";
+import type { ResolvedPaymentOptions } from "../../payments/payment-options.ts";
 import type { LogRetention } from "../../session/archive/log-retention.ts";
 import type { Backend } from "../../session/backend.ts";
 import type { SessionRef } from "../../util/refs.ts";
@@ -69,7 +69,7 @@ export interface RuntimeContext extends Backend {
   readonly fetchPolicy: FetchPolicy;
   readonly fileLimits: FileLimits;
   /** Null if this worker can't request payments. */
-  readonly payments: PaymentOptions | null;
+  readonly payments: ResolvedPaymentOptions | null;
   /** Slots for reading the bytes and the text of a file. A fetch doesn't hold one. */
   readonly fileSlots: FairSemaphore;
   /** Slots for fetching a file from its URL. A file has one until its reading starts, which bounds the bytes in memory. */

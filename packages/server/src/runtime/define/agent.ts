@@ -6,226 +6,30 @@
  * and the wire.
  */
 import type { Json, UserMessage, WithTools } from "@turnstream/protocol";
+import { z } from "zod";
 import type { Model, ModelOption, ModelSettings } from "../../models/model.ts";
 import { resolveModel } from "../../models/named-model.ts";
 import { toJsonSchema } from "../../models/tool-schema.ts";
 import { RuntimeError } from "../errors.ts";
 import { stringField } from "../../util/json.ts";
+import {
+  func,
+  integer,
+  object,
+  type OptionsInput,
+  type OptionsOutput,
+  parseOptions,
+  toggle,
+} from "../../util/parse-options.ts";
 import type { StreamBody } from "./stream-body.ts";
 import type { SummarizeGroup } from "./summarize-group.ts";
-import { type ImageLimits, resolveImageLimits } from "./image-limits.ts";
-import { DEFAULT_LIMITS, type Limits, type Pricing } from "./limits.ts";
-import { checkTimeout, toSeconds } from "./answer-timeout.ts";
-import { assertKnownOptions, type OptionKeys, show } from "./check-options.ts";
+import { imageLimits } from "./image-limits.ts";
+import { limits, pricing } from "./limits.ts";
+import { isTimeout, TIMEOUT_RULE, toSeconds } from "./answer-timeout.ts";
 import type { ToolSource } from "./tool-source.ts";
 import { type AiSdkTool, resolveTools } from "./ai-sdk-tool.ts";
 import type { Tool } from "./tool.ts";
 
-export type SubAgentTool = "single" | "perAgent";
-/** In `chat` mode clients show no thinking. Tool calls, approvals and the answer are shown in both modes. */
-export type DisplayMode = "agent" | "chat";
-
-export interface AgentOptions {
-  readonly name: string;
-  /** A model of AI SDK 7, or the name of one at the AI Gateway, such as `anthropic/claude-sonnet-4-6`. */
-  readonly model: ModelOption;
-  /** System prompt. The worker calls a function once per run. Default: none. */
-  readonly instructions?: string | ((context: InstructionsContext) => string | Promise<string>);
-  /** Settings for the model, such as temperature and provider options. */
-  readonly modelSettings?: ModelSettings;
-  /** Made with `tool()`, or with the AI SDK's own `tool()`. */
-  readonly tools?: Readonly<Record<string, Tool | AiSdkTool>>;
-  /** Sources of further tools, such as MCP servers. Their tools are listed when a run starts. */
-  readonly toolSources?: readonly ToolSource[];
-  /** Agents that this agent can call. Each becomes a tool of the same name with one input, `task`. */
-  readonly subAgents?: Readonly<Record<string, Agent>>;
-  /**
-   * How sub-agents are offered: `perAgent` makes each a tool of its own. `single` offers one tool `call_agent`, which
-   * takes the name of the sub-agent and a task.
-   * @default "perAgent"
-   */
-  readonly subAgentTool?: SubAgentTool;
-  /** What the agent is good for. Agents that call this one read it. */
-  readonly description?: string;
-  /** What a run of this agent does, for users. Default: made from the name. */
-  readonly label?: string;
-  /** Lets the model write text outside of groups while it works, with the tool `share_thought`. @default false */
-  readonly shareThought?: boolean;
-  /**
-   * Returns the header of a finished group of steps. The text after the group waits for it, at most 3 seconds. Null, an
-   * empty text or an error gives the default: the label of the last call.
-   */
-  readonly summarizeGroup?: SummarizeGroup;
-  /** Lets the model ask the user during a turn, with the tool `ask_user_question`. @default false */
-  readonly askUser?: boolean;
-  /** Lets the model request a form, with the tool `request_form`. The request ends the turn. @default false */
-  readonly requestForms?: boolean;
-  /**
-   * Lets the model request a payment, with the tool `request_payment`, if the worker has the option `payments`. The
-   * request ends the turn.
-   * @default false
-   */
-  readonly requestPayments?: boolean;
-  /**
-   * How long the agent's questions, and forms that end their turn, wait for the user, in milliseconds (a multiple of
-   * 1,000). Then the agent continues without an answer. A call can set its own. Default: no deadline.
-   */
-  readonly answerTimeoutMs?: number;
-  /**
-   * Adds memories of the user to the instructions: pinned ones before the others, otherwise the most recently changed
-   * first.
-   * @default false
-   */
-  readonly recallMemories?: boolean | Partial<RecallLimits>;
-  /**
-   * When the model gets the tool `lookup_attachments`. False: in every run that starts when the session has files.
-   * True: in every run. For an agent of `defineStreamAgent`, true reads the files of a message before the body runs.
-   * @default false
-   */
-  readonly attachments?: boolean;
-  /**
-   * Sends images of messages and tool results to the model, which must accept images. An object sets limits. False: the
-   * model reads only their names, types and sizes.
-   * @default false
-   */
-  readonly images?: boolean | Partial<ImageLimits>;
-  /** How clients display turns of this agent, unless the message chooses another mode. @default "agent" */
-  readonly displayMode?: DisplayMode;
-  readonly limits?: Partial<Limits>;
-  readonly pricing?: Pricing;
-  /**
-   * `maxAttempts` limits the model calls per step, including the first. `initialDelayMs` is the longest delay before
-   * the second.
-   * @default { maxAttempts: 5, initialDelayMs: 1000 }
-   */
-  readonly retry?: { readonly maxAttempts?: number; readonly initialDelayMs?: number };
-  /** Title of a new session: from this model, or from the first line of the message (default), or `false` for none. */
-  readonly title?: false | { readonly model?: ModelOption };
-  /**
-   * Summarizes older turns when the prompt exceeds `afterTokens`. Within a turn, it shortens tool results of older
-   * steps.
-   */
-  readonly compaction?: Partial<Omit<Compaction, "model">> & { readonly model?: ModelOption | null };
-}
-
-/** Upper bounds for the memories in the instructions. @default { entries: 50, chars: 8000 } */
-export interface RecallLimits {
-  readonly entries: number;
-  readonly chars: number;
-}
-
-export interface InstructionsContext {
-  readonly tenant: string;
-  readonly user: string;
-  readonly session: string;
-  /** The message that the turn answers. Null if the turn retries an earlier turn. */
-  readonly message: UserMessage | null;
-}
-
-export interface Compaction {
-  /** Estimated tokens of the prompt. @default 100000 */
-  readonly afterTokens: number;
-  /** How many of the newest turns are never summarized. @default 4 */
-  readonly keepTurns: number;
-  /** The model that writes the summary. Default: the agent's model. */
-  readonly model: Model | null;
-}
-
-/** A page gets the types of `Tools` with `ToolsOf`. */
-export interface Agent<Tools = unknown> extends WithTools<Tools> {
-  readonly name: string;
-  /** Null for an agent with a body of its own: see `defineStreamAgent`. */
-  readonly model: Model | null;
-  readonly body: StreamBody | null;
-  readonly instructions: NonNullable<AgentOptions["instructions"]>;
-  readonly modelSettings: ModelSettings;
-  readonly tools: Readonly<Record<string, Tool>>;
-  readonly toolSources: readonly ToolSource[];
-  readonly subAgents: Readonly<Record<string, Agent>>;
-  /** The input of each tool as JSON Schema, by name. */
-  readonly schemas: Readonly<Record<string, Json>>;
-  readonly description: string;
-  readonly label: string;
-  readonly shareThought: boolean;
-  /** Null if groups have the default header. */
-  readonly summarizeGroup: SummarizeGroup | null;
-  readonly askUser: boolean;
-  readonly requestForms: boolean;
-  readonly requestPayments: boolean;
-  /** Null without a deadline. */
-  readonly answerTimeoutSeconds: number | null;
-  readonly subAgentTool: SubAgentTool;
-  /** Null if memories are not recalled. */
-  readonly recallMemories: RecallLimits | null;
-  readonly attachments: boolean;
-  /** Null if the model gets no images. */
-  readonly images: ImageLimits | null;
-  readonly displayMode: DisplayMode;
-  readonly limits: Limits;
-  readonly pricing: Pricing | null;
-  readonly retry: { readonly maxAttempts: number; readonly initialDelayMs: number };
-  readonly title: false | { readonly model: Model | null };
-  readonly compaction: Compaction;
-}
-
-const NAMES: OptionKeys<AgentOptions> = {
-  name: true,
-  model: true,
-  instructions: false,
-  modelSettings: false,
-  tools: false,
-  toolSources: false,
-  subAgents: false,
-  subAgentTool: false,
-  description: false,
-  label: false,
-  shareThought: false,
-  summarizeGroup: false,
-  askUser: false,
-  requestForms: false,
-  requestPayments: false,
-  answerTimeoutMs: false,
-  recallMemories: false,
-  attachments: false,
-  images: false,
-  displayMode: false,
-  limits: false,
-  pricing: false,
-  retry: false,
-  title: false,
-  compaction: false,
-};
-
-/** Options that are objects, with the keys of each. */
-const WITHIN = {
-  limits: {
-    maxSteps: false,
-    maxTokens: false,
-    timeoutMs: false,
-    toolTimeoutMs: false,
-    maxResultChars: false,
-    maxDepth: false,
-    maxParallelCalls: false,
-    maxCost: false,
-  } satisfies OptionKeys<Partial<Limits>>,
-  pricing: { inputPerMillion: true, outputPerMillion: true } satisfies OptionKeys<Pricing>,
-  retry: { maxAttempts: false, initialDelayMs: false } satisfies OptionKeys<
-    NonNullable<AgentOptions["retry"]>
-  >,
-  title: { model: false } satisfies OptionKeys<Exclude<AgentOptions["title"], false | undefined>>,
-  compaction: { afterTokens: false, keepTurns: false, model: false } satisfies OptionKeys<
-    NonNullable<AgentOptions["compaction"]>
-  >,
-  recallMemories: { entries: false, chars: false } satisfies OptionKeys<Partial<RecallLimits>>,
-} as const;
-
-/** Below these values an agent could not do anything. */
-const MINIMUM: Readonly<Record<string, number>> = {
-  maxSteps: 1,
-  maxParallelCalls: 1,
-  toolTimeoutMs: 1,
-  timeoutMs: 1,
-};
 /** Providers require a letter first in the names of tools. Ids of agents may be UUIDs, which can start with a digit. */
 const TOOL_NAME = /^[A-Za-z][\w-]{0,63}$/;
 const AGENT_NAME = /^[A-Za-z0-9][\w-]{0,63}$/;
@@ -246,108 +50,273 @@ export const RESERVED: readonly string[] = [
   CALL_AGENT,
   LOOKUP_ATTACHMENTS,
 ];
-const RECALL: RecallLimits = { entries: 50, chars: 8_000 };
+
+export interface InstructionsContext {
+  readonly tenant: string;
+  readonly user: string;
+  readonly session: string;
+  /** The message that the turn answers. Null if the turn retries an earlier turn. */
+  readonly message: UserMessage | null;
+}
+
+type Instructions = string | ((context: InstructionsContext) => string | Promise<string>);
+
+const recallShape = {
+  /** Memories in the instructions. @default 50 */
+  entries: integer().default(50),
+  /** Characters of all memories in the instructions. @default 8000 */
+  chars: integer().default(8_000),
+};
+
+export interface RecallOptions extends OptionsInput<typeof recallShape> {}
+
+/** Upper bounds for the memories in the instructions. */
+export interface RecallLimits extends OptionsOutput<typeof recallShape> {}
+
+const recallLimits: z.ZodType<RecallLimits, RecallOptions> = z.strictObject(recallShape);
+
+const retryShape = {
+  /** Model calls per step, including the first. @default 5 */
+  maxAttempts: integer(1).default(5),
+  /** The longest delay before the second call. @default 1000 */
+  initialDelayMs: integer().default(1_000),
+};
+
+interface RetryOptions extends OptionsInput<typeof retryShape> {}
+
+const retry: z.ZodType<OptionsOutput<typeof retryShape>, RetryOptions> = z.strictObject(retryShape);
+
+const optionalModel = z
+  .custom<ModelOption | null>()
+  .optional()
+  .transform((option): Model | null =>
+    option === undefined || option === null ? null : resolveModel(option),
+  );
+
+const titleShape = {
+  /** The model that writes the title. @default the first line of the message */
+  model: optionalModel,
+};
+
+interface TitleOptions extends OptionsInput<typeof titleShape> {}
+
+const title: z.ZodType<false | OptionsOutput<typeof titleShape>, false | TitleOptions> = z.union([
+  z.literal(false),
+  z.strictObject(titleShape),
+]);
+
+const compactionShape = {
+  /** Estimated tokens of the prompt. @default 100000 */
+  afterTokens: integer().default(100_000),
+  /** How many of the newest turns are never summarized. @default 4 */
+  keepTurns: integer().default(4),
+  /** The model that writes the summary. @default the agent's model */
+  model: optionalModel,
+};
+
+interface CompactionOptions extends OptionsInput<typeof compactionShape> {}
+
+export interface Compaction extends OptionsOutput<typeof compactionShape> {}
+
+const compaction: z.ZodType<Compaction, CompactionOptions> = z.strictObject(compactionShape);
+
+const agentShape = {
+  /**
+   * A letter or digit, then up to 63 characters of `A-Z a-z 0-9 _ -`. A UUID is allowed. A message selects its agent
+   * with this name: in the field `agent_id` of a request, or as `agentId` in the React composer.
+   */
+  name: z.string().regex(AGENT_NAME, "a letter or digit followed by up to 63 of A-Z a-z 0-9 _ -"),
+  /**
+   * A model of AI SDK 7, for example `anthropic("claude-sonnet-4-6")`. Or a name, such as
+   * `"anthropic/claude-sonnet-4-6"`, see [coming from the AI SDK](from-ai-sdk.md#models).
+   */
+  model: z.custom<ModelOption>((model) => model !== undefined),
+  /**
+   * System prompt. A function receives the ids `tenant`, `user` and `session`, and the user's `message`. `message` is
+   * `null` if the turn retries an earlier turn. The worker calls the function once per run.
+   */
+  instructions: z.custom<Instructions>(isTextOrFunction, "a text or a function").default(""),
+  /** Settings of every model call, such as temperature and provider options. */
+  modelSettings: object<ModelSettings>().default({}),
+  /** Tools by name: your own, [built-in tools](built-in-tools.md), and [tools of the AI SDK](from-ai-sdk.md#tools). */
+  tools: object<Readonly<Record<string, Tool | AiSdkTool>>>().default({}),
+  /**
+   * Sources of more tools, such as [MCP servers](mcp.md). The worker asks each source for its tools when a run starts.
+   * @default []
+   */
+  toolSources: z.custom<readonly ToolSource[]>(Array.isArray, "a list of tool sources").default([]),
+  /** [Sub-agents](agents.md#sub-agents) by name. Each becomes a tool with one input, `task`. */
+  subAgents: object<Readonly<Record<string, Agent>>>().default({}),
+  /**
+   * `"single"` offers all sub-agents as one tool, `call_agent`, with the inputs `agent` and `task`. Use `"single"` if
+   * the agent has many sub-agents.
+   * @default "perAgent"
+   */
+  subAgentTool: z.enum(["single", "perAgent"]).default("perAgent"),
+  /**
+   * What this agent is good at. Other agents can have this agent as a sub-agent. Their models read this text to decide
+   * when to call this agent.
+   */
+  description: z.string().default(""),
+  /**
+   * A short text that describes what this agent does. The user sees this label when the agent runs as a sub-agent. If
+   * it is empty, the user sees a label that is derived from the name.
+   */
+  label: z.string().default(""),
+  /**
+   * Lets the model send a remark to the user while it works, with the tool `share_thought`. The remark stands outside
+   * of groups. Beside other calls of the same step, it stands before them if the model requested it first, and
+   * otherwise after their results.
+   * @default false
+   */
+  shareThought: z.boolean().default(false),
+  /**
+   * Returns the [header of a finished group](agents.md#group-headers) of steps. Null, an empty text or an error gives
+   * the default: the label of the last call. The text after the group waits for the function, at most 3 seconds.
+   */
+  summarizeGroup: func<SummarizeGroup>().nullable().default(null),
+  /**
+   * Lets the model [ask the user a question](approvals.md#questions) with the tool `ask_user_question`.
+   * @default false
+   */
+  askUser: z.boolean().default(false),
+  /**
+   * Lets the model request a [form](forms.md) with the tool `request_form`. The request ends the turn. When the user
+   * submits the form, a new turn starts, in which the model reads the values as the result of the call.
+   * @default false
+   */
+  requestForms: z.boolean().default(false),
+  /**
+   * Lets the model [request a payment](agents.md#request-a-payment) with the tool `request_payment`, if the worker has
+   * the option `payments`. The request ends the turn.
+   * @default false
+   */
+  requestPayments: z.boolean().default(false),
+  /**
+   * How long [questions](approvals.md#questions), and [forms](forms.md) that end their turn, wait for the user, in
+   * milliseconds (a multiple of 1,000). Then the agent continues and reads that there was no answer. A single question
+   * or form can set its own deadline. Without a value they wait until the user decides.
+   */
+  answerTimeoutMs: z.custom<number>(isTimeout, TIMEOUT_RULE).optional(),
+  /**
+   * Adds the user's [memories](built-in-tools.md#memory) to the instructions. A memory is a fact about the user that
+   * the tool `memory` saved. Pinned memories come before the others. Otherwise, the most recently changed memory comes
+   * first. `true` means at most 50 memories and 8,000 characters: `{ entries: 50, chars: 8000 }`.
+   * @default false
+   */
+  recallMemories: toggle(recallLimits).prefault(false),
+  /**
+   * When the model gets the tool `lookup_attachments`, which reads and searches the session's [files](files.md).
+   * `false`: in every run that starts when the session has files. `true`: in every run, even without files.
+   * @default false
+   */
+  attachments: z.boolean().default(false),
+  /**
+   * Sends [images](files.md#let-the-model-see-images) of messages and tool results to the model. The model must accept
+   * images. An object sets the limits. With `false`, the model reads only the name, type and size of an image.
+   * @default false
+   */
+  images: toggle(imageLimits).prefault(false),
+  /**
+   * How clients [display](agents.md#display-mode) the turns of this agent, unless a message chooses another mode.
+   * @default "agent"
+   */
+  displayMode: z.enum(["agent", "chat"]).default("agent"),
+  /** Upper bounds for turns, runs, steps and tool calls, see [Limits](agents.md#limits). */
+  limits: limits.prefault({}),
+  /**
+   * Price of a million tokens, as `{ inputPerMillion, outputPerMillion }`. Without prices, the agent's model calls
+   * count as free for `limits.maxCost`.
+   */
+  pricing: pricing.nullable().default(null),
+  /**
+   * Retries of failed model calls. `maxAttempts` includes the first call. The worker waits a random time before each
+   * retry: at most `initialDelayMs` before the second call. This maximum doubles with each further call, up to 30
+   * seconds. If the provider asks for a delay, the worker waits at least that long. If the provider asks for more than
+   * 60 seconds, the worker doesn't retry.
+   * @default { maxAttempts: 5, initialDelayMs: 1000 }
+   */
+  retry: retry.prefault({}),
+  /**
+   * Title of a new session. By default, it is the first line of the message, cut to 60 characters. With `{ model }`,
+   * this model writes the title. With `false`, the session gets no title.
+   */
+  title: title.prefault({}),
+  /**
+   * If the estimated size of the prompt exceeds `afterTokens` tokens, a model summarizes older turns. It never
+   * summarizes the newest `keepTurns` turns. A turn reads earlier turns of about twice `afterTokens` at most, or 4
+   * million characters. `model` sets the model that writes the summary. The default is the agent's model.
+   * @default { afterTokens: 100000, keepTurns: 4 }
+   */
+  compaction: compaction.prefault({}),
+};
+
+export interface AgentOptions extends OptionsInput<typeof agentShape> {}
+
+type Resolved = OptionsOutput<typeof agentShape>;
+export type SubAgentTool = Resolved["subAgentTool"];
+/** In `chat` mode clients show no thinking. Tool calls, approvals and the answer are shown in both modes. */
+export type DisplayMode = Resolved["displayMode"];
+
+/** The options with their defaults, for the runtime. A page gets the types of `Tools` with `ToolsOf`. */
+export interface Agent<Tools = unknown>
+  extends Omit<Resolved, "model" | "tools" | "answerTimeoutMs">, WithTools<Tools> {
+  /** Null for an agent with a body of its own: see `defineStreamAgent`. */
+  readonly model: Model | null;
+  readonly body: StreamBody | null;
+  readonly tools: Readonly<Record<string, Tool>>;
+  /** The input of each tool as JSON Schema, by name. */
+  readonly schemas: Readonly<Record<string, Json>>;
+  /** Null without a deadline. */
+  readonly answerTimeoutSeconds: number | null;
+}
+
+export const agentSchema = z.strictObject(agentShape);
 
 // oxlint-disable-next-line typescript/no-generated-empty-object-type -- an agent without tools
 export function defineAgent<Tools extends NonNullable<AgentOptions["tools"]> = Readonly<Record<never, Tool>>>(
-  options: AgentOptions & { readonly tools?: Tools },
+  options: AgentOptions & { readonly tools?: Tools | undefined },
 ): Agent<Tools> {
-  assertKnownOptions(options, NAMES, "an agent");
-  return createAgent(options, resolveModel(options.model), null);
+  const { model, ...resolved } = parseAgent(agentSchema, options);
+  return createAgent(resolved, resolveModel(model), null);
+}
+
+/** Throws BAD_AGENT with the option, its value and what is expected. */
+export function parseAgent<Output>(schema: z.ZodType<Output>, options: unknown): Output {
+  const { name } = Object(options) as { readonly name?: unknown };
+  const of = typeof name === "string" ? `the agent ${name}` : "an agent";
+  return parseOptions(schema, options, of, (problem) => new RuntimeError("BAD_AGENT", problem));
 }
 
 export function createAgent(
-  options: Omit<AgentOptions, "model">,
+  { answerTimeoutMs, ...options }: Omit<Resolved, "model">,
   model: Model | null,
   body: StreamBody | null,
 ): Agent<never> {
-  const { name, subAgents = {}, subAgentTool = "perAgent", toolSources = [] } = options;
-  const tools = resolveTools(name, options.tools ?? {});
-  if (!AGENT_NAME.test(name))
-    fail(
-      `the name ${JSON.stringify(name)} of the agent must be a letter or digit followed by up to 63 of A-Z a-z 0-9 _ -`,
-    );
+  const { name, subAgents, toolSources } = options;
+  const tools = resolveTools(name, options.tools);
   for (const toolName of [...Object.keys(tools), ...Object.keys(subAgents)]) {
     checkToolName(toolName, `tool of the agent ${name}`);
     if (RESERVED.includes(toolName)) fail(`the tool name ${toolName} of the agent ${name} is reserved`);
   }
   const twice = Object.keys(subAgents).find((agentName) => agentName in tools);
   if (twice !== undefined) fail(`the agent ${name} has a tool and a sub-agent called ${twice}`);
-  if (subAgentTool !== "single" && subAgentTool !== "perAgent")
-    fail(
-      `\`subAgentTool\` of the agent ${name} must be "single" or "perAgent", got ${JSON.stringify(subAgentTool)}`,
-    );
-  const { displayMode = "agent" } = options;
-  if (displayMode !== "agent" && displayMode !== "chat")
-    fail(`\`displayMode\` of the agent ${name} must be "agent" or "chat", got ${show(displayMode)}`);
   checkComponents(name, model, subAgents);
   checkSources(name, toolSources);
-  for (const [within, names] of Object.entries(WITHIN)) {
-    const value = options[within as keyof typeof WITHIN];
-    if (typeof value === "object") assertKnownOptions(value, names, `\`${within}\` of the agent ${name}`);
-  }
-  const limits = { ...DEFAULT_LIMITS, ...options.limits };
-  for (const [limit, value] of Object.entries(limits))
-    if (!(value >= (MINIMUM[limit] ?? 0)))
-      fail(`\`limits.${limit}\` of the agent ${name} is below its minimum`);
   return {
-    name,
+    ...options,
     model,
     body,
-    instructions: options.instructions ?? "",
-    modelSettings: options.modelSettings ?? {},
     tools,
-    toolSources,
-    subAgents,
     schemas: Object.fromEntries(
       Object.entries(tools).map(([toolName, { input }]) => [toolName, toJsonSchema(input, toolName) as Json]),
     ),
-    description: options.description ?? "",
-    label: options.label ?? "",
-    shareThought: options.shareThought ?? false,
-    summarizeGroup: options.summarizeGroup ?? null,
-    askUser: options.askUser ?? false,
-    requestForms: options.requestForms ?? false,
-    requestPayments: options.requestPayments ?? false,
-    answerTimeoutSeconds: resolveAnswerTimeout(name, options.answerTimeoutMs),
-    subAgentTool,
-    recallMemories: resolveRecallLimits(options.recallMemories ?? false),
-    attachments: options.attachments ?? false,
-    images: resolveImageLimits(options.images, name),
-    displayMode,
-    limits,
-    pricing: options.pricing ?? null,
-    retry: {
-      maxAttempts: options.retry?.maxAttempts ?? 5,
-      initialDelayMs: options.retry?.initialDelayMs ?? 1_000,
-    },
-    title: options.title === false ? false : { model: resolveOptional(options.title?.model) },
-    compaction: {
-      afterTokens: 100_000,
-      keepTurns: 4,
-      ...options.compaction,
-      model: resolveOptional(options.compaction?.model),
-    },
+    answerTimeoutSeconds: answerTimeoutMs === undefined ? null : toSeconds(answerTimeoutMs),
   };
 }
 
-function resolveOptional(model: ModelOption | null | undefined): Model | null {
-  return model === undefined || model === null ? null : resolveModel(model);
-}
-
-function resolveAnswerTimeout(name: string, timeoutMs: number | undefined): number | null {
-  if (timeoutMs === undefined) return null;
-  try {
-    checkTimeout(timeoutMs, "answerTimeoutMs");
-  } catch (error) {
-    fail(`the agent ${name}: ${(error as Error).message}`);
-  }
-  return toSeconds(timeoutMs);
-}
-
-function resolveRecallLimits(option: NonNullable<AgentOptions["recallMemories"]>): RecallLimits | null {
-  if (option === false) return null;
-  return { ...RECALL, ...(option === true ? {} : option) };
+function isTextOrFunction(value: unknown): boolean {
+  return typeof value === "string" || typeof value === "function";
 }
 
 /** Returns the sub-agent of a call: the tool itself, or the one that the input of `call_agent` names. */

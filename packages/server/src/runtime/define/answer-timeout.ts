@@ -21,13 +21,17 @@ export const TIMEOUT_PROPERTY = {
   },
 } as const;
 
+export const TIMEOUT_RULE = `a whole number of seconds in milliseconds, from 0 to ${MAX_TIMEOUT_MS} (ten years)`;
+
+export function isTimeout(value: unknown): value is number {
+  const isWhole = Number.isSafeInteger(value) && (value as number) % SECOND_MS === 0;
+  return isWhole && (value as number) >= 0 && (value as number) <= MAX_TIMEOUT_MS;
+}
+
 /** Throws a TypeError for a timeout that is not a whole number of seconds in milliseconds. */
 export function checkTimeout(timeoutMs: number, name: string): void {
-  const isWhole = Number.isSafeInteger(timeoutMs) && timeoutMs % SECOND_MS === 0;
-  if (!isWhole || timeoutMs < 0 || timeoutMs > MAX_TIMEOUT_MS)
-    throw new TypeError(
-      `\`${name}\` must be a whole number of seconds in milliseconds, from 0 to ${MAX_TIMEOUT_MS} (ten years), got ${timeoutMs}.`,
-    );
+  if (!isTimeout(timeoutMs))
+    throw new TypeError(`\`${name}\` must be ${TIMEOUT_RULE}, got ${String(timeoutMs)}.`);
 }
 
 export function toSeconds(timeoutMs: number): number {

@@ -6,31 +6,35 @@
  * count in seconds. A stored allowance doesn't override a policy function unless its options allow it.
  */
 import type { PromptMessage } from "../../models/model.ts";
-import { checkTimeout, toSeconds } from "./answer-timeout.ts";
-import type { OptionKeys } from "./check-options.ts";
+import { z } from "zod";
+import { type OptionsInput, type OptionsOutput, parseOptions } from "../../util/parse-options.ts";
+import { isTimeout, TIMEOUT_RULE, toSeconds } from "./answer-timeout.ts";
 
-export interface ApprovalOptions {
+const approvalShape = {
   /**
-   * How long the call waits for a decision, in milliseconds (a multiple of 1,000). Without a decision in this time, the
-   * call counts as rejected. Null: it waits without a deadline.
+   * How long the call waits for a decision, in milliseconds (a multiple of 1,000). If the user doesn't decide in this
+   * time, the call fails with the text `strings.notApproved`, and the agent continues. With `null` it waits without a
+   * deadline.
    * @default 300000
    */
-  readonly timeoutMs?: number | null;
-  /** Lets the user change the arguments. @default false */
-  readonly editable?: boolean;
+  timeoutMs: z
+    .custom<number | null>((value) => value === null || isTimeout(value), TIMEOUT_RULE)
+    .default(300_000),
+  /** Lets the user change the arguments before the call runs. @default false */
+  editable: z.boolean().default(false),
   /**
-   * Lets the user allow the tool for the rest of the session; later calls then skip the approval.
-   * Default: true, but false for options that a function returns. A stored allowance must not override a policy that
-   * decides per input.
+   * Lets the user allow the tool for the rest of the session. The default is `false` if `approval` is a function.
+   * @default true
    */
-  readonly canRemember?: boolean;
-}
-
-export const APPROVAL_NAMES: OptionKeys<ApprovalOptions> = {
-  timeoutMs: false,
-  editable: false,
-  canRemember: false,
+  canRemember: z.boolean().optional(),
 };
+
+export interface ApprovalOptions extends OptionsInput<typeof approvalShape> {}
+
+export const approvalOptions: z.ZodType<
+  OptionsOutput<typeof approvalShape>,
+  ApprovalOptions
+> = z.strictObject(approvalShape);
 
 /** The call that a policy decides on. */
 export interface ApprovalContext {
@@ -60,13 +64,6 @@ export interface ApprovalRequirement {
   readonly always: boolean;
 }
 
-const TIMEOUT_MS = 300_000;
-
-/** Throws a TypeError for an invalid timeout. */
-export function checkApproval({ timeoutMs = TIMEOUT_MS }: ApprovalOptions): void {
-  if (timeoutMs !== null) checkTimeout(timeoutMs, "approval.timeoutMs");
-}
-
 /** Returns null if the call needs no approval. */
 export async function resolveApproval(
   approval: Approval<unknown>,
@@ -76,12 +73,15 @@ export async function resolveApproval(
   const isPolicy = typeof approval === "function";
   const needed = isPolicy ? await approval(input, context) : approval;
   if (needed === false) return null;
-  const options = needed === true ? {} : needed;
-  checkApproval(options);
-  const { timeoutMs = TIMEOUT_MS } = options;
+  const { timeoutMs, editable, canRemember } = parseOptions(
+    approvalOptions,
+    needed === true ? {} : needed,
+    "an approval",
+    (problem) => new TypeError(problem),
+  );
   return {
     timeoutSeconds: timeoutMs === null ? null : toSeconds(timeoutMs),
-    editable: options.editable ?? false,
-    always: options.canRemember ?? !isPolicy,
+    editable,
+    always: canRemember ?? !isPolicy,
   };
 }

@@ -1,45 +1,60 @@
 /**
- * `Limits` bounds one turn of an agent, and `DEFAULT_LIMITS` has a value for each. Types and constants only.
+ * `Limits` bounds one turn of an agent, and `Pricing` is what its model costs.
  *
  * Invariant: reaching `maxSteps`, `maxTokens`, `timeoutMs` or `maxCost` ends the turn with LIMIT_REACHED and a text
  * that names the limit. The limits of a sub-agent only end its own run, and its `timeoutMs` and `maxDepth` have no
- * effect. The names must equal those that `define/agent.ts` accepts.
+ * effect.
  */
-export interface Limits {
-  /** Model calls per run. @default 50 */
-  readonly maxSteps: number;
-  /** Input and output tokens per turn, including sub-agents. @default 2000000 */
-  readonly maxTokens: number;
-  /** How long a turn may take from its start. Time spent waiting for users doesn't count. @default 3600000 */
-  readonly timeoutMs: number;
-  /** How long one tool call may take, unless the tool has its own `timeoutMs`. @default 600000 */
-  readonly toolTimeoutMs: number;
-  /** Characters of a tool result that the model gets. Longer results are truncated with a note. @default 100000 */
-  readonly maxResultChars: number;
-  /** How deep sub-agents may be nested; 0 allows none. @default 5 */
-  readonly maxDepth: number;
-  /** Tool calls of one step that run at the same time; further calls wait. @default 50 */
-  readonly maxParallelCalls: number;
+import { z } from "zod";
+import { amount, type OptionsInput, type OptionsOutput } from "../../util/parse-options.ts";
+
+const limitShape = {
+  /** Steps per run. @default 50 */
+  maxSteps: amount(1).default(50),
   /**
-   * Cost of a turn. Each step counts at the `pricing` of its agent, and as 0 if the agent has none.
+   * Input and output tokens per turn, including those of sub-agents. For a sub-agent: tokens of its own run.
+   * @default 2000000
+   */
+  maxTokens: amount().default(2_000_000),
+  /** Duration of a turn. The time that the turn spends waiting for the user doesn't count. @default 3600000 */
+  timeoutMs: amount(1).default(60 * 60 * 1_000),
+  /** Duration of one tool call. A longer call fails. `timeoutMs` of the tool overrides this limit. @default 600000 */
+  toolTimeoutMs: amount(1).default(10 * 60 * 1_000),
+  /**
+   * Characters of a tool result that the model reads. The worker truncates a longer result, and adds a note for the
+   * model.
+   * @default 100000
+   */
+  maxResultChars: amount().default(100_000),
+  /**
+   * Maximum nesting of sub-agents. With `1`, the main agent can call sub-agents, but they can't call others. A deeper
+   * call fails. `0` disables sub-agents.
+   * @default 5
+   */
+  maxDepth: amount().default(5),
+  /** Tool calls of one step that run at the same time. Further calls wait. @default 50 */
+  maxParallelCalls: amount(1).default(50),
+  /**
+   * Cost of a turn, including its sub-agents. Each model call counts at the `pricing` of its own agent, and as free if
+   * that agent has no `pricing`.
    * @default Infinity
    */
-  readonly maxCost: number;
-}
-
-export const DEFAULT_LIMITS: Limits = {
-  maxSteps: 50,
-  maxTokens: 2_000_000,
-  timeoutMs: 60 * 60 * 1_000,
-  toolTimeoutMs: 10 * 60 * 1_000,
-  maxResultChars: 100_000,
-  maxDepth: 5,
-  maxParallelCalls: 50,
-  maxCost: Infinity,
+  maxCost: amount().default(Infinity),
 };
 
-/** Cost of a million tokens. */
-export interface Pricing {
-  readonly inputPerMillion: number;
-  readonly outputPerMillion: number;
-}
+export interface LimitOptions extends OptionsInput<typeof limitShape> {}
+
+export interface Limits extends OptionsOutput<typeof limitShape> {}
+
+export const limits: z.ZodType<Limits, LimitOptions> = z.strictObject(limitShape);
+
+const pricingShape = {
+  /** Cost of a million input tokens. */
+  inputPerMillion: amount(),
+  /** Cost of a million output tokens. */
+  outputPerMillion: amount(),
+};
+
+export interface Pricing extends OptionsOutput<typeof pricingShape> {}
+
+export const pricing: z.ZodType<Pricing> = z.strictObject(pricingShape);

@@ -5,8 +5,9 @@
  * Invariant: invalid input never throws. A returned payment names one of the worker's providers, which accepts its sum.
  */
 import { MAX_LABEL } from "@turnstream/protocol/writer";
-import type { Money, PaymentOptions } from "../../payments/provider.ts";
-import { show } from "./check-options.ts";
+import type { PaymentOptions } from "../../payments/payment-options.ts";
+import type { Money } from "../../payments/provider.ts";
+import { show } from "../../util/parse-options.ts";
 
 export interface PaymentSpec extends Money {
   /** What the user pays for, 1 to 500 characters. */

@@ -5,44 +5,40 @@
  * Invariant: unknown options throw BAD_AGENT when the program starts. The agent has a `body` and no model, and can't be
  * a sub-agent.
  */
-import { type Agent, type AgentOptions, createAgent } from "./agent.ts";
+import { z } from "zod";
+import { func, type OptionsInput } from "../../util/parse-options.ts";
+import { type Agent, type AgentOptions, agentSchema, createAgent, parseAgent } from "./agent.ts";
+import { type Limits, limits } from "./limits.ts";
 import type { StreamBody } from "./stream-body.ts";
-import type { Limits } from "./limits.ts";
-import { assertKnownOptions, type OptionKeys } from "./check-options.ts";
 
-export interface StreamAgentOptions extends Pick<
-  AgentOptions,
-  | "name"
-  | "title"
-  | "attachments"
-  | "images"
-  | "displayMode"
-  | "pricing"
-  | "label"
-  | "description"
-  | "summarizeGroup"
-> {
-  readonly limits?: Partial<Pick<Limits, "maxSteps" | "maxTokens" | "maxCost" | "timeoutMs">>;
+const bodyShape = {
+  /** Upper bounds for the turn. */
+  limits: (
+    limits as z.ZodType<Limits, Partial<Pick<Limits, "maxSteps" | "maxTokens" | "maxCost" | "timeoutMs">>>
+  ).prefault({}),
   /** Returns the result of the AI SDK's `streamText`, or an async iterable of events: see `StreamBodyEvent`. */
-  readonly run: StreamBody["run"];
+  run: func<StreamBody["run"]>(),
   /** True if the whole body may run again after its worker died. @default false */
-  readonly idempotent?: boolean;
-}
-
-const NAMES: OptionKeys<StreamAgentOptions> = {
-  name: true,
-  run: true,
-  idempotent: false,
-  title: false,
-  attachments: false,
-  images: false,
-  displayMode: false,
-  pricing: false,
-  label: false,
-  description: false,
-  summarizeGroup: false,
-  limits: false,
+  idempotent: z.boolean().default(false),
 };
+
+/** Options that both kinds of agents have. */
+const SHARED = {
+  name: true,
+  title: true,
+  attachments: true,
+  images: true,
+  displayMode: true,
+  pricing: true,
+  label: true,
+  description: true,
+  summarizeGroup: true,
+} as const satisfies Partial<Record<keyof AgentOptions, true>>;
+
+const schema = agentSchema.pick(SHARED).extend(bodyShape);
+
+export interface StreamAgentOptions
+  extends Pick<AgentOptions, keyof typeof SHARED>, OptionsInput<typeof bodyShape> {}
 
 /**
  * The turns get the log, all dialects, exact resume for readers, stop, history, and one turn at a time.
@@ -56,7 +52,7 @@ const NAMES: OptionKeys<StreamAgentOptions> = {
  * of events reports no steps and no usage: it may yield at most `maxTokens` events.
  */
 export function defineStreamAgent(given: StreamAgentOptions): Agent {
-  assertKnownOptions(given, NAMES, "a stream agent");
-  const { run, idempotent = false, ...options } = given;
-  return createAgent(options, null, { run, idempotent });
+  const { run, idempotent, ...options } = parseAgent(schema, given);
+  const { model: _, ...defaults } = agentSchema.parse({ name: options.name, model: null });
+  return createAgent({ ...defaults, ...options }, null, { run, idempotent });
 }

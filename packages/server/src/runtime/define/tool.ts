@@ -5,10 +5,17 @@
  * Invariant: a tool has either `input` and `run`, or `inputSchema` and `execute`, the names of the AI SDK. A tool is not idempotent and needs no approval by default. Users see the message of a `ToolError`, but of
  * no other error of a tool, because that may contain internal data. `ToolContext` exposes no store and no log.
  */
-import { type Approval, APPROVAL_NAMES, checkApproval } from "./approval.ts";
+import { z } from "zod";
+import {
+  amount,
+  func,
+  type OptionsInput,
+  type OptionsOutput,
+  parseOptions,
+} from "../../util/parse-options.ts";
+import { type Approval, approvalOptions } from "./approval.ts";
 import type { FormSpec } from "./form.ts";
 import type { PaymentSpec } from "./payment.ts";
-import { assertKnownOptions, type OptionKeys } from "./check-options.ts";
 import type { ReportUsage } from "./report-usage.ts";
 import { RuntimeError } from "../errors.ts";
 import type { PromptMessage } from "../../models/model.ts";
@@ -145,19 +152,25 @@ export interface ToolContext {
 /** What the label of a call can depend on besides its input. */
 type LabelContext = Pick<ToolContext, "locale">;
 
-/** How a tool's call and result are displayed. */
-export interface ToolDisplay {
+const displayShape = {
   /** Shows the call to users; false also hides its result. @default true */
-  readonly call: boolean;
+  call: z.boolean().default(true),
   /** Shows the content of the result; false shows only whether the call succeeded. @default true */
-  readonly result: boolean;
+  result: z.boolean().default(true),
   /**
    * Shows the call on its own, outside of groups. If a step also has other calls, those of the same kind as its first
    * call run first, and the others after their results.
    * @default false
    */
-  readonly standalone: boolean;
-}
+  standalone: z.boolean().default(false),
+};
+
+interface DisplayOptions extends OptionsInput<typeof displayShape> {}
+
+/** How a tool's call and result are displayed. */
+export interface ToolDisplay extends OptionsOutput<typeof displayShape> {}
+
+const toolDisplay: z.ZodType<ToolDisplay, DisplayOptions> = z.strictObject(displayShape);
 
 export interface ToolOptions<
   Schema extends StandardSchemaV1 = typeof NOTHING,
@@ -215,22 +228,26 @@ export interface ExecuteToolOptions<Input, Output extends StandardSchemaV1 = Sta
 
 type AllOptions = ToolOptions<StandardSchemaV1> & ExecuteToolOptions<unknown>;
 
-const NAMES: Readonly<Record<keyof AllOptions, boolean>> = {
-  // Either `run` or `execute` is required.
-  run: false,
-  input: false,
-  execute: false,
-  inputSchema: false,
-  output: false,
-  outputSchema: false,
-  description: false,
-  label: false,
-  idempotent: false,
-  approval: false,
-  timeoutMs: false,
-  display: false,
-};
-const DISPLAY_NAMES: OptionKeys<Partial<ToolDisplay>> = { call: false, result: false, standalone: false };
+const isSchema = (value: unknown): boolean => typeof value === "object" || typeof value === "function";
+const anySchema = z.custom<never>(isSchema, "a schema").optional();
+
+/** Either `run` or `execute` is required. Null is accepted where a `Tool` has it, so that a tool can be copied. */
+const schema = z.strictObject({
+  run: func<NonNullable<AllOptions["run"]>>().optional(),
+  input: anySchema,
+  execute: func<NonNullable<AllOptions["execute"]>>().optional(),
+  inputSchema: anySchema,
+  output: anySchema.nullable(),
+  outputSchema: anySchema,
+  description: z.string().default(""),
+  label: z.union([z.string(), func<Extract<Tool["label"], (...args: never[]) => unknown>>()]).default(""),
+  idempotent: z.union([z.boolean(), func<(input: unknown) => boolean>()]).default(false),
+  approval: z
+    .union([z.boolean(), func<Extract<Approval<unknown>, (...args: never[]) => unknown>>(), approvalOptions])
+    .default(false),
+  timeoutMs: amount(1).nullable().default(null),
+  display: toolDisplay.prefault({}),
+} satisfies Record<keyof AllOptions, z.ZodType>);
 
 const EMPTY = { type: "object", properties: {}, additionalProperties: false } as const;
 
@@ -271,22 +288,21 @@ export function tool<Input = object, Output extends StandardSchemaV1 = StandardS
   options: ExecuteToolOptions<Input, Output>,
 ): Tool<Input, StandardSchemaV1.InferOutput<Output>>;
 export function tool(options: Partial<AllOptions>): Tool {
-  assertKnownOptions(options, NAMES, "a tool");
-  const { label = "", idempotent = false, approval = false, display = {} } = options;
-  assertKnownOptions(display, DISPLAY_NAMES, "`display` of a tool");
-  if (typeof approval === "object") {
-    assertKnownOptions(approval, APPROVAL_NAMES, "`approval` of a tool");
-    checkApproval(approval);
-  }
+  const { description, label, idempotent, approval, timeoutMs, display } = parseOptions(
+    schema,
+    options,
+    "a tool",
+    (problem) => new RuntimeError("BAD_AGENT", problem),
+  );
   return {
-    description: options.description ?? "",
+    description,
     label:
       typeof label === "string" ? truncateText(label, MAX_LABEL) : (input, context) => label(input, context),
     ...resolveRun(options),
     idempotent: (input) => (typeof idempotent === "function" ? idempotent(input) : idempotent),
     approval,
-    timeoutMs: options.timeoutMs ?? null,
-    display: { call: true, result: true, standalone: false, ...display },
+    timeoutMs,
+    display,
   };
 }
 

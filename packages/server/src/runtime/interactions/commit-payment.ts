@@ -14,7 +14,7 @@ import {
   hashCheckoutToken,
   readCheckoutToken,
 } from "../../payments/checkout-link.ts";
-import { DEFAULT_EXPIRES_MS, DEFAULT_QUERY_AFTER_MS } from "../../payments/payment-options.ts";
+import { DEFAULT_QUERY_AFTER_MS } from "../../payments/payment-options.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import { paymentKey } from "../attempt/journal-entries.ts";
 import type { RequestedPayment } from "../define/payment.ts";
@@ -40,7 +40,7 @@ export async function preparePayment(
     currency,
     description,
     checkout_url: checkoutUrl(payments.publicUrl, createCheckoutToken(env)),
-    deadline: env.now() + (payments.expiresMs ?? DEFAULT_EXPIRES_MS),
+    deadline: env.now() + payments.expiresMs,
   };
 }
 

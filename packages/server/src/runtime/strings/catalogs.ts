@@ -1,13 +1,12 @@
 /**
- * `selectStrings` returns the texts of the runtime in the language of a turn. `checkCatalogs` validates the texts of a
- * worker. Pure.
+ * `selectStrings` returns the texts of the runtime in the language of a turn. `stringCatalogs` validates the texts of
+ * a worker. Pure.
  *
  * Invariant: a text is searched in the fallbacks of the user's language, then in those of the worker's default, then in
  * English. In each language, the worker's own text comes before the built-in one. So every text is found.
  */
 import { canonicalLocale, localeFallbacks } from "@turnstream/protocol";
-import { RuntimeError } from "../errors.ts";
-import { assertKnownOptions, show } from "../define/check-options.ts";
+import { z } from "zod";
 import { en } from "./en.ts";
 import type { RuntimeStrings, StringOverrides } from "./runtime-strings.ts";
 import { vi } from "./vi.ts";
@@ -43,22 +42,14 @@ function find(catalogs: StringCatalogs, tag: string): StringOverrides | undefine
   return Object.hasOwn(catalogs, tag) ? catalogs[tag] : undefined;
 }
 
-/** Throws BAD_OPTIONS with the catalog or text that can't be used. */
-export function checkCatalogs({ strings, defaultLocale }: CatalogOptions): void {
-  const names = Object.fromEntries(Object.keys(en).map((name) => [name, false]));
-  for (const [tag, texts] of Object.entries(strings)) {
-    checkTag(tag, "a key of `strings`");
-    if (typeof texts !== "object" || texts === null)
-      throw new RuntimeError("BAD_OPTIONS", `\`strings["${tag}"]\` must be an object, got ${show(texts)}`);
-    assertKnownOptions(texts, names, `\`strings["${tag}"]\` of the worker`, "BAD_OPTIONS");
-  }
-  checkTag(defaultLocale, "`defaultLocale`");
-}
+/** A language tag in its canonical form. */
+export const localeTag = z
+  .string('a canonical language tag such as "zh-TW"')
+  .refine((tag) => canonicalLocale(tag) === tag, 'a canonical language tag such as "zh-TW"');
 
-function checkTag(tag: string, name: string): void {
-  if (typeof tag === "string" && canonicalLocale(tag) === tag) return;
-  throw new RuntimeError(
-    "BAD_OPTIONS",
-    `${name} of the worker must be a canonical language tag such as "zh-TW", got ${show(tag)}`,
-  );
-}
+const known = z.strictObject(
+  Object.fromEntries(Object.keys(en).map((name) => [name, z.custom().optional()])),
+);
+
+/** The option `strings` of a worker. */
+export const stringCatalogs = z.record(localeTag, known) as unknown as z.ZodType<StringCatalogs>;

@@ -87,8 +87,8 @@ function guarded(observer: TurnObserver, onError: ErrorHandler): TurnObserver {
 /** Throws BAD_OPTIONS, BAD_AGENT, NO_AGENTS, or an error of the store. */
 export async function createWorker(options: WorkerOptions): Promise<Worker> {
   const settings = resolveOptions(options);
-  const { store, log, signals, payments = null, env = systemEnv, onError = warn } = options;
-  const { leaseTtlMs, fileLimits, shutdownGraceMs } = settings;
+  const { store, log, signals, env = systemEnv, onError = warn } = options;
+  const { leaseTtlMs, fileLimits, shutdownGraceMs, payments = null } = settings;
   let offered = await offerAgents(store, options.agents);
   const activeTurns = new ActiveTurns();
   const decisionWaiters = new DecisionWaiters();
@@ -126,7 +126,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     fileSlots: new FairSemaphore(fileLimits.maxParallelPerProcess),
     fetchSlots: new FairSemaphore(fileLimits.maxFetchesPerProcess),
     decisionWaiters,
-    catalogs: settings.catalogs,
+    catalogs: settings,
     shutdownGraceMs,
     parkAfterMs: settings.parkAfterMs,
     maxAttemptsWithoutProgress: settings.maxAttemptsWithoutProgress,

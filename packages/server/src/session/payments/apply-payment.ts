@@ -6,7 +6,7 @@
  * next turn are one commit. Nothing is published before the commit. A repeated input writes nothing.
  */
 import type { EventDraft } from "@turnstream/protocol/writer";
-import type { PaymentOptions } from "../../payments/provider.ts";
+import type { ResolvedPaymentOptions } from "../../payments/payment-options.ts";
 import type { ApplyResult, Payment, PaymentChange } from "../../store/ports/payments.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { AuditAction } from "../../store/rules/audit-actions.ts";
@@ -25,7 +25,7 @@ import { enqueueInteractionEvent, enqueuePaymentEvent } from "../webhooks/enqueu
 
 export interface PaymentBackend extends CommandBackend {
   /** Null if the process has no payments. Payments can then be read and cancelled, but not paid. */
-  readonly payments: PaymentOptions | null;
+  readonly payments: Pick<ResolvedPaymentOptions, "providers" | "publicUrl"> | null;
   readonly env: Env;
   readonly onError: ErrorHandler;
 }

@@ -1,49 +1,49 @@
 /**
  * `WebhookOptions` sets how a worker sends webhooks. `resultOf` decides from a response or an error whether a delivery
- * is sent again. Types, defaults and a pure function.
+ * is sent again. Pure.
  *
  * Invariant: every delivery ends after `maxAttempts` attempts. Delays have jitter, so that a receiver that was down does
  * not get all deliveries at the same moment.
  */
+import { z } from "zod";
+import { MAX_BATCH } from "../../store/ports/sessions.ts";
 import type { DeliveryResult } from "../../store/ports/webhooks.ts";
+import { MAX_DURATION_MS } from "../../store/rules/arguments.ts";
+import { integer, type OptionsInput, type OptionsOutput } from "../../util/parse-options.ts";
 import { backoffDelay } from "../../util/retry.ts";
+import { MAX_TIMER_MS } from "../../util/sleep.ts";
 
-export interface WebhookOptions {
+const webhookShape = {
   /**
-   * Internal receivers that may be reached, as "host:port". Other internal addresses are never reached.
+   * Internal receivers that may be reached, as `host:port`. A worker never connects to other internal addresses, also
+   * if a public name resolves to one. The `allow` of `fetchPolicy` does not apply to webhooks.
    * @default []
    */
-  readonly allow: readonly string[];
+  allow: z.array(z.string()).readonly().default([]),
   /** How often a delivery is sent, including the first time. Then it counts as failed. @default 16 */
-  readonly maxAttempts: number;
+  maxAttempts: integer(1).default(16),
   /** Longest delay before the second attempt. Each later delay is twice as long. @default 5000 */
-  readonly initialRetryMs: number;
+  initialRetryMs: integer(0, MAX_DURATION_MS).default(5_000),
   /** Longest delay between two attempts. @default 21600000 */
-  readonly maxRetryMs: number;
+  maxRetryMs: integer(0, MAX_DURATION_MS).default(6 * 60 * 60 * 1_000),
   /** How long a receiver may take to respond. Later the attempt fails with `TIMEOUT`. @default 10000 */
-  readonly timeoutMs: number;
+  timeoutMs: integer(1, MAX_TIMER_MS).default(10_000),
   /**
-   * Deliveries that this process sends at the same time; further ones wait. With the defaults, the 20 endpoints of a
+   * Deliveries that this process sends at the same time. Further ones wait. With the defaults, the 20 endpoints of a
    * tenant occupy at most 80.
    * @default 128
    */
-  readonly maxConcurrent: number;
-  /** Deliveries to one endpoint that all processes send at the same time; further ones wait. @default 4 */
-  readonly maxConcurrentPerEndpoint: number;
+  maxConcurrent: integer(1, MAX_BATCH).default(128),
+  /** Deliveries to one endpoint that all processes send at the same time. Further ones wait. @default 4 */
+  maxConcurrentPerEndpoint: integer(1, MAX_BATCH).default(4),
   /** How long delivered and failed deliveries are stored, for replays. @default 604800000 */
-  readonly retentionMs: number;
-}
-
-export const DEFAULT_WEBHOOK_OPTIONS: WebhookOptions = {
-  allow: [],
-  maxAttempts: 16,
-  initialRetryMs: 5_000,
-  maxRetryMs: 6 * 60 * 60 * 1_000,
-  timeoutMs: 10_000,
-  maxConcurrent: 128,
-  maxConcurrentPerEndpoint: 4,
-  retentionMs: 7 * 24 * 60 * 60 * 1_000,
+  retentionMs: integer(0, MAX_DURATION_MS).default(7 * 24 * 60 * 60 * 1_000),
 };
+
+export interface WebhookOptions extends OptionsInput<typeof webhookShape> {}
+export interface ResolvedWebhookOptions extends OptionsOutput<typeof webhookShape> {}
+
+export const webhookOptions: z.ZodType<ResolvedWebhookOptions, WebhookOptions> = z.strictObject(webhookShape);
 
 /** The receiver no longer exists, so no later attempt can succeed. */
 const REMOVED_STATUS = 410;
@@ -58,7 +58,7 @@ const FINAL_ERRORS: readonly string[] = ["BAD_URL", "BLOCKED"];
 export function resultOf(
   outcome: { readonly status: number } | { readonly error: string },
   attempts: number,
-  options: Pick<WebhookOptions, "maxAttempts" | "initialRetryMs" | "maxRetryMs">,
+  options: Pick<ResolvedWebhookOptions, "maxAttempts" | "initialRetryMs" | "maxRetryMs">,
   random: number,
 ): DeliveryResult {
   const status = "status" in outcome ? outcome.status : null;

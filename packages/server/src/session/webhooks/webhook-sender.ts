@@ -13,7 +13,7 @@ import type { Store } from "../../store/store.ts";
 import type { Env } from "../../util/env.ts";
 import type { ErrorHandler } from "../../util/error-handler.ts";
 import { renderWebhook, signWebhook } from "./sign-webhook.ts";
-import { resultOf, type WebhookOptions } from "./webhook-options.ts";
+import { resultOf, type ResolvedWebhookOptions } from "./webhook-options.ts";
 
 /** How much longer a delivery stays leased than its request may take, for recording the result. */
 const LEASE_MARGIN_MS = 30_000;
@@ -28,7 +28,7 @@ export interface WebhookSenderContext {
 
 export class WebhookSender {
   readonly #context: WebhookSenderContext;
-  readonly #options: WebhookOptions;
+  readonly #options: ResolvedWebhookOptions;
   readonly #policy: FetchPolicy;
   readonly #sending = new Set<Promise<void>>();
   readonly #closed = new AbortController();
@@ -37,7 +37,7 @@ export class WebhookSender {
   #busy = 0;
 
   /** @param policy the limits of the worker's other fetches. Its `allow` and `maxRedirects` do not apply here. */
-  constructor(context: WebhookSenderContext, options: WebhookOptions, policy: FetchPolicy = {}) {
+  constructor(context: WebhookSenderContext, options: ResolvedWebhookOptions, policy: FetchPolicy = {}) {
     const { allow, timeoutMs } = options;
     this.#context = context;
     this.#options = options;

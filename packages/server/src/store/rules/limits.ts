@@ -10,7 +10,7 @@ import { isId } from "../../util/names.ts";
 import type { Actor } from "../../util/refs.ts";
 
 /** Who or what a limit counts: a network address, an API key, a user, a tenant, or one gateway process. */
-export const LIMIT_SCOPES = ["address", "key", "user", "tenant", "gateway"] as const;
+const LIMIT_SCOPES = ["address", "key", "user", "tenant", "gateway"] as const;
 export type LimitScope = (typeof LIMIT_SCOPES)[number];
 
 interface LimitDeclaration {
@@ -148,18 +148,29 @@ export function fromWireName(name: string): LimitName | null {
 export const MAX_LIMIT = 1e15;
 
 /** Returns why the value is not allowed, or null. */
-export function findLimitProblem(scope: LimitScope, name: string, value: unknown): string | null {
+function findLimitProblem(scope: LimitScope, name: string, value: unknown): string | null {
   if (!hasLimit(scope, name)) {
     const known = limitNames(scope).map(toWireName).join(", ");
     return `${toWireName(name as LimitName)} is not a limit of a ${scope}. Known limits are ${known}`;
   }
-  if (value === null) return null;
-  const { isDecimal = false } = LIMITS[name] as LimitDeclaration;
+  if (isLimitValue(name, value)) return null;
+  return `${toWireName(name)} must be ${expectedLimit(name)}, or null for no limit, got ${JSON.stringify(value)}`;
+}
+
+export function isLimitValue(name: LimitName, value: unknown): boolean {
+  if (value === null) return true;
   const isNumber =
-    typeof value === "number" && (isDecimal ? Number.isFinite(value) : Number.isInteger(value));
-  if (isNumber && value >= 0 && value <= MAX_LIMIT) return null;
-  const expected = isDecimal ? "a number" : "a whole number";
-  return `${toWireName(name)} must be ${expected} from 0 to 10^15, or null for no limit, got ${JSON.stringify(value)}`;
+    typeof value === "number" && (isDecimal(name) ? Number.isFinite(value) : Number.isInteger(value));
+  return isNumber && value >= 0 && value <= MAX_LIMIT;
+}
+
+/** Describes the values of a limit, for error messages. */
+export function expectedLimit(name: LimitName): string {
+  return `${isDecimal(name) ? "a number" : "a whole number"} from 0 to 10^15`;
+}
+
+function isDecimal(name: LimitName): boolean {
+  return (LIMITS[name] as LimitDeclaration).isDecimal ?? false;
 }
 
 /** @throws StoreError INVALID */

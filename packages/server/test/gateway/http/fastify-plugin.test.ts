@@ -93,15 +93,21 @@ test("refuses secrets that could be guessed", () => {
 });
 
 test.each([
-  [{ snapshotTurns: 101 }, "limits.snapshotTurns must be a whole number from 1 to 100"],
-  [{ snapshotTurns: 0 }, "limits.snapshotTurns must"],
-  [{ snapshotTurns: 2.5 }, "limits.snapshotTurns must"],
-  [{ turnIdleTimeoutMs: Infinity }, "limits.turnIdleTimeoutMs must be a whole number from 1 to 2147483647"],
-  [{ revocationCheckMs: 2 ** 31 }, "limits.revocationCheckMs must"],
-  [{ heartbeatMs: 1 }, "limits.heartbeatMs must be a whole number from 20"],
-  [{ sendQueueBytes: Number.NaN }, "limits.sendQueueBytes must"],
-  [{ maxBodyBytes: -1 }, "limits.maxBodyBytes must"],
-  [{ snapshotTurns: 20, sendQueueByte: 1 }, "limits.sendQueueByte is not a limit of a gateway"],
+  [{ snapshotTurns: 101 }, "`snapshotTurns` of `limits` of the gateway must be an integer from 1 to 100"],
+  [{ snapshotTurns: 0 }, "`snapshotTurns` of `limits` of the gateway must"],
+  [{ snapshotTurns: 2.5 }, "`snapshotTurns` of `limits` of the gateway must"],
+  [
+    { turnIdleTimeoutMs: Infinity },
+    "`turnIdleTimeoutMs` of `limits` of the gateway must be an integer from 1 to 2147483647",
+  ],
+  [{ revocationCheckMs: 2 ** 31 }, "`revocationCheckMs` of `limits` of the gateway must"],
+  [{ heartbeatMs: 1 }, "`heartbeatMs` of `limits` of the gateway must be an integer from 20"],
+  [{ sendQueueBytes: Number.NaN }, "`sendQueueBytes` of `limits` of the gateway must"],
+  [{ maxBodyBytes: -1 }, "`maxBodyBytes` of `limits` of the gateway must"],
+  [
+    { snapshotTurns: 20, sendQueueByte: 1 },
+    "`sendQueueByte` is not an option of `limits` of the gateway (did you mean `sendQueueBytes`?)",
+  ],
 ])("refuses invalid limits: %j", (limits, message) => {
   expect(() => createGateway({ ...createMemoryBackend(), secrets: [SECRET], limits })).toThrow(message);
 });

@@ -5,8 +5,8 @@ import { describe, expect, test } from "vitest";
 import { groupAddress } from "../../../src/gateway/auth/limits/limit-keys.ts";
 import {
   type CallerLimitOptions,
+  callerLimits,
   resolveLimits,
-  validateCallerLimits,
 } from "../../../src/gateway/auth/limits/resolve-limits.ts";
 import type { LimitSource, StoredLimit } from "../../../src/store/ports/limits.ts";
 import {
@@ -17,6 +17,7 @@ import {
   lowerLimit,
   toWireName,
 } from "../../../src/store/rules/limits.ts";
+import { parseOptions } from "../../../src/util/parse-options.ts";
 
 const ANN = { tenant: "acme", user: "ann" };
 
@@ -72,18 +73,19 @@ describe("resolveLimits", () => {
   });
 });
 
+const check = (options: object) => () => parseOptions(callerLimits, options, "callerLimits");
+
 test("the option is checked at the start, with its path", () => {
-  expect(() => validateCallerLimits({ user: { sockets: -1 } })).toThrow(
-    "`callerLimits.user`: sockets must be a whole number from 0 to 10^15, or null for no limit, got -1.",
+  expect(check({ user: { sockets: -1 } })).toThrow(
+    "`sockets` of `user` of callerLimits must be a whole number from 0 to 10^15, or null for no limit, got -1",
   );
-  expect(() => validateCallerLimits({ address: { sockets: 1 } as never })).toThrow(
-    "sockets is not a limit of a address",
+  expect(check({ address: { sockets: 1 } })).toThrow(
+    "`sockets` is not an option of `address` of callerLimits",
   );
-  const users = { ann: { costPerDay: "1" as never } };
-  expect(() => validateCallerLimits({ tenants: { acme: { users } } })).toThrow(
-    "`callerLimits.tenants.acme.users.ann`: cost_per_day must be a number",
+  expect(check({ tenants: { acme: { users: { ann: { costPerDay: "1" } } } } })).toThrow(
+    "`costPerDay` of `ann` of `users` of `acme` of `tenants` of callerLimits must be a number",
   );
-  expect(() => validateCallerLimits({ user: { costPerDay: 0.5, sockets: null } })).not.toThrow();
+  expect(check({ user: { costPerDay: 0.5, sockets: null } })).not.toThrow();
 });
 
 test("every limit has a name for clients, a unit and a description", () => {

@@ -8,7 +8,7 @@ const bad = [Infinity, NaN, -1_000, 1.5, 1_500, 1e12];
 
 it.each(bad)("a tool refuses an approval timeout of %d ms when it is defined", (timeoutMs) => {
   expect(() => tool({ approval: { timeoutMs }, run: () => "" })).toThrow(
-    `\`approval.timeoutMs\` must be a whole number of seconds in milliseconds, from 0 to 316224000000 (ten years), got ${timeoutMs}.`,
+    `\`timeoutMs\` of \`approval\` of a tool must be a whole number of seconds in milliseconds, from 0 to 316224000000 (ten years), got ${timeoutMs}`,
   );
 });
 

@@ -8,7 +8,7 @@ import { listBlocks } from "@turnstream/protocol";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { newebPay } from "../../../src/payments/newebpay.ts";
-import type { PaymentOptions } from "../../../src/payments/provider.ts";
+import type { PaymentOptions } from "../../../src/payments/payment-options.ts";
 import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { defineStreamAgent } from "../../../src/runtime/define/stream-agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";

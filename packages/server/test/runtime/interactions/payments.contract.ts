@@ -9,7 +9,8 @@ import type { Prompt } from "../../../src/models/model.ts";
 import { script, type ScriptPart } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { hashCheckoutToken, readCheckoutToken } from "../../../src/payments/checkout-link.ts";
-import type { PaymentOptions, ProviderReport } from "../../../src/payments/provider.ts";
+import type { PaymentOptions } from "../../../src/payments/payment-options.ts";
+import type { ProviderReport } from "../../../src/payments/provider.ts";
 import {
   type PaymentSandbox,
   startPaymentSandbox,

@@ -6,10 +6,10 @@ import { describe, expect, it, test, vi } from "vitest";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
-import { DEFAULT_FILE_LIMITS } from "../../../src/runtime/define/file-limits.ts";
+import { fileLimits } from "../../../src/runtime/define/file-limits.ts";
 import { resolveOptions, type WorkerOptions } from "../../../src/runtime/worker/options.ts";
 import { createWorker } from "../../../src/runtime/worker/worker.ts";
-import { DEFAULT_WEBHOOK_OPTIONS } from "../../../src/session/webhooks/webhook-options.ts";
+import { webhookOptions } from "../../../src/session/webhooks/webhook-options.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 
@@ -61,11 +61,11 @@ describe("worker options", () => {
       { fetchPolicy: { allowed: [] } },
     ],
     [
-      '`stoped` is not an option of `strings["vi"]` of the worker (did you mean `stopped`?)',
+      "`stoped` is not an option of `vi` of `strings` of the worker (did you mean `stopped`?)",
       { strings: { vi: { stoped: "" } } },
     ],
     [
-      'a key of `strings` of the worker must be a canonical language tag such as "zh-TW", got',
+      'a key of `strings` of the worker must be a canonical language tag such as "zh-TW", got "zh_TW"',
       { strings: { zh_TW: {} } },
     ],
     ["`defaultLocale` of the worker must be a canonical language tag", { defaultLocale: "zh_TW" }],
@@ -77,8 +77,8 @@ describe("worker options", () => {
     ],
     ["`maxAttempts` of `webhooks` of the worker must be an integer from 1", { webhooks: { maxAttempts: 0 } }],
     ["`onError` of the worker must be a function, got true", { onError: true }],
-    ["the worker: `payments.providers` must be a list of at least one provider", { payments: {} }],
-    ["the worker: `payments` must be an object, got null", { payments: null }],
+    ["`providers` of `payments` of the worker is missing", { payments: {} }],
+    ["`payments` of the worker must be an object, got null", { payments: null }],
   ])("are refused: %s", (message, options) => {
     expect(resolve(options)).toThrow(
       expect.objectContaining({ code: "BAD_OPTIONS", message: expect.stringContaining(message) }),
@@ -86,7 +86,14 @@ describe("worker options", () => {
   });
 
   it("have defaults", () => {
-    expect(resolve({ leaseTtlMs: undefined })()).toEqual({
+    const {
+      store: _,
+      log: __,
+      signals: ___,
+      agents: ____,
+      ...settings
+    } = resolve({ leaseTtlMs: undefined })();
+    expect(settings).toEqual({
       leaseTtlMs: 15_000,
       maxConcurrentTurns: 100,
       parkAfterMs: 60_000,
@@ -104,9 +111,10 @@ describe("worker options", () => {
       sessionRetentionMs: null,
       auditRetentionMs: null,
       fetchPolicy: {},
-      fileLimits: DEFAULT_FILE_LIMITS,
-      webhooks: DEFAULT_WEBHOOK_OPTIONS,
-      catalogs: { strings: {}, defaultLocale: "en" },
+      fileLimits: fileLimits.parse({}),
+      webhooks: webhookOptions.parse({}),
+      strings: {},
+      defaultLocale: "en",
       showsProviderErrors: false,
     });
   });

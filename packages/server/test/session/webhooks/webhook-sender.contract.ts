@@ -1,10 +1,7 @@
 /** The contract of sending webhooks: real HTTP receivers that fail, hang or redirect, with a clock that tests advance. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { WebhookSender } from "../../../src/session/webhooks/webhook-sender.ts";
-import {
-  DEFAULT_WEBHOOK_OPTIONS,
-  type WebhookOptions,
-} from "../../../src/session/webhooks/webhook-options.ts";
+import { type WebhookOptions, webhookOptions } from "../../../src/session/webhooks/webhook-options.ts";
 import type { SessionRef } from "../../../src/util/refs.ts";
 import { systemEnv } from "../../../src/util/env.ts";
 import { type Harness, type MakeStore, newSession, unique } from "../../store/harness.ts";
@@ -37,11 +34,11 @@ export function webhookSenderContract(name: string, makeStore: MakeStore): void 
     receiver.secret = created.secret;
     return { receiver, endpoint: created.endpoint.id };
   };
-  const newSender = (options: Partial<WebhookOptions> = {}) => {
+  const newSender = (options: WebhookOptions = {}) => {
     const allow = receivers.map(({ place }) => place);
     const sender = new WebhookSender(
       { store: harness.store, env: systemEnv, onError: (error) => errors.push(error) },
-      { ...DEFAULT_WEBHOOK_OPTIONS, allow, ...options },
+      webhookOptions.parse({ allow, ...options }),
     );
     senders.push(sender);
     return sender;

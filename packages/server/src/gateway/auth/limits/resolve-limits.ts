@@ -1,15 +1,17 @@
 /**
  * `resolveLimits` decides which limits apply to a caller: those of the code, those stored for the tenant or the user,
- * or the defaults. `validateCallerLimits` checks the option. Pure.
+ * or the defaults. `callerLimits` validates the option. Pure.
  * Invariant: the most specific value of a user applies: own, each user of the tenant, code, default. A tenant's own
  * API key can lower the limits of the tenant, and never raise them above what the operator has set.
  */
+import { z } from "zod";
 import type { StoredLimit } from "../../../store/ports/limits.ts";
+import type { OptionsInput } from "../../../util/parse-options.ts";
 import type { Actor } from "../../../util/refs.ts";
 import {
   defaultLimit,
-  findLimitProblem,
-  LIMIT_SCOPES,
+  expectedLimit,
+  isLimitValue,
   limitNames,
   lowerLimit,
   type LimitName,
@@ -18,29 +20,47 @@ import {
   type LimitValues,
 } from "../../../store/rules/limits.ts";
 
-/** Limits in code. Each value replaces the default; null removes a limit. Stored limits take precedence. */
-export interface CallerLimitOptions {
-  /** For each network address, before sign-in. */
-  readonly address?: LimitValues<"address">;
-  /** For each API key, together with the tokens that it has issued. */
-  readonly key?: LimitValues<"key">;
-  /** For each user. */
-  readonly user?: LimitValues<"user">;
-  /** For each tenant, with all its users together. */
-  readonly tenant?: LimitValues<"tenant">;
-  /** For this process. */
-  readonly gateway?: LimitValues<"gateway">;
-  /** For single tenants, by id. They take precedence over the limits above. */
-  readonly tenants?: Readonly<Record<string, TenantLimitOptions>>;
-}
-
-interface TenantLimitOptions {
+const tenantLimitShape = {
   /** For the whole tenant. */
-  readonly tenant?: LimitValues<"tenant">;
+  tenant: limitValues("tenant").optional(),
   /** For each user of the tenant. */
-  readonly user?: LimitValues<"user">;
+  user: limitValues("user").optional(),
   /** For single users, by id. */
-  readonly users?: Readonly<Record<string, LimitValues<"user">>>;
+  users: z.record(z.string(), limitValues("user")).optional(),
+};
+
+const callerLimitShape = {
+  /** For each network address, before sign-in. */
+  address: limitValues("address").optional(),
+  /** For each API key, together with the tokens that it has issued. */
+  key: limitValues("key").optional(),
+  /** For each user. */
+  user: limitValues("user").optional(),
+  /** For each tenant, with all its users together. */
+  tenant: limitValues("tenant").optional(),
+  /** For this process. */
+  gateway: limitValues("gateway").optional(),
+  /** For single tenants, by id. They take precedence over the limits above. */
+  tenants: z.record(z.string(), z.strictObject(tenantLimitShape)).optional(),
+};
+
+/** Limits in code. Each value replaces the default; null removes a limit. Stored limits take precedence. */
+export interface CallerLimitOptions extends OptionsInput<typeof callerLimitShape> {}
+
+export const callerLimits: z.ZodType<CallerLimitOptions, CallerLimitOptions> =
+  z.strictObject(callerLimitShape);
+
+/** The limits of a scope, as `LIMITS` declares them. */
+function limitValues<Scope extends LimitScope>(
+  scope: Scope,
+): z.ZodType<LimitValues<Scope>, LimitValues<Scope>> {
+  const shape = Object.fromEntries(
+    limitNames(scope).map((name) => {
+      const expected = `${expectedLimit(name)}, or null for no limit`;
+      return [name, z.custom<number | null>((value) => isLimitValue(name, value), expected).optional()];
+    }),
+  );
+  return z.strictObject(shape) as unknown as z.ZodType<LimitValues<Scope>, LimitValues<Scope>>;
 }
 
 /** Every limit of a scope with its value; null for no limit. */
@@ -122,23 +142,4 @@ function merge({ operator, admin }: BySource): Values {
 /** Ids come from outside and can be the name of something that every object has. */
 function getOwn<T>(of: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
   return of !== undefined && Object.hasOwn(of, key) ? of[key] : undefined;
-}
-
-/** @throws RangeError that names the option */
-export function validateCallerLimits(options: CallerLimitOptions): void {
-  for (const scope of LIMIT_SCOPES) validateScope(scope, options[scope] ?? {}, `callerLimits.${scope}`);
-  for (const [id, { tenant = {}, user = {}, users = {} }] of Object.entries(options.tenants ?? {})) {
-    const path = `callerLimits.tenants.${id}`;
-    validateScope("tenant", tenant, `${path}.tenant`);
-    validateScope("user", user, `${path}.user`);
-    for (const [name, values] of Object.entries(users))
-      validateScope("user", values, `${path}.users.${name}`);
-  }
-}
-
-function validateScope(scope: LimitScope, values: Values, path: string): void {
-  for (const [name, value] of Object.entries(values)) {
-    const problem = value === undefined ? null : findLimitProblem(scope, name, value);
-    if (problem !== null) throw new RangeError(`\`${path}\`: ${problem}.`);
-  }
 }
