@@ -39,12 +39,6 @@ const MIN_SECRET_BYTES = 32;
 
 const limitShape = {
   /**
-   * Bytes that can wait for one [slow client](gateway.md#slow-clients). At the limit, the gateway drops the queued
-   * frames of the session with the largest backlog. That session resumes later.
-   * @default 524288
-   */
-  sendQueueBytes: integer(1).default(512 * 1024),
-  /**
    * Closes a connection whose full buffer doesn't become empty within this time, because its
    * [client](gateway.md#slow-clients) reads nothing or too slowly.
    * @default 60000
@@ -68,8 +62,6 @@ const limitShape = {
   maxSubscriptionsPerSocket: integer(1).default(100),
   /** Maximum size of a message and of a knowledge import, over a socket or as a JSON body. @default 2097152 */
   maxBodyBytes: integer(1, MAX_BODY_BYTES).default(2 * 1024 * 1024),
-  /** Maximum size of every other command and JSON body. Larger ones fail with `TOO_LARGE`. @default 65536 */
-  maxCommandBytes: integer(1, MAX_BODY_BYTES).default(64 * 1024),
   /**
    * How fast the gateway reads from one socket, after a burst of one message of `maxBodyBytes`. Above it, the gateway
    * [stops reading](gateway.md#commands-on-a-socket) for a while.
@@ -80,13 +72,6 @@ const limitShape = {
   maxUploadBytes: integer(1).default(DEFAULT_UPLOAD_LIMITS.bytes),
   /** Maximum size of all uploaded files of a session together. @default 1000000000 */
   maxSessionUploadBytes: integer(1).default(DEFAULT_UPLOAD_LIMITS.sessionBytes),
-  /** How long a [ticket](gateway.md#tokens-and-tickets) is valid. @default 30000 */
-  ticketTtlMs: integer(1, MAX_TIMER_MS).default(30_000),
-  /**
-   * How long a [token](gateway.md#tokens-and-tickets) is valid if the request that creates it has no `seconds`.
-   * @default 900000
-   */
-  tokenTtlMs: integer(1_000, MAX_TIMER_MS).default(15 * 60_000),
   /**
    * The longest life of a [token](gateway.md#tokens-and-tickets). The gateway refuses tokens that are valid for longer,
    * also those that your app signs.
@@ -107,14 +92,12 @@ const limitShape = {
 
 interface GatewayLimitOptions extends OptionsInput<typeof limitShape> {}
 
+/** Maximum size of every command and JSON body but a message and a knowledge import. */
+export const MAX_COMMAND_BYTES = 64 * 1024;
+
 export interface GatewayLimits extends OptionsOutput<typeof limitShape> {}
 
-const gatewayLimits: z.ZodType<GatewayLimits, GatewayLimitOptions> = z
-  .strictObject(limitShape)
-  .refine(({ tokenTtlMs, maxTokenTtlMs }) => tokenTtlMs <= maxTokenTtlMs, {
-    message: "at most `maxTokenTtlMs`",
-    path: ["tokenTtlMs"],
-  });
+const gatewayLimits: z.ZodType<GatewayLimits, GatewayLimitOptions> = z.strictObject(limitShape);
 
 export const DEFAULT_GATEWAY_LIMITS: GatewayLimits = gatewayLimits.parse({});
 

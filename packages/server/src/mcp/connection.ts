@@ -215,7 +215,7 @@ function createTransport(options: McpServerOptions, redactor: Redactor): Transpo
     for (const secret of [url.username, url.password, ...url.searchParams.values()]) redactor.add(secret);
     return { transport: new HttpTransport(options, redactor), tail: () => "" };
   }
-  const { command, args = [], env = {}, cwd } = options;
+  const { command, args = [], env = {} } = options;
   for (const value of Object.values(env)) redactor.add(value);
   const transport = new StdioClientTransport({
     command,
@@ -223,7 +223,6 @@ function createTransport(options: McpServerOptions, redactor: Redactor): Transpo
     env: { ...env },
     stderr: "pipe",
     maxBufferSize: MAX_EVENT_BYTES,
-    ...(cwd === undefined ? {} : { cwd }),
   });
   let tail = "";
   transport.stderr?.on("data", (chunk: Buffer) => {

@@ -26,14 +26,6 @@ export interface McpToolOptions {
   readonly approval?: McpApproval;
   /** Approval per tool, by the server's names. Takes precedence over `approval`. */
   readonly approvals?: Readonly<Record<string, McpApproval>>;
-  /** Tools that another worker may run again after a crash, by the server's names. @default none */
-  readonly idempotentTools?: readonly string[];
-  /**
-   * Trusts the server's annotations: tools that are marked read-only or idempotent may run again after a crash. Use it
-   * only for servers that you trust like your own code.
-   * @default false
-   */
-  readonly trustAnnotations?: boolean;
   /** Maximum time of a call. @default the agent's `limits.toolTimeoutMs` */
   readonly timeoutMs?: number;
   /** How long a user has to fill in a form that the server requests during a call. @default 300 */
@@ -56,7 +48,6 @@ export interface McpStdioOptions extends Common {
   readonly args?: readonly string[];
   /** Environment variables of the process. Besides these it gets only HOME, LOGNAME, PATH, SHELL, TERM and USER. */
   readonly env?: Readonly<Record<string, string>>;
-  readonly cwd?: string;
 }
 
 type Headers = Readonly<Record<string, string>>;

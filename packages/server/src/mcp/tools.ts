@@ -2,7 +2,7 @@
  * `toolsFrom` converts the tools of a server to tools of an agent. It selects the offered tools, cleans their
  * descriptions and runs their calls.
  * Invariant: the server is untrusted. Its texts are cleaned and bounded. A label names the server as the developer does
- * and the tool by its own name; the server's title is a separate field. Its annotations count only with `trustAnnotations`.
+ * and the tool by its own name; the server's title is a separate field. Its annotations do not count, and no tool may run again after a crash.
  * Users never see its error text; the model gets it without secrets. Names in the options that match no tool are
  * reported, because a misspelled one would leave a tool without its approval.
  */
@@ -41,13 +41,8 @@ export function toolsFrom(
 }
 
 /** Checks all names in the options. A misspelled name would otherwise leave a tool without its approval. */
-function namedIn({
-  include = [],
-  exclude = [],
-  approvals = {},
-  idempotentTools = [],
-}: McpToolOptions): Set<string> {
-  return new Set([...include, ...exclude, ...Object.keys(approvals), ...idempotentTools]);
+function namedIn({ include = [], exclude = [], approvals = {} }: McpToolOptions): Set<string> {
+  return new Set([...include, ...exclude, ...Object.keys(approvals)]);
 }
 
 function toolFrom(
@@ -65,7 +60,6 @@ function toolFrom(
     label,
     input: toInputSchema(inputSchema as Json),
     run: (input, context) => run(manager, name, input as Input, context),
-    idempotent: isIdempotent(listed, options),
     approval: approvalOf(name, options),
     ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
   });
@@ -83,14 +77,6 @@ async function run(
   // untrusted.
   if (result.isError === true) throw new Error(manager.clean(toToolError(result)));
   return toToolOutput(result);
-}
-
-function isIdempotent(
-  { name, annotations }: Tool,
-  { idempotentTools = [], trustAnnotations = false }: McpToolOptions,
-): boolean {
-  if (idempotentTools.includes(name)) return true;
-  return trustAnnotations && (annotations?.readOnlyHint === true || annotations?.idempotentHint === true);
 }
 
 function approvalOf(name: string, { approval = false, approvals = {} }: McpToolOptions): Approval<unknown> {

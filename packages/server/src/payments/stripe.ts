@@ -23,10 +23,6 @@ export interface StripeOptions {
   readonly webhookSecret: string;
   /** Name of the provider, in stored orders and in the notify URL. @default "stripe" */
   readonly name?: string;
-  /** How old a signed webhook may be. Older ones are refused. @default 300 */
-  readonly toleranceSeconds?: number;
-  /** How long a request may take. Then it fails with `UNAVAILABLE`. @default 10_000 */
-  readonly timeoutMs?: number;
   /** Current time, for tests. @default Date.now */
   readonly now?: () => number;
 }
@@ -36,6 +32,10 @@ type Charge = Stripe.Charge;
 
 /** Metadata that marks sessions, payments and charges as ours. An account can also have others. */
 const ORDER_KEY = "turnstream_order_no";
+/** How long a request may take. Then it fails with `UNAVAILABLE`. */
+const TIMEOUT_MS = 10_000;
+/** Older signed webhooks are refused. */
+const TOLERANCE_SECONDS = 300;
 const MAX_BODY_BYTES = 1_048_576;
 const MAX_NAME_LENGTH = 250;
 /** Stripe accepts sessions that expire after 30 minutes to 24 hours. The margin allows for clocks that differ. */
@@ -45,14 +45,7 @@ const CLOCK_MARGIN_SECONDS = 60;
 
 /** @throws TypeError if an option is invalid */
 export function stripe(options: StripeOptions): PaymentProvider {
-  const {
-    client,
-    webhookSecret,
-    name = "stripe",
-    toleranceSeconds,
-    timeoutMs = 10_000,
-    now = Date.now,
-  } = options;
+  const { client, webhookSecret, name = "stripe", now = Date.now } = options;
   if (!/^[a-z][a-z0-9-]{0,39}$/.test(name))
     throw new TypeError(`\`name\` must have 1 to 40 of a-z 0-9 -, got "${name}".`);
   if (webhookSecret === "") throw new TypeError("`webhookSecret` must not be empty.");
@@ -65,7 +58,7 @@ export function stripe(options: StripeOptions): PaymentProvider {
       const parameters = createParameters(order, expiry);
       try {
         return await run(signal, () =>
-          client.checkout.sessions.create(parameters, { idempotencyKey: order.orderNo, timeout: timeoutMs }),
+          client.checkout.sessions.create(parameters, { idempotencyKey: order.orderNo, timeout: TIMEOUT_MS }),
         );
       } catch (error) {
         failure = error;
@@ -81,7 +74,7 @@ export function stripe(options: StripeOptions): PaymentProvider {
     let session: Session;
     try {
       session = await run(signal, () =>
-        client.checkout.sessions.retrieve(id, parameters, { timeout: timeoutMs }),
+        client.checkout.sessions.retrieve(id, parameters, { timeout: TIMEOUT_MS }),
       );
     } catch (error) {
       if (isStripeError(error, "StripeInvalidRequestError") && error.statusCode === 404) return null;
@@ -121,7 +114,7 @@ export function stripe(options: StripeOptions): PaymentProvider {
           body,
           signature,
           webhookSecret,
-          toleranceSeconds,
+          TOLERANCE_SECONDS,
           undefined,
           now(),
         );

@@ -28,8 +28,6 @@ const policyShape = {
   idleMs: integer(1, MAX_TIMER_MS).default(10_000),
   /** Redirects that are followed. @default 5 */
   maxRedirects: integer().default(5),
-  /** Size of the response headers. @default 16384 */
-  maxHeaderBytes: integer(1).default(16_384),
   /** Resolves host names. @default system resolver */
   lookup: func<Lookup>().optional(),
   /** The `user-agent` header. @default "Turnstream" */

@@ -13,6 +13,9 @@ import { FetchLifetime } from "./fetch-lifetime.ts";
 import { type FetchPolicy, withDefaults, type ResolvedFetchPolicy } from "./policy.ts";
 import { decompress } from "./decompress.ts";
 
+/** Larger response headers fail with `BAD_RESPONSE`. */
+const MAX_HEADER_BYTES = 16_384;
+
 export interface SafeFetchOptions {
   readonly policy: FetchPolicy;
   readonly signal: AbortSignal;
@@ -90,7 +93,7 @@ async function request(
       connect: { lookup: guardedLookup(policy.lookup, isAllowed), timeout: policy.idleMs },
       headersTimeout: policy.idleMs,
       bodyTimeout: policy.idleMs,
-      maxHeaderSize: policy.maxHeaderBytes,
+      maxHeaderSize: MAX_HEADER_BYTES,
       pipelining: 1,
       connections: 1,
       allowH2: false,

@@ -16,8 +16,6 @@ import type { Signals } from "./signals.ts";
 export interface RedisSignalsOptions {
   /** One URL for a single server. For a cluster, URLs of any of its servers. */
   readonly url: string | readonly string[];
-  readonly username?: string;
-  readonly password?: string;
   /** Prefix of every channel name. @default "ts" */
   readonly keyPrefix?: string;
   /** How often the connection is pinged. @default 1_000 */
@@ -107,12 +105,10 @@ export function createRedisSignals(options: RedisSignalsOptions): Signals {
 
 type RedisClient = ReturnType<typeof createSignalClient>;
 
-function createSignalClient(url: string, { username, password, responseTimeoutMs }: RedisSignalsOptions) {
+function createSignalClient(url: string, { responseTimeoutMs }: RedisSignalsOptions) {
   return createClient({
     url,
     RESP: 3,
-    ...(username === undefined ? {} : { username }),
-    ...(password === undefined ? {} : { password }),
     commandsQueueMaxLength: MAX_QUEUED,
     maintNotifications: "disabled",
     // The library reconnects to the same address only, and its timer would keep the process alive.

@@ -86,10 +86,6 @@ test("names an invalid option of payments", () => {
 test.each<[message: string, options: object]>([
   ["`pingInterval` is not an option of `limits` of the gateway", { limits: { pingInterval: 1 } }],
   ["must be an integer from 20 to 2147483647, got 1", { limits: { heartbeatMs: 1 } }],
-  [
-    "`tokenTtlMs` of `limits` of the gateway must be at most `maxTokenTtlMs`",
-    { limits: { tokenTtlMs: 2_000, maxTokenTtlMs: 1_000 } },
-  ],
   ["`defaultScopes` of `tokens` of the gateway must be a list of", { tokens: { defaultScopes: [] } }],
   ["`user` of `signIn` of the gateway is missing", { signIn: { tenant: "acme" } }],
 ])("refuses %s", (message, options) => {

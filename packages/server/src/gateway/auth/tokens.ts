@@ -22,6 +22,7 @@ const DEFAULT_TOKEN_SCOPES: readonly Scope[] = ["read", "write", "decide", "shar
  */
 const KEY_SCOPES: readonly Scope[] = ["tokens", "webhooks", "payments", "debug", "admin"];
 export const TOKEN_SCOPES: readonly Scope[] = SCOPES.filter((scope) => !KEY_SCOPES.includes(scope));
+const TOKEN_TTL_MS = 15 * 60_000;
 const ALGORITHM = "HS256";
 const TYPE = "JWT";
 
@@ -91,7 +92,7 @@ export async function signToken(
 interface TokenIssuer {
   readonly secrets: readonly [string, ...string[]];
   readonly env: { now(): number };
-  readonly limits: { readonly tokenTtlMs: number };
+  readonly limits: { readonly maxTokenTtlMs: number };
   readonly tokenRules: TokenRules;
 }
 
@@ -102,11 +103,11 @@ export interface TokenVerifier {
   readonly tokenRules: TokenRules;
 }
 
-/** Signs a token of the gateway. Tokens have a resolution of one second. @param ttlMs the gateway's limit by default */
+/** Signs a token of the gateway. Tokens have a resolution of one second. @param ttlMs by default 15 minutes, or the gateway's limit if it is shorter */
 export async function issueToken(
   { env, limits, secrets, tokenRules: { issuer, audience } }: TokenIssuer,
   claims: Omit<TokenClaims, "expiresAt">,
-  ttlMs = limits.tokenTtlMs,
+  ttlMs = Math.min(TOKEN_TTL_MS, limits.maxTokenTtlMs),
 ): Promise<{ readonly token: string; readonly expires_at: number }> {
   const now = env.now();
   const expiresAt = Math.floor((now + ttlMs) / 1_000) * 1_000;

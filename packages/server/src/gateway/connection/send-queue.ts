@@ -29,6 +29,8 @@ interface QueuedFrame {
   readonly countedBytes: number;
 }
 
+/** Limit for queued frames of subscriptions, besides the buffer of the transport. */
+const SEND_QUEUE_BYTES = 512 * 1024;
 /** Limit for queued replies. A client that exceeds it does not read its replies. */
 const MAX_RELIABLE_BYTES = 64 * 1024;
 /**
@@ -55,7 +57,7 @@ export class SendQueue implements FrameSink {
   #isEnding = false;
   #isClosed = false;
 
-  constructor(transport: Transport, events: SinkEvents, maxBytes: number) {
+  constructor(transport: Transport, events: SinkEvents, maxBytes = SEND_QUEUE_BYTES) {
     this.#transport = transport;
     this.#events = events;
     this.#maxBytes = maxBytes;

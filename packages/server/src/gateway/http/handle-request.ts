@@ -23,7 +23,7 @@ import { asClientAbort, readJsonBody } from "./read-body.ts";
 import { isStoreError } from "../../store/errors.ts";
 import { runAs } from "../../util/work-owner.ts";
 import type { RouteResult, GatewayContext } from "../context.ts";
-import type { GatewayLimits } from "../options.ts";
+import { type GatewayLimits, MAX_COMMAND_BYTES } from "../options.ts";
 import type { RouteContext, Route } from "./route.ts";
 import type { Router } from "./router.ts";
 
@@ -216,8 +216,8 @@ async function runRoute(
 
 /** Only messages and knowledge imports are long. */
 function maxBodyBytesOf({ hasLargeBody = false }: Route, limits: GatewayLimits): number {
-  const { maxBodyBytes, maxCommandBytes } = limits;
-  return hasLargeBody ? maxBodyBytes : Math.min(maxBodyBytes, maxCommandBytes);
+  const { maxBodyBytes } = limits;
+  return hasLargeBody ? maxBodyBytes : Math.min(maxBodyBytes, MAX_COMMAND_BYTES);
 }
 
 async function authenticateCaller(

@@ -47,7 +47,7 @@ export interface Route<Body = unknown, Query = unknown> {
   /** The scope that the caller needs; null if a token in the path or a signature of the body authorizes the request. */
   readonly scope: Scope | null;
   readonly body?: z.ZodType<Body>;
-  /** True accepts a body of `maxBodyBytes`. @default false (`maxCommandBytes`) */
+  /** True accepts a body of `maxBodyBytes`. @default false (`MAX_COMMAND_BYTES`) */
   readonly hasLargeBody?: boolean;
   readonly query?: z.ZodType<Query>;
   /** True accepts any query, for addresses to which browsers and other servers add parameters. */

@@ -41,7 +41,7 @@ export class EventStream implements Connection, SinkEvents {
     this.caller = options.caller;
     this.#options = options;
     this.#transport = new CountedTransport(transport);
-    this.queue = new SendQueue(this.#transport, this, options.limits.sendQueueBytes);
+    this.queue = new SendQueue(this.#transport, this);
     this.queue.send(OPEN_COMMENT);
     this.#events = options.open(this.queue);
     options.connections.add(this);

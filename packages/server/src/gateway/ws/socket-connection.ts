@@ -36,6 +36,7 @@ import { SocketTransport } from "./socket-transport.ts";
 import { type SocketHandle, SocketSubscriber } from "./socket-subscriber.ts";
 import { encodeTextFrame } from "../encoding/ws-frame.ts";
 import { runAs } from "../../util/work-owner.ts";
+import { MAX_COMMAND_BYTES } from "../options.ts";
 
 export interface SocketContext {
   readonly context: GatewayContext;
@@ -87,7 +88,7 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
     this.#stream = stream;
     this.#meteredBytes = stream.bytesRead;
     this.#transport = new SocketTransport(socket, stream);
-    this.queue = new SendQueue(this.#transport, this, context.limits.sendQueueBytes);
+    this.queue = new SendQueue(this.#transport, this);
     socket.on("message", (data, isBinary) => this.#onMessage(data as Buffer, isBinary));
     socket.on("close", () => this.onClose());
     // A `close` event follows. Without a listener, the error would terminate the process.
@@ -210,9 +211,9 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
       this.#refuse(error, parseRequestId(data));
       return;
     }
-    const { maxBodyBytes, maxCommandBytes } = this.#context.limits;
-    if (frame.type !== "send" && data.byteLength > maxCommandBytes) {
-      const problem = `A command other than \`send\` must have at most ${maxCommandBytes} bytes.`;
+    const { maxBodyBytes } = this.#context.limits;
+    if (frame.type !== "send" && data.byteLength > MAX_COMMAND_BYTES) {
+      const problem = `A command other than \`send\` must have at most ${MAX_COMMAND_BYTES} bytes.`;
       this.#refuse(new RequestError("TOO_LARGE", problem), frame.requestId);
       return;
     }

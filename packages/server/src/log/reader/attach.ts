@@ -37,15 +37,15 @@ export interface FollowSettings {
   readonly pageSize: number;
   /** How long the engine may stay unreachable before the reader gets the end reason `unavailable`. @default 30_000 */
   readonly timeoutMs: number;
-  /** Longest delay between two attempts while the engine is unreachable. @default 100 */
-  readonly retryEveryMs: number;
 }
+
+/** Longest delay between two attempts while the engine is unreachable. */
+const RETRY_EVERY_MS = 100;
 
 const DEFAULTS: FollowSettings = {
   maxQueued: 1_000_000,
   pageSize: 500,
   timeoutMs: 30_000,
-  retryEveryMs: 100,
 };
 
 interface Waiting {
@@ -287,7 +287,7 @@ class Follower implements AsyncIterator<LogDelivery, undefined> {
 
   /** Retries while the engine is unreachable, for up to `timeoutMs`. */
   async #persist(work: () => Promise<void>): Promise<void> {
-    const { timeoutMs, retryEveryMs } = this.#settings;
+    const { timeoutMs } = this.#settings;
     const attempt = async (): Promise<void> => {
       if (this.#phase !== "over") await work();
     };
@@ -295,7 +295,7 @@ class Follower implements AsyncIterator<LogDelivery, undefined> {
       await retry(attempt, {
         isRetryable: (error) => isLogError(error, "UNAVAILABLE"),
         timeoutMs,
-        initialDelayMs: retryEveryMs,
+        initialDelayMs: RETRY_EVERY_MS,
       });
     } catch (error) {
       if (isLogError(error, "UNAVAILABLE")) this.#step({ type: "over", reason: "unavailable" });

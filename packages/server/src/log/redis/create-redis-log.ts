@@ -16,8 +16,6 @@ import { createStreamLog, type StreamLogOptions } from "../stream-log.ts";
 export interface RedisLogOptions extends StreamLogOptions {
   /** One URL for a single server. A list for a cluster: any of its servers. */
   readonly url: string | readonly string[];
-  readonly username?: string;
-  readonly password?: string;
   /** Prefix of all keys. @default "ts" */
   readonly keyPrefix?: string;
   /**
@@ -30,8 +28,6 @@ export interface RedisLogOptions extends StreamLogOptions {
   readonly responseTimeoutMs?: number;
   /** How long a command or subscription waits for a connection before it fails with UNAVAILABLE. @default 5_000 */
   readonly connectionWaitMs?: number;
-  /** Longest delay between two attempts to reconnect. @default 50 */
-  readonly reconnectDelayMs?: number;
 }
 
 /** How long the start waits for the first connections. */
@@ -44,13 +40,10 @@ const MAX_START_MS = 2_000;
 export async function createRedisLog(options: RedisLogOptions): Promise<Log> {
   validateUrls(options.url);
   const settings: TopologySettings = {
-    username: options.username,
-    password: options.password,
     keyPrefix: options.keyPrefix ?? "ts",
     healthCheckMs: options.healthCheckMs ?? 400,
     responseTimeoutMs: options.responseTimeoutMs ?? 3_000,
     connectionWaitMs: options.connectionWaitMs ?? 5_000,
-    reconnectDelayMs: options.reconnectDelayMs ?? 50,
     outages: new OutageMonitor(() => performance.now()),
   };
   const servers =

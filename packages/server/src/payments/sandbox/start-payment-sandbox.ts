@@ -30,8 +30,6 @@ import { renderRefusalPage, renderReturnPage, renderSandboxPage } from "./sandbo
 export interface PaymentSandboxOptions extends Partial<NewebPayKeys> {
   /** @default a free port */
   readonly port?: number;
-  /** Address to listen on. @default 127.0.0.1 */
-  readonly host?: string;
   /** How the sandbox notifies. @default { notify: "once" } */
   readonly behavior?: SandboxBehavior;
 }
@@ -62,12 +60,13 @@ const DEFAULT_KEYS: NewebPayKeys = {
   hashKey: "sandbox-hash-key-32-characters--",
   hashIv: "sandbox-hash-iv.",
 };
+const HOST = "127.0.0.1";
 const MAX_BODY_BYTES = 65_536;
 const BAD_SIGNATURE = "MPG03009";
 const BAD_CHECK_VALUE = "TRA10054";
 
 export async function startPaymentSandbox(options: PaymentSandboxOptions = {}): Promise<PaymentSandbox> {
-  const { port = 0, host = "127.0.0.1", behavior = { notify: "once" } } = options;
+  const { port = 0, behavior = { notify: "once" } } = options;
   const keys: NewebPayKeys = {
     merchantId: options.merchantId ?? DEFAULT_KEYS.merchantId,
     hashKey: options.hashKey ?? DEFAULT_KEYS.hashKey,
@@ -78,9 +77,9 @@ export async function startPaymentSandbox(options: PaymentSandboxOptions = {}): 
   const server = createServer((request, response) => {
     handle(request, response, { keys, orders, finish }).catch(() => response.destroy());
   });
-  server.listen({ host, port });
+  server.listen({ host: HOST, port });
   await once(server, "listening");
-  const url = `http://${host}:${(server.address() as AddressInfo).port}`;
+  const url = `http://${HOST}:${(server.address() as AddressInfo).port}`;
   const providerOptions: NewebPayOptions = { ...keys, url, name: "sandbox" };
 
   async function finish(orderNo: string, status: "paid" | "failed"): Promise<void> {

@@ -11,6 +11,7 @@ import { z } from "zod";
 import { extract, ExtractError } from "../../text-extraction/extract.ts";
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";
 import { safeFetch, type SafeResponse } from "../../safe-fetch/safe-fetch.ts";
+import { EXTRACT_MEMORY_MB } from "../define/file-limits.ts";
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../define/tool.ts";
 import { hostOf } from "../tool-calls/tool-host.ts";
 import { toCitations } from "./citations.ts";
@@ -20,8 +21,6 @@ import { isSeenUrl, listConversation } from "./seen-url.ts";
 export interface FetchWebContentOptions {
   /** How many characters of a page one call returns. The model gets the offset for the next call. @default 20000 */
   readonly chars?: number;
-  readonly maxBytes?: number;
-  readonly timeoutMs?: number;
   /**
    * Also fetches URLs that occur nowhere in the conversation. The model can put data of the conversation into such a
    * URL, so a text that manipulates the model can send that data to any server.
@@ -33,8 +32,7 @@ export interface FetchWebContentOptions {
 }
 
 const CHARS = 20_000;
-const MAX_BYTES = 5_000_000;
-const TIMEOUT_MS = 30_000;
+const LIMITS = { maxBytes: 5_000_000, timeoutMs: 30_000 };
 
 /** Does not contain the URL: a tool result that repeats it must not make it known. */
 const UNSEEN =
@@ -53,8 +51,7 @@ const input = z.object({
 const READ_ALL_THE_SAME = new Set(["application/pdf", "application/octet-stream", ""]);
 
 export function fetchWebContentTool(options: FetchWebContentOptions, fetch: FetchPolicy | undefined): Tool {
-  const { chars = CHARS, maxBytes = MAX_BYTES, timeoutMs = TIMEOUT_MS, mayFetch = () => true } = options;
-  const { allowAnyUrl = false } = options;
+  const { chars = CHARS, mayFetch = () => true, allowAnyUrl = false } = options;
   const mayFollow = (url: string): boolean => URL.canParse(url) && mayFetch(new URL(url));
   return tool({
     description: "Reads a web page, text file or PDF by its address and gives its text.",
@@ -66,7 +63,7 @@ export function fetchWebContentTool(options: FetchWebContentOptions, fetch: Fetc
         throw new ToolError("This address may not be read.", { modelMessage: UNSEEN });
       if (URL.canParse(url) && !mayFollow(url))
         throw new ToolError("This address may not be read.", { modelMessage: `${url} may not be read.` });
-      const policy = resolveFetchPolicy(fetch, context, { maxBytes, timeoutMs });
+      const policy = resolveFetchPolicy(fetch, context, LIMITS);
       try {
         const answer = await safeFetch(url, { policy, signal: context.signal, mayFollow });
         const page = await read(answer, context);
@@ -105,7 +102,7 @@ async function read(answer: SafeResponse, context: ToolContext): Promise<Page> {
   const limits = {
     maxChars: fileLimits.maxChars,
     timeoutMs: fileLimits.extractTimeoutMs,
-    memoryMb: fileLimits.extractMemoryMb,
+    memoryMb: EXTRACT_MEMORY_MB,
   };
   const file = { name, mediaType, charset, bytes };
   const got = await fileSlots.run(row, signal, () => extract(file, limits, signal));

@@ -17,12 +17,19 @@ import type { RunContext } from "../attempt/run-context.ts";
 import { FairSemaphore } from "../../util/fair-semaphore.ts";
 import { allOrAbort } from "../../util/concurrency.ts";
 import type { RuntimeStrings } from "../strings/runtime-strings.ts";
+import { EXTRACT_MEMORY_MB } from "../define/file-limits.ts";
 import { FileError, type LoadedFile, loadFile, nameOf } from "./load-file.ts";
 import { retryStore } from "../attempt/retry-store.ts";
 import { detectImageType } from "../attempt/stored-image.ts";
 import { turnFiles } from "./turn-files.ts";
 
 const MAX_MESSAGE = 500;
+/** How long all files of a message may take together; files beyond it are shown as timed out. */
+const TOTAL_TIMEOUT_MS = 180_000;
+/** Characters of one file that the prompt quotes. */
+const PREVIEW_CHARS = 8_000;
+/** Characters of all files of a message together that the prompt quotes. */
+const TOTAL_PREVIEW_CHARS = 40_000;
 
 export async function readFiles({ attempt, agent, pinned }: RunContext): Promise<void> {
   // The body of a stream agent gets the message and can read the files itself.
@@ -36,8 +43,8 @@ export async function readFiles({ attempt, agent, pinned }: RunContext): Promise
     known,
     // A half-written block of an earlier attempt is superseded. This block repeats the files that were already read.
     place: await attempt.writer.start({ type: "files.start", run: MAIN_RUN, files: [...files] }),
-    until: env.now() + limits.totalTimeoutMs,
-    shownChars: Math.min(limits.previewChars, Math.floor(limits.totalPreviewChars / files.length)),
+    until: env.now() + TOTAL_TIMEOUT_MS,
+    shownChars: Math.min(PREVIEW_CHARS, Math.floor(TOTAL_PREVIEW_CHARS / files.length)),
     bytesLeft: limits.maxTotalBytes - bytesRead(attempt, files),
     maxImageBytes: pinned.images?.maxImageBytes ?? 0,
   };
@@ -197,11 +204,11 @@ async function load(reading: Reading, file: FileRef, n: number): Promise<LoadedF
 
 async function extractFile(reading: Reading, file: FileRef, n: number, loaded: LoadedFile): Promise<Read> {
   const { context, signal, turn } = reading.attempt;
-  const { maxChars, extractTimeoutMs: timeoutMs, extractMemoryMb: memoryMb } = context.fileLimits;
+  const { maxChars, extractTimeoutMs: timeoutMs } = context.fileLimits;
   const { name } = loaded;
   const size = loaded.bytes.byteLength;
   const image = await storeImage(reading, file, n, loaded.bytes);
-  const extracted = await extract(loaded, { maxChars, timeoutMs, memoryMb }, signal);
+  const extracted = await extract(loaded, { maxChars, timeoutMs, memoryMb: EXTRACT_MEMORY_MB }, signal);
   const { kind, mediaType, pieces, isCut } = extracted;
   if (kind === "other") throw new FileError("UNSUPPORTED");
   const chars = pieces.reduce((sum, piece) => sum + piece.length, 0);

@@ -153,8 +153,6 @@ export const workerShape = {
    * @default 900000
    */
   expireLogAfterMs: integer(1, UNARCHIVED_TTL_MS).default(15 * 60 * 1_000),
-  /** How long the database stores published outbox rows. The session's history is not affected. @default 3600000 */
-  outboxRetentionMs: integer(0, MAX_DURATION_MS).default(60 * 60 * 1_000),
   /**
    * The worker erases sessions that were unused for this long, together with their pending interactions.
    * @default never

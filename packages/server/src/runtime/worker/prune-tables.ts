@@ -10,6 +10,9 @@ import { RESPONSE_RETENTION_MS } from "../../store/ports/access.ts";
 import { MAX_BATCH } from "../../store/ports/sessions.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
+const OUTBOX_RETENTION_MS = 60 * 60 * 1_000;
+/** For replays. */
+const WEBHOOK_RETENTION_MS = 7 * DAY_MS;
 /** How long an upload may take, including retries. */
 const UPLOAD_RETENTION_MS = DAY_MS;
 /** A request that created a share may be repeated for as long as its response is stored. */
@@ -24,8 +27,6 @@ const MAX_PRUNE_MS = 2_000;
 const MOVED_SESSIONS = 100;
 
 export interface RetentionSettings {
-  readonly outboxRetentionMs: number;
-  readonly webhookRetentionMs: number;
   /** Null if sessions never expire. */
   readonly sessionRetentionMs: number | null;
   /** Null if audit entries are never dropped. */
@@ -34,11 +35,11 @@ export interface RetentionSettings {
 
 export async function pruneTables(backend: Backend, settings: RetentionSettings): Promise<void> {
   const { store } = backend;
-  const { outboxRetentionMs, webhookRetentionMs, sessionRetentionMs, auditRetentionMs } = settings;
+  const { sessionRetentionMs, auditRetentionMs } = settings;
   await repeat(() => store.uploads.prune(older(UPLOAD_RETENTION_MS)));
-  await repeat(() => store.outbox.prune(older(outboxRetentionMs)));
+  await repeat(() => store.outbox.prune(older(OUTBOX_RETENTION_MS)));
   await repeat(() => store.shares.prune(older(SHARE_RETENTION_MS)));
-  await repeat(() => store.webhooks.prune(older(webhookRetentionMs)));
+  await repeat(() => store.webhooks.prune(older(WEBHOOK_RETENTION_MS)));
   await repeat(() => store.usage.pruneMarks(older(USAGE_MARK_RETENTION_MS)));
   await repeat(() => store.queuedMessages.prune(older(MESSAGE_ID_RETENTION_MS)));
   if (sessionRetentionMs !== null) await repeat(() => eraseExpired(backend, sessionRetentionMs));

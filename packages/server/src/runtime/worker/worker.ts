@@ -32,6 +32,7 @@ import { runAs } from "../../util/work-owner.ts";
 import type { RuntimeContext } from "../attempt/context.ts";
 import { ModelCallMemory } from "../attempt/model-calls.ts";
 import { type Agent, LOOKUP_ATTACHMENTS } from "../define/agent.ts";
+import { PARALLEL_FETCHES, PARALLEL_FILES } from "../define/file-limits.ts";
 import type { TurnObserver } from "../define/turn-observer.ts";
 import { RuntimeError } from "../errors.ts";
 import { lookupAttachments } from "../files/lookup-tool.ts";
@@ -123,8 +124,8 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     fetchPolicy: settings.fetchPolicy,
     fileLimits,
     payments,
-    fileSlots: new FairSemaphore(fileLimits.maxParallelPerProcess),
-    fetchSlots: new FairSemaphore(fileLimits.maxFetchesPerProcess),
+    fileSlots: new FairSemaphore(PARALLEL_FILES),
+    fetchSlots: new FairSemaphore(PARALLEL_FETCHES),
     decisionWaiters,
     catalogs: settings,
     shutdownGraceMs,
@@ -197,7 +198,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
       await loop.freeAllSlots();
       await store.jobs.maintain();
       await archiveLeftovers(context, logRetention);
-      await pruneTables(context, { ...settings, webhookRetentionMs: settings.webhooks.retentionMs });
+      await pruneTables(context, settings);
     },
   );
   const givingUp = new PeriodicTask(

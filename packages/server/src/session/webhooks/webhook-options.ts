@@ -36,8 +36,6 @@ const webhookShape = {
   maxConcurrent: integer(1, MAX_BATCH).default(128),
   /** Deliveries to one endpoint that all processes send at the same time. Further ones wait. @default 4 */
   maxConcurrentPerEndpoint: integer(1, MAX_BATCH).default(4),
-  /** How long delivered and failed deliveries are stored, for replays. @default 604800000 */
-  retentionMs: integer(0, MAX_DURATION_MS).default(7 * 24 * 60 * 60 * 1_000),
 };
 
 export interface WebhookOptions extends OptionsInput<typeof webhookShape> {}

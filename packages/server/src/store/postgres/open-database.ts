@@ -24,10 +24,6 @@ export interface PostgresOptions {
   readonly name?: string;
   /** 0 disables a timeout. */
   readonly timeouts?: Partial<PostgresTimeouts>;
-  /** Enables TCP keep-alive, which detects that an idle connection is lost. @default true */
-  readonly keepAlive?: boolean;
-  /** Called for connections that break while they are idle. The pool replaces them by itself. */
-  readonly onIdleError?: (error: Error) => void;
   /** Called for every statement, for tests and measurements. Parameters contain content: don't log them. */
   readonly onQuery?: (event: LogEvent) => void;
 }
@@ -99,11 +95,11 @@ export function openDatabase(options: PostgresOptions): Db {
     max,
     application_name: options.name ?? "turnstream",
     connectionTimeoutMillis: timeouts.connectMs,
-    keepAlive: options.keepAlive ?? true,
+    keepAlive: true,
     types,
   });
-  // Without a listener, a connection that the server closes would end the process.
-  pool.on("error", (error) => options.onIdleError?.(error));
+  // Without a listener, an idle connection that the server closes would end the process. The pool replaces it.
+  pool.on("error", () => undefined);
   // The pool only handles errors of idle connections. In a transaction, the next statement reports the error.
   pool.on("connect", (client) => client.on("error", () => undefined));
   const { connectMs } = timeouts;

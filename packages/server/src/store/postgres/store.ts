@@ -8,7 +8,7 @@
 import { type AuditOptions, resolveAuditOptions, type ResolvedAuditOptions } from "../audit-options.ts";
 import { createAuditedStore } from "../audited-store.ts";
 import { checkArguments } from "../rules/arguments.ts";
-import { type Env, systemEnv } from "../../util/env.ts";
+import { systemEnv } from "../../util/env.ts";
 import type { ObjectStorage } from "../ports/objects.ts";
 import type { ClosableStore, Store, StorePorts } from "../store.ts";
 import { trackTransaction } from "../transaction-calls.ts";
@@ -43,7 +43,6 @@ import { postgresUsage } from "./usage.ts";
 import { postgresWebhooks } from "./webhooks.ts";
 
 export interface PostgresStoreOptions extends AuditOptions {
-  readonly env?: Env;
   /**
    * A separate pool for leases; two connections are enough. Recommended for workers: a renewal that queues behind the
    * work of hundreds of turns comes too late. Other workers then take over the turns of a live worker.
@@ -66,23 +65,23 @@ export interface PostgresStoreOptions extends AuditOptions {
 
 /** Closing the store closes the given pools. */
 export function createPostgresStore(db: Db, options: PostgresStoreOptions = {}): ClosableStore {
-  const { env = systemEnv, leases = db, storage = null, holdsLock = true } = options;
+  const { leases = db, storage = null, holdsLock = true } = options;
   const audit = resolveAuditOptions(options);
   const refusals = { last: -Infinity };
   const shared = {
     queue: new JobQueue(db),
     lock: new LeaseLock(leases, holdsLock),
-    objects: { env, storage },
+    objects: { env: systemEnv, storage },
     refusals,
   };
   const createPorts = (on: Db) => portsOn(on, shared, audit);
-  const retried = (on: Db) => wrapPorts(createPorts(on), (_, __, call) => retryOnDeadlock(env, call));
+  const retried = (on: Db) => wrapPorts(createPorts(on), (_, __, call) => retryOnDeadlock(systemEnv, call));
   const store = createAuditedStore({
     ...retried(db),
     leases: retried(leases).leases,
     // Not repeated, because a body can be read only once.
     objects: createPorts(db).objects,
-    transaction: (work) => retryOnDeadlock(env, () => once(db, createPorts, work)),
+    transaction: (work) => retryOnDeadlock(systemEnv, () => once(db, createPorts, work)),
   });
   const close = async (): Promise<void> => {
     shared.lock.release();

@@ -35,8 +35,6 @@ export interface S3StorageOptions extends Pick<
   "region" | "endpoint" | "forcePathStyle" | "credentials"
 > {
   readonly bucket: string;
-  /** A client of the official SDK, instead of the options of a client. @default created from the other options */
-  readonly client?: S3Client;
   /** A folder in the bucket, such as `"production/"`, if other data is in the same bucket. @default "" */
   readonly prefix?: string;
   /** `"direct"`: clients upload large files to the bucket. `"gateway"`: they send them to the gateway. @default "direct" */
@@ -63,7 +61,7 @@ export function createS3Storage(options: S3StorageOptions): ObjectStorage {
   const config = { region, endpoint, forcePathStyle, credentials };
   const given = Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined));
   // Compatible servers may not know the checksums that the SDK adds by default.
-  const client = options.client ?? new S3Client({ ...given, requestChecksumCalculation: "WHEN_REQUIRED" });
+  const client = new S3Client({ ...given, requestChecksumCalculation: "WHEN_REQUIRED" });
   const at = (key: string) => ({ Bucket: bucket, Key: `${prefix}${key}` });
   const limit = () => ({ abortSignal: AbortSignal.timeout(timeoutMs) });
 

@@ -102,11 +102,11 @@ test.each([
   ],
   [{ revocationCheckMs: 2 ** 31 }, "`revocationCheckMs` of `limits` of the gateway must"],
   [{ heartbeatMs: 1 }, "`heartbeatMs` of `limits` of the gateway must be an integer from 20"],
-  [{ sendQueueBytes: Number.NaN }, "`sendQueueBytes` of `limits` of the gateway must"],
+  [{ socketBytesPerSecond: Number.NaN }, "`socketBytesPerSecond` of `limits` of the gateway must"],
   [{ maxBodyBytes: -1 }, "`maxBodyBytes` of `limits` of the gateway must"],
   [
-    { snapshotTurns: 20, sendQueueByte: 1 },
-    "`sendQueueByte` is not an option of `limits` of the gateway (did you mean `sendQueueBytes`?)",
+    { snapshotTurns: 20, pingInterval: 1 },
+    "`pingInterval` is not an option of `limits` of the gateway (did you mean `pingIntervalMs`?)",
   ],
 ])("refuses invalid limits: %j", (limits, message) => {
   expect(() => createGateway({ ...createMemoryBackend(), secrets: [SECRET], limits })).toThrow(message);

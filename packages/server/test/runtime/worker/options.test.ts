@@ -40,8 +40,8 @@ describe("worker options", () => {
     ["`drainMs` of the worker must be an integer", { drainMs: -1 }],
     ["`shutdownGraceMs` of the worker must be an integer", { shutdownGraceMs: MAX_TIMER_MS }],
     [
-      '`outboxRetentionMs` of the worker must be an integer from 0 to 3153600000000, got "1h"',
-      { outboxRetentionMs: "1h" },
+      '`sessionRetentionMs` of the worker must be an integer from 0 to 3153600000000, got "1h"',
+      { sessionRetentionMs: "1h" },
     ],
     ["`sessionRetentionMs` of the worker must be an integer", { sessionRetentionMs: Infinity }],
     ["`auditRetentionMs` of the worker must be an integer from 2419200000", { auditRetentionMs: 0 }],
@@ -107,7 +107,6 @@ describe("worker options", () => {
       maxAttemptsWithoutProgress: 50,
       pollIntervalMs: 1_000,
       maintenanceIntervalMs: 15_000,
-      outboxRetentionMs: 3_600_000,
       sessionRetentionMs: null,
       auditRetentionMs: null,
       fetchPolicy: {},

@@ -2,7 +2,7 @@
  * `tokenRoutes` issue tokens for browsers and apps, and tickets for sockets and event streams. The developer's own server requests the
  * tokens for its users.
  * Invariant: a token never has a scope that its API key lacks, nor the scope `tokens`. Its tenant and key are those of
- * the caller. It is valid for at most one day if `seconds` is given, otherwise for `tokenTtlMs`. A ticket has no
+ * the caller. It is valid for at most one day if `seconds` is given, otherwise for 15 minutes. A ticket has no
  * scope that its caller lacks or that a token can't have, and expires with the caller's token.
  */
 import { z } from "zod";
@@ -13,6 +13,8 @@ import { issueTicket } from "../../auth/tickets.ts";
 import { issueToken, TOKEN_SCOPES } from "../../auth/tokens.ts";
 import { type Route, defineRoute } from "../route.ts";
 
+/** The socket must be opened within this time. */
+const TICKET_TTL_MS = 30_000;
 const MAX_TOKEN_SECONDS = 24 * 60 * 60;
 
 const createToken = defineRoute({
@@ -57,10 +59,10 @@ const createTicket = defineRoute({
   scope: "read",
   body: z.strictObject({}),
   async handle({ context, caller, hasSockets }) {
-    const { env, limits, secrets } = context;
+    const { env, secrets } = context;
     const now = env.now();
     // A ticket must not open a connection for a token that has expired since.
-    const goodUntil = Math.min(now + limits.ticketTtlMs, caller.expiresAt ?? Infinity);
+    const goodUntil = Math.min(now + TICKET_TTL_MS, caller.expiresAt ?? Infinity);
     const ticket = issueTicket(caller, { id: env.id(), goodUntil }, secrets[0]);
     // Otherwise a page would try two sockets before its first event stream.
     const channels = hasSockets ? {} : { channels: ["sse"] };

@@ -9,8 +9,6 @@ import type { OutageMonitor } from "./outage-monitor.ts";
 
 export interface ConnectionOptions {
   readonly url: string;
-  readonly username?: string | undefined;
-  readonly password?: string | undefined;
   /** How long a server may take to answer before the connection counts as lost. */
   readonly responseTimeoutMs: number;
   /** Learns whether the server is durable. */
@@ -19,12 +17,10 @@ export interface ConnectionOptions {
 
 export type RedisClient = ReturnType<typeof createConnectionClient>;
 
-export function createConnectionClient({ url, username, password, responseTimeoutMs }: ConnectionOptions) {
+export function createConnectionClient({ url, responseTimeoutMs }: ConnectionOptions) {
   return createClient({
     url,
     RESP: 3,
-    ...(username === undefined ? {} : { username }),
-    ...(password === undefined ? {} : { password }),
     disableOfflineQueue: true,
     // A timer per command costs more than the command. The health check detects a dead server.
     commandOptions: { timeout: 0 },

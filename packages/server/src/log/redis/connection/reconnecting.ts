@@ -11,9 +11,7 @@ import type { ConnectionOptions } from "./client.ts";
 import { RedisConnection } from "./connection.ts";
 import { withTimeout } from "./with-timeout.ts";
 
-export interface ReconnectOptions extends ConnectionOptions {
-  readonly reconnectDelayMs: number;
-}
+export interface ReconnectOptions extends ConnectionOptions {}
 
 export interface ReconnectEvents {
   onOpened(connection: RedisConnection): void;
@@ -79,7 +77,7 @@ export class ReconnectingConnection {
     try {
       const connection = await retry(() => RedisConnection.open(this.#options, signal), {
         isRetryable: () => true,
-        initialDelayMs: this.#options.reconnectDelayMs,
+        initialDelayMs: RECONNECT_DELAY_MS,
         signal,
         sleep: (ms) => sleep(ms, { signal, unref: true }),
         onRetry: (error) => this.#events.onFailed(error),
@@ -99,6 +97,8 @@ interface PendingConnection {
   readonly reject: (error: LogError) => void;
 }
 
+/** Longest delay between two attempts to reconnect. */
+const RECONNECT_DELAY_MS = 50;
 const nothing = () => undefined;
 
 function createPending(): PendingConnection {
