@@ -19,7 +19,7 @@ import {
 } from "../../../src/store/rules/limits.ts";
 import { parseOptions } from "../../../src/util/parse-options.ts";
 
-const ANN = { tenant: "acme", user: "ann" };
+const ANN = "ann";
 
 function stored(of: string, source: LimitSource, value: number | null): StoredLimit {
   const target =
@@ -39,20 +39,14 @@ describe("resolveLimits", () => {
     expect(userSockets({})).toBe(LIMITS.sockets.defaults.user);
     const code = { user: { sockets: 7 } };
     expect(userSockets(code)).toBe(7);
-    const ofTenant = { ...code, tenants: { acme: { user: { sockets: 6 } } } };
-    expect(userSockets(ofTenant)).toBe(6);
-    expect(userSockets(ofTenant, [stored("each", "admin", 5)])).toBe(5);
-    const ofUser = { tenants: { acme: { user: { sockets: 6 }, users: { ann: { sockets: 4 } } } } };
-    expect(userSockets(ofUser, [stored("each", "admin", 5)])).toBe(4);
-    expect(userSockets(ofUser, [stored("each", "admin", 5), stored("ann", "admin", 30)])).toBe(30);
-    expect(userSockets(ofUser, [stored("bob", "admin", 1)])).toBe(4);
+    expect(userSockets(code, [stored("each", "admin", 5)])).toBe(5);
+    expect(userSockets(code, [stored("each", "admin", 5), stored("ann", "admin", 30)])).toBe(30);
+    expect(userSockets(code, [stored("bob", "admin", 1)])).toBe(7);
   });
 
-  test("null removes a limit, and an id that every object has is no user", () => {
+  test("null removes a limit", () => {
     expect(userSockets({ user: { sockets: null } })).toBe(null);
     expect(userSockets({}, [stored("ann", "operator", null)])).toBe(null);
-    const caller = { tenant: "constructor", user: "__proto__" };
-    expect(resolveLimits({ tenants: {} }, [], caller).user.sockets).toBe(LIMITS.sockets.defaults.user);
   });
 
   test("a tenant's key lowers the tenant's limits and never raises them above the operator's", () => {
@@ -82,9 +76,10 @@ test("the option is checked at the start, with its path", () => {
   expect(check({ address: { sockets: 1 } })).toThrow(
     "`sockets` is not an option of `address` of callerLimits",
   );
-  expect(check({ tenants: { acme: { users: { ann: { costPerDay: "1" } } } } })).toThrow(
-    "`costPerDay` of `ann` of `users` of `acme` of `tenants` of callerLimits must be a number",
+  expect(check({ user: { costPerDay: "1" } })).toThrow(
+    "`costPerDay` of `user` of callerLimits must be a number",
   );
+  expect(check({ tenants: { acme: {} } })).toThrow("`tenants` is not an option of callerLimits");
   expect(check({ user: { costPerDay: 0.5, sockets: null } })).not.toThrow();
 });
 

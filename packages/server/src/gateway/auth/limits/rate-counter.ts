@@ -4,7 +4,6 @@
  * the same turn of the event loop share it. A client that has exceeded a limit is refused from memory until its minute
  * ends, without a round trip. Every counter expires after a minute.
  */
-import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
 import type { ExceededLimit, LimitName, LimitScope } from "../../../store/rules/limits.ts";
 import { CallBatcher } from "../../../util/call-batcher.ts";
 import type { Evaluate } from "./evaluate.ts";
@@ -18,23 +17,23 @@ export interface RatePoint {
   readonly points: number;
 }
 
-type Limiter = Pick<RateLimiterMemory, "consume">;
-
 const WINDOW_SECONDS = 60;
-/** One limiter per value of a limit. There are few different values. */
-const MAX_LIMITERS = 1_000;
+/** Beyond it, the oldest counters of this process start again. */
+const MAX_LOCAL = 50_000;
 /** Beyond it, the oldest clients are counted in Redis again. */
 const MAX_BLOCKED = 50_000;
 
 export class RateCounter {
-  /** Null without Redis. Shared by all limiters, so that counters with different limits are sent together. */
-  readonly #storeClient: ReturnType<typeof toStoreClient> | null;
+  /** Null without Redis. */
+  readonly #inRedis: CallBatcher<string, Counted> | null;
   readonly #now: () => number;
-  readonly #limiters = new Map<number, Limiter>();
+  /** The counters of this process, in the order in which their windows end. */
+  readonly #local = new Map<string, { count: number; readonly until: number }>();
   readonly #blockedUntil = new Map<string, number>();
 
   constructor({ evaluate, now }: { readonly evaluate: Evaluate | null; readonly now: () => number }) {
-    this.#storeClient = evaluate === null ? null : toStoreClient(evaluate);
+    this.#inRedis =
+      evaluate === null ? null : new CallBatcher((keys) => countInRedis(evaluate, keys), MAX_BATCH);
     this.#now = now;
   }
 
@@ -68,41 +67,38 @@ export class RateCounter {
 
   async #consumeOne(point: RatePoint): Promise<(ExceededLimit & { readonly isNew: boolean }) | null> {
     const { limit, scope, key, points } = point;
+    const [count, ttlMs] = await this.#count(key);
+    if (count <= points) return null;
+    const retryAfterMs = Math.max(1, ttlMs);
+    const isNew = !this.#blockedUntil.has(key);
+    this.#block(key, retryAfterMs);
+    return { limit, scope, retryAfterMs, isNew };
+  }
+
+  async #count(key: string): Promise<Counted> {
     try {
-      await this.#limiter(points).consume(key);
-      return null;
-    } catch (error) {
-      if (!(error instanceof RateLimiterRes)) throw error;
-      const retryAfterMs = Math.max(1, error.msBeforeNext);
-      const isNew = !this.#blockedUntil.has(key);
-      this.#block(key, retryAfterMs);
-      return { limit, scope, retryAfterMs, isNew };
+      if (this.#inRedis !== null) return await this.#inRedis.call(hashTag(key), key);
+    } catch {
+      // Redis is away, which the log reports.
     }
+    return this.#countHere(key);
+  }
+
+  #countHere(key: string): Counted {
+    const now = this.#now();
+    for (const [oldest, { until }] of this.#local) {
+      if (until > now && this.#local.size < MAX_LOCAL) break;
+      this.#local.delete(oldest);
+    }
+    const counter = this.#local.get(key) ?? { count: 0, until: now + WINDOW_SECONDS * 1_000 };
+    this.#local.set(key, counter);
+    return [++counter.count, counter.until - now];
   }
 
   #block(key: string, ms: number): void {
     const [oldest] = this.#blockedUntil.keys();
     if (this.#blockedUntil.size >= MAX_BLOCKED && oldest !== undefined) this.#blockedUntil.delete(oldest);
     this.#blockedUntil.set(key, this.#now() + ms);
-  }
-
-  #limiter(points: number): Limiter {
-    const known = this.#limiters.get(points);
-    if (known !== undefined) return known;
-    if (this.#limiters.size >= MAX_LIMITERS) this.#limiters.clear();
-    const options = { points, duration: WINDOW_SECONDS, keyPrefix: "" };
-    const memory = new RateLimiterMemory(options);
-    const limiter =
-      this.#storeClient === null
-        ? memory
-        : new RateLimiterRedis({
-            ...options,
-            storeClient: this.#storeClient,
-            useRedisPackage: true,
-            insuranceLimiter: memory,
-          });
-    this.#limiters.set(points, limiter);
-    return limiter;
   }
 }
 
@@ -143,16 +139,4 @@ async function countInRedis(evaluate: Evaluate, keys: readonly string[]): Promis
     const counter = counters.get(key) as { count: number; readonly ttlMs: number };
     return [++counter.count, counter.ttlMs];
   });
-}
-
-/**
- * Returns the part of a Redis client that the library uses for counting. The library counts one request with a script
- * of its own; `COUNT` does the same for many.
- */
-function toStoreClient(evaluate: Evaluate) {
-  const counts = new CallBatcher<string, Counted>((keys) => countInRedis(evaluate, keys), MAX_BATCH);
-  return {
-    eval: (_script: string, { keys: [key = ""] }: { readonly keys: readonly string[] }) =>
-      counts.call(hashTag(key), key),
-  };
 }

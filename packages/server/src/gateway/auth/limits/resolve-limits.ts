@@ -7,7 +7,6 @@
 import { z } from "zod";
 import type { StoredLimit } from "../../../store/ports/limits.ts";
 import type { OptionsInput } from "../../../util/parse-options.ts";
-import type { Actor } from "../../../util/refs.ts";
 import {
   defaultLimit,
   expectedLimit,
@@ -20,15 +19,6 @@ import {
   type LimitValues,
 } from "../../../store/rules/limits.ts";
 
-const tenantLimitShape = {
-  /** For the whole tenant. */
-  tenant: limitValues("tenant").optional(),
-  /** For each user of the tenant. */
-  user: limitValues("user").optional(),
-  /** For single users, by id. */
-  users: z.record(z.string(), limitValues("user")).optional(),
-};
-
 const callerLimitShape = {
   /** For each network address, before sign-in. */
   address: limitValues("address").optional(),
@@ -40,8 +30,6 @@ const callerLimitShape = {
   tenant: limitValues("tenant").optional(),
   /** For this process. */
   gateway: limitValues("gateway").optional(),
-  /** For single tenants, by id. They take precedence over the limits above. */
-  tenants: z.record(z.string(), z.strictObject(tenantLimitShape)).optional(),
 };
 
 /** Limits in code. Each value replaces the default; null removes a limit. Stored limits take precedence. */
@@ -78,24 +66,15 @@ type Values = Readonly<Partial<Record<LimitName, number | null>>>;
 export function resolveLimits(
   options: CallerLimitOptions,
   stored: readonly StoredLimit[],
-  { tenant, user }: Actor,
+  user: string,
 ): CallerLimitSet {
-  const ofTenant = getOwn(options.tenants, tenant) ?? {};
   const own = collect(stored, (of) => of.scope === "user" && of.user === user);
   const each = collect(stored, (of) => of.scope === "user" && of.user === null);
   const whole = collect(stored, (of) => of.scope === "tenant");
-  const userLayers = [
-    merge(own),
-    getOwn(ofTenant.users, user) ?? {},
-    merge(each),
-    ofTenant.user ?? {},
-    options.user ?? {},
-  ];
-  const operatorLayers = [whole.operator, ofTenant.tenant ?? {}, options.tenant ?? {}];
   return {
     key: resolveScope("key", [options.key ?? {}]),
-    user: resolveScope("user", userLayers),
-    tenant: lowerAll(resolveScope("tenant", operatorLayers), whole.admin),
+    user: resolveScope("user", [merge(own), merge(each), options.user ?? {}]),
+    tenant: lowerAll(resolveScope("tenant", [whole.operator, options.tenant ?? {}]), whole.admin),
   };
 }
 
@@ -137,9 +116,4 @@ function collect(stored: readonly StoredLimit[], isOf: (target: StoredLimit["tar
 function merge({ operator, admin }: BySource): Values {
   const names = new Set([...Object.keys(operator), ...Object.keys(admin)]) as Set<LimitName>;
   return Object.fromEntries([...names].map((name) => [name, lowerLimit(operator[name], admin[name])]));
-}
-
-/** Ids come from outside and can be the name of something that every object has. */
-function getOwn<T>(of: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
-  return of !== undefined && Object.hasOwn(of, key) ? of[key] : undefined;
 }

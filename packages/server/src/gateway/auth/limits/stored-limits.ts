@@ -66,7 +66,7 @@ export class StoredLimits {
     // A tenant with more limits than one query returns.
     const own =
       stored.length < MAX_BATCH ? stored : await this.#read(() => this.#store.limits.find({ tenant, user }));
-    return resolveLimits(this.#options, own ?? stored, { tenant, user });
+    return resolveLimits(this.#options, own ?? stored, user);
   }
 
   #entry(tenant: string): TenantEntry {
