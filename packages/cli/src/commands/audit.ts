@@ -46,7 +46,7 @@ export function addAudit(program: Command, context: CliContext): void {
     .addHelpText("after", examples([VERIFY_EXAMPLE, EXPORT_EXAMPLE, CHECKPOINT_EXAMPLE]));
   const add = (name: string, description: string) =>
     audit.command(name).description(description).requiredOption("--tenant <id>", "the tenant");
-  add("verify", "check every row; name the first one that was changed, removed, moved or inserted")
+  add("verify", "check every row; name the first one that was changed or removed")
     .option("--checkpoint <file>", "checkpoints of `turnstream audit checkpoint`, one per line")
     .option("--file <file>", "check an export instead of the database")
     .addHelpText("after", NOTES)
@@ -102,20 +102,16 @@ async function verifyAudit(
 }
 
 const FAULTS: Readonly<Record<AuditFault["why"], string>> = {
+  changed: "has a hash that does not fit: this row or the one before it was changed",
   missing: "is missing",
-  edited: "was edited",
-  moved: "was at another position",
-  inserted: "was inserted",
-  rewritten: "was rewritten together with its hash",
   cut: "and all before it were removed, without a valid signature that they had expired",
-  headless: "is the last one, and the end of the audit was removed",
   unknown_key: "has a key that is not in TURNSTREAM_AUDIT_KEY",
   unkeyed:
     "has no keyed hash, and neither has a later row. It was rewritten, or a process has no TURNSTREAM_AUDIT_KEY. If the key is new, this ends with the next entry",
 };
 
-function describeFault({ n, why, was }: AuditFault): string {
-  return `row ${n} ${FAULTS[why]}${was === null ? "" : ` (${was})`}.`;
+function describeFault({ n, why }: AuditFault): string {
+  return `row ${n} ${FAULTS[why]}.`;
 }
 
 async function readCheckpoints(

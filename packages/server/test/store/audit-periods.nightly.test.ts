@@ -63,9 +63,9 @@ test("a drop is signed, and differs from a removal by the owner of the tables", 
     `delete from audit_log where tenant_id = '${tenant}' and n <= 6`,
     `update audit_starts set n = 6, hash = '${row.hash}' where tenant_id = '${tenant}'`,
   );
-  expect(await verify()).toEqual({ ok: false, fault: { n: 6, why: "cut", was: null } });
+  expect(await verify()).toEqual({ ok: false, fault: { n: 6, why: "cut" } });
   await tamper(harness, `delete from audit_starts where tenant_id = '${tenant}'`);
-  expect(await verify()).toEqual({ ok: false, fault: { n: 1, why: "missing", was: null } });
+  expect(await verify()).toEqual({ ok: false, fault: { n: 1, why: "missing" } });
   await store.close();
 });
 
@@ -102,7 +102,7 @@ test("rows that are made to look old are not dropped with a signature", async ()
   expect(await store.audit.list(rewritten, { after: 0, limit: 9 })).toEqual([]);
   expect(await verifyTenantAudit(store.audit, rewritten, { keys })).toEqual({
     ok: false,
-    fault: { n: 3, why: "cut", was: null },
+    fault: { n: 3, why: "cut" },
   });
   await store.close();
 });

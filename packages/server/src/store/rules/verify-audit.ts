@@ -10,33 +10,19 @@ import { isSignedStart } from "./audit-start.ts";
 import { type AuditKey, hashAuditRow, EMPTY_AUDIT_HEAD } from "./audit.ts";
 
 /**
+ * - `changed`: the hash of the row does not fit. This row or the one before it was changed, or rows were inserted,
+ *   exchanged or hashed again
  * - `missing`: the row was deleted, or the end was cut off
- * - `edited`: a field of the row was changed
- * - `moved`: the row was at another position (`was`): rows were exchanged, or an earlier row was removed
- * - `inserted`: the row was inserted between others, or after the end
- * - `rewritten`: the row was changed together with its hash, which the next row, the head or a checkpoint reveals
  * - `cut`: the rows up to this one were removed, and no audit key has signed that they had expired
- * - `headless`: there are rows up to this one, but no head
  * - `unknown_key`: the row, or the start after it, names an audit key that was not passed
  * - `unkeyed`: from this row to the end no row has a keyed hash, so they may have been rewritten without the key. A
  *   process may lack the key, or the key is new: then a later keyed row or a checkpoint protects these rows.
  */
-export type AuditFaultKind =
-  | "missing"
-  | "edited"
-  | "moved"
-  | "inserted"
-  | "rewritten"
-  | "cut"
-  | "headless"
-  | "unknown_key"
-  | "unkeyed";
+export type AuditFaultKind = "changed" | "missing" | "cut" | "unknown_key" | "unkeyed";
 
 export interface AuditFault {
   readonly n: number;
   readonly why: AuditFaultKind;
-  /** The original position of a moved row. */
-  readonly was: number | null;
 }
 
 export type AuditVerdict =
@@ -54,9 +40,6 @@ export interface VerifyOptions {
   /** All keys that rows may have. @default none: rows with a keyed hash can't be verified */
   readonly keys?: readonly AuditKey[];
 }
-
-/** How far from its position a moved row is searched. */
-const NEAR = 1000;
 
 /** Checks the start, if there is one, then the rows in the order of `n`, then the head. It must not be used after a fault. */
 export class AuditChecker {
@@ -86,7 +69,7 @@ export class AuditChecker {
     if (start.tenant !== this.#tenant || (this.#keys.length > 0 && !isSignedStart(start, this.#keys)))
       return fault(n, "cut");
     const checkpoint = this.#checkpoints.get(n);
-    if (checkpoint !== undefined && checkpoint !== hash) return fault(n, "rewritten");
+    if (checkpoint !== undefined && checkpoint !== hash) return fault(n, "changed");
     this.#head = { n, hash };
     this.#start = start;
     return null;
@@ -95,15 +78,13 @@ export class AuditChecker {
   row(row: AuditRow): AuditFault | null {
     const n = this.#head.n + 1;
     if (row.n > n) return fault(n, "missing");
-    if (row.n < n) return fault(row.n, "inserted");
+    if (row.n < n) return fault(row.n, "changed");
     const key = row.keyId === null ? null : this.#keys.find(({ id }) => id === row.keyId);
     if (key === undefined) return fault(n, "unknown_key");
-    if (row.tenant !== this.#tenant || hashAuditRow(row, key) !== row.hash)
-      return changed(row, this.#tenant, key);
-    // This row's hash covers the hash it was chained to, so the row before it was changed.
-    if (row.prevHash !== this.#head.hash) return fault(Math.max(1, n - 1), "rewritten");
-    const checkpoint = this.#checkpoints.get(n);
-    if (checkpoint !== undefined && checkpoint !== row.hash) return fault(n, "rewritten");
+    const follows = row.tenant === this.#tenant && row.prevHash === this.#head.hash;
+    const checkpoint = this.#checkpoints.get(n) ?? row.hash;
+    if (!follows || hashAuditRow(row, key) !== row.hash || checkpoint !== row.hash)
+      return fault(n, "changed");
     this.#head = { n, hash: row.hash };
     this.#unkeyedFrom = key === null ? (this.#unkeyedFrom ?? n) : null;
     return null;
@@ -117,10 +98,10 @@ export class AuditChecker {
   end(head: AuditHead | null): AuditFault | null {
     const { n, hash } = this.#head;
     const given = head ?? EMPTY_AUDIT_HEAD;
-    if (given.n > n || this.#lastCheckpoint > n) return fault(n + 1, "missing");
-    if (head === null && n > 0) return fault(n, "headless");
-    if (given.n < n) return fault(given.n + 1, "inserted");
-    if (given.hash !== hash) return fault(n, "rewritten");
+    // Also if there is no head, because the end of the audit was removed then.
+    if ((head === null && n > 0) || given.n > n || this.#lastCheckpoint > n) return fault(n + 1, "missing");
+    if (given.n < n) return fault(given.n + 1, "changed");
+    if (given.hash !== hash) return fault(n, "changed");
     const isUnprotected = this.#keys.length > 0 && this.#unkeyedFrom !== null && this.#lastCheckpoint < n;
     return isUnprotected
       ? fault(Math.max(this.#unkeyedFrom ?? n, this.#lastCheckpoint + 1), "unkeyed")
@@ -176,17 +157,6 @@ async function checkStored(checker: AuditChecker, audit: Audit, tenant: string):
   }
 }
 
-function changed(row: AuditRow, tenant: string, key: AuditKey | null): AuditFault {
-  for (let distance = 1; distance <= NEAR && row.tenant === tenant; distance += 1) {
-    for (const was of [row.n + distance, row.n - distance]) {
-      if (was < 1 || hashAuditRow({ ...row, n: was }, key) !== row.hash) continue;
-      // A row that is later than its original position was shifted by an inserted row.
-      return was < row.n ? fault(was, "inserted") : { n: row.n, why: "moved", was };
-    }
-  }
-  return fault(row.n, "edited");
-}
-
 function fault(n: number, why: AuditFaultKind): AuditFault {
-  return { n, why, was: null };
+  return { n, why };
 }
