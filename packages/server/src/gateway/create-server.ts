@@ -24,6 +24,7 @@ import { nodeHeaders } from "./http/node-request.ts";
 import type { GatewayOptions } from "./options.ts";
 import { createSecurityLog, createSecurityReporter } from "../util/security-event.ts";
 import { writeRawResponse } from "./ws/upgrade.ts";
+import { defined } from "../util/defined.ts";
 
 export interface ServerOptions extends GatewayOptions {
   /**
@@ -124,7 +125,7 @@ function createApp({ logger, page, onError = () => undefined }: ServerOptions): 
   const app = fastify({
     // Fastify's own log lines contain complete URLs, including tokens.
     logController: new LogController({ disableRequestLogging: true }),
-    ...(logger === undefined ? {} : { loggerInstance: logger }),
+    ...defined({ loggerInstance: logger }),
     forceCloseConnections: "idle",
     // Limits how long receiving a request may take. Sending the response is not limited.
     requestTimeout: REQUEST_TIMEOUT_MS,

@@ -27,6 +27,7 @@ import { hasScope, requireScope } from "./auth/access.ts";
 import { type Caller, clientField } from "./caller.ts";
 import { RequestError } from "./errors.ts";
 import type { CallerLimiter } from "./auth/limits/caller-limiter.ts";
+import { defined } from "../util/defined.ts";
 
 type CommandWithType<Type extends SocketCommand["type"]> = Extract<SocketCommand, { readonly type: Type }>;
 /** Commands that change something. */
@@ -54,7 +55,7 @@ export async function executeCommand(
       const { turn_id: turn } = command;
       const { receipt, turn: stopped } = await stopTurn(backend, ref, {
         userId: source.userId,
-        ...(turn === undefined ? {} : { turn }),
+        ...defined({ turn }),
       });
       return { receipt, ...(stopped === null ? {} : { turn_id: stopped }) };
     }
@@ -64,10 +65,7 @@ export async function executeCommand(
         ...source,
         key,
         decision,
-        ...(args === undefined ? {} : { input: args }),
-        ...(reason === undefined ? {} : { reason }),
-        ...(digest === undefined ? {} : { digest }),
-        ...(always === undefined ? {} : { always }),
+        ...defined({ input: args, reason, digest, always }),
       };
       return requireApplied(await decideApproval(backend, ref, input));
     }
@@ -77,9 +75,7 @@ export async function executeCommand(
     }
     case "dismiss": {
       const { approval_key: key, reason } = command;
-      return requireApplied(
-        await dismissQuestion(backend, ref, { ...source, key, ...(reason === undefined ? {} : { reason }) }),
-      );
+      return requireApplied(await dismissQuestion(backend, ref, { ...source, key, ...defined({ reason }) }));
     }
     case "submit": {
       const { form_request_id: form, values, go_on: startNextTurn = true } = command;
@@ -88,7 +84,7 @@ export async function executeCommand(
     }
     case "decline": {
       const { form_request_id: form, reason, go_on: startNextTurn = true } = command;
-      const fields = { ...(await limitsField(backend, caller)), ...(reason === undefined ? {} : { reason }) };
+      const fields = { ...(await limitsField(backend, caller)), ...defined({ reason }) };
       return requireApplied(await declineForm(backend, ref, { ...source, ...fields, form, startNextTurn }));
     }
     case "cancel_payment": {
@@ -123,9 +119,7 @@ async function send(
   if (resume_form_request_id !== undefined) requireScope(caller, "decide");
   const id = toMessageId(client_message_id);
   const options = {
-    ...(agent_id === undefined ? {} : { agent: agent_id }),
-    ...(display_mode === undefined ? {} : { mode: display_mode }),
-    ...(locale === undefined ? {} : { locale }),
+    ...defined({ agent: agent_id, mode: display_mode, locale }),
   };
   const sent = sendMessage(backend, ref, {
     id,
@@ -135,8 +129,7 @@ async function send(
     decidesQuestion: hasScope(caller, "decide"),
     files: await Promise.all(content_urls.map((url) => toFileRef(backend, ref, url))),
     ...(Object.keys(options).length === 0 ? {} : { options }),
-    ...(resume_form_request_id === undefined ? {} : { resumes: resume_form_request_id }),
-    ...(form_values === undefined ? {} : { formValues: form_values }),
+    ...defined({ resumes: resume_form_request_id, formValues: form_values }),
     ...(await limitsField(backend, caller)),
   });
   await sent.catch((error: unknown) => {

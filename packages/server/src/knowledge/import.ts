@@ -10,6 +10,7 @@ import { isStoreError } from "../store/errors.ts";
 import { MAX_PAGE } from "../store/ports/sessions.ts";
 import type { Store } from "../store/store.ts";
 import { readableText } from "./readable-text.ts";
+import { defined } from "../util/defined.ts";
 
 export interface KnowledgeFile {
   /** Unique in its base and stable between imports, such as a path. */
@@ -104,7 +105,7 @@ async function missing(
   for (let after: string | undefined; ;) {
     const page = await store.knowledge.list(tenant, base, {
       limit: MAX_PAGE,
-      ...(after === undefined ? {} : { after }),
+      ...defined({ after }),
     });
     missingIds.push(...page.flatMap(({ id }) => (seen.has(id) ? [] : [id])));
     after = page.at(-1)?.id;

@@ -16,6 +16,7 @@ import type { McpConnectionManager } from "./connection-manager.ts";
 import type { McpServerOptions, McpToolOptions } from "./options.ts";
 import { toToolError, toToolOutput } from "./tool-output.ts";
 import { toInputSchema } from "./input-schema.ts";
+import { defined } from "../util/defined.ts";
 
 const MAX_LABEL = 100;
 const MAX_DESCRIPTION = 8_000;
@@ -61,7 +62,7 @@ function toolFrom(
     input: toInputSchema(inputSchema as Json),
     run: (input, context) => run(manager, name, input as Input, context),
     approval: approvalOf(name, options),
-    ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
+    ...defined({ timeoutMs: options.timeoutMs }),
   });
   return { ...made, label, schema, server, ...(title === "" ? {} : { title }) };
 }

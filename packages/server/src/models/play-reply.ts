@@ -10,6 +10,7 @@ import { createProviderStreamError } from "@ai-sdk/provider-utils";
 
 import type { FinishReason, ModelUsage } from "./model.ts";
 import type { ScriptedReply, ScriptFinishOptions, ScriptPart } from "./script-parts.ts";
+import { defined } from "../util/defined.ts";
 
 export type PlaybackStep =
   | { readonly type: "part"; readonly part: LanguageModelV4StreamPart }
@@ -61,7 +62,7 @@ export function* playReply(answer: ScriptedReply, place: Place): Generator<Playb
           message,
           isRetryable,
           data: {},
-          ...(statusCode === undefined ? {} : { statusCode }),
+          ...defined({ statusCode }),
         });
         yield { type: "part", part: { type: "error", error } };
         return;

@@ -11,6 +11,7 @@ import type { Actor } from "../util/refs.ts";
 import type { AuditAction } from "../store/rules/audit-actions.ts";
 import type { Store } from "../store/store.ts";
 import type { Backend } from "./backend.ts";
+import { defined } from "../util/defined.ts";
 
 type StorePart = Pick<Backend, "store">;
 
@@ -59,5 +60,5 @@ async function note(
   subject: Readonly<Record<string, string>>,
   detail?: { readonly count: number },
 ): Promise<void> {
-  await tx.audit.add(tenant, { actor: user, action, subject, ...(detail === undefined ? {} : { detail }) });
+  await tx.audit.add(tenant, { actor: user, action, subject, ...defined({ detail }) });
 }

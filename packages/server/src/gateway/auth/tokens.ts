@@ -14,6 +14,7 @@ import type { OptionsInput, OptionsOutput } from "../../util/parse-options.ts";
 import { type Scope, SCOPES } from "./access.ts";
 import type { Caller } from "../caller.ts";
 import { SignInError } from "./security-events.ts";
+import { defined } from "../../util/defined.ts";
 
 const DEFAULT_TOKEN_SCOPES: readonly Scope[] = ["read", "write", "decide", "share"];
 /**
@@ -78,8 +79,7 @@ export async function signToken(
 ): Promise<string> {
   const { tenant, user, key, scopes, expiresAt, issuer, audience } = claims;
   const parties = {
-    ...(issuer === undefined ? {} : { iss: issuer }),
-    ...(audience === undefined ? {} : { aud: audience }),
+    ...defined({ iss: issuer, aud: audience }),
   };
   return new SignJWT({ tenant, scopes: [...scopes], ...(key === null ? {} : { key }), ...parties })
     .setProtectedHeader({ alg: ALGORITHM, typ: TYPE })
@@ -114,8 +114,7 @@ export async function issueToken(
   const signed = {
     ...claims,
     expiresAt,
-    ...(issuer === undefined ? {} : { issuer }),
-    ...(audience === undefined ? {} : { audience }),
+    ...defined({ issuer, audience }),
   };
   return { token: await signToken(signed, secrets[0], now), expires_at: expiresAt };
 }
@@ -184,8 +183,7 @@ async function verifySignature(
       algorithms: [ALGORITHM],
       currentDate: new Date(now),
       requiredClaims: ["exp"],
-      ...(issuer === undefined ? {} : { issuer }),
-      ...(audience === undefined ? {} : { audience }),
+      ...defined({ issuer, audience }),
     };
     const { payload, protectedHeader } = await jwtVerify(token, await importSecret(secret), options);
     // A JWT of another type was signed for something else, such as a logout.
@@ -208,7 +206,7 @@ function expiredSource(payload: unknown): { tenant?: string; user?: string; key?
   const parsed = claimsSchema.safeParse(payload);
   if (!parsed.success) return {};
   const { tenant, sub: user, key } = parsed.data;
-  return { tenant, user, ...(key === undefined ? {} : { key }) };
+  return { tenant, user, ...defined({ key }) };
 }
 
 function claimRefused(claim: string): SignInError {

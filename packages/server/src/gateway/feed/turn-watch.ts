@@ -23,6 +23,7 @@ import { readHistory } from "../../session/history/read-history.ts";
 import { StoreError } from "../../store/errors.ts";
 import type { SessionFeed } from "./session-feed.ts";
 import { retryWhileUnavailable } from "./retry-while-unavailable.ts";
+import { defined } from "../../util/defined.ts";
 
 export interface TurnStarted {
   readonly turn: string;
@@ -79,7 +80,7 @@ async function findTurnStart(feed: SessionFeed, message: string): Promise<TurnSt
   for (let page = 0; page < MAX_PAGES; page++) {
     const records = await context.store.turns.list(ref, {
       limit: TURNS_PER_PAGE,
-      ...(before === undefined ? {} : { before }),
+      ...defined({ before }),
     });
     const older = await findTurnStartIn(
       feed,

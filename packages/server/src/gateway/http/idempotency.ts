@@ -13,6 +13,7 @@ import type { Actor } from "../../util/refs.ts";
 import { poll } from "../../util/retry.ts";
 import { RequestError } from "../errors.ts";
 import type { RouteResult, GatewayContext } from "../context.ts";
+import { defined } from "../../util/defined.ts";
 
 const KEY = /^[\x21-\x7e]{1,200}$/;
 const WAIT_TIMEOUT_MS = 5_000;
@@ -93,7 +94,7 @@ function toStoredResponse(result: RouteResult): StoredResponse | null {
   if ("stream" in result || "bytes" in result) return null;
   if (!("json" in result)) return { status: result.status, body: null };
   const { status, json, session } = result;
-  return { status, body: json as Json, ...(session === undefined ? {} : { session }) };
+  return { status, body: json as Json, ...defined({ session }) };
 }
 
 function toReplayedResult({ status, body }: { readonly status: number; readonly body: Json }): RouteResult {

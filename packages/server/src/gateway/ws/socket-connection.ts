@@ -37,6 +37,7 @@ import { type SocketHandle, SocketSubscriber } from "./socket-subscriber.ts";
 import { encodeTextFrame } from "../encoding/ws-frame.ts";
 import { runAs } from "../../util/work-owner.ts";
 import { MAX_COMMAND_BYTES } from "../options.ts";
+import { defined } from "../../util/defined.ts";
 
 export interface SocketContext {
   readonly context: GatewayContext;
@@ -369,7 +370,7 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
     }
     const { reply, isInternal } = toErrorResponse(error);
     if (isInternal) this.#context.onError(error, { during: "a command" });
-    this.reply({ type: "error", ...(requestId === undefined ? {} : { request_id: requestId }), ...reply });
+    this.reply({ type: "error", ...defined({ request_id: requestId }), ...reply });
   }
 }
 

@@ -21,6 +21,7 @@ import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { referToResult } from "./journaled-result.ts";
 import { RestartAttempt } from "./outcomes.ts";
+import { defined } from "../../util/defined.ts";
 
 type Write = (tx: Store) => Promise<void>;
 
@@ -86,7 +87,7 @@ export class Archiver {
     const writes = commits.flatMap(({ write }) => write ?? []);
     const entries = [...new Set(commits.flatMap((commit) => commit.entries ?? []))];
     const archived = await archiveIncrementally(this.#backend, this.#ref, known, {
-      ...(atLeast === undefined ? {} : { atLeast }),
+      ...defined({ atLeast }),
       journal: (state) => entries.map((entry) => referToResult(entry, findTurn(state, entry.turn))),
       ...(writes.length > 0 && {
         commit: async (tx: Store) => {

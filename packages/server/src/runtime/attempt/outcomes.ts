@@ -13,6 +13,7 @@ import { type ExceededLimit, toWireName } from "../../store/rules/limits.ts";
 import { describeMessage } from "../../util/describe-error.ts";
 import type { TurnOutcome } from "../events/closing-events.ts";
 import type { ReachedLimit, RuntimeStrings } from "../strings/runtime-strings.ts";
+import { defined } from "../../util/defined.ts";
 
 /** The user stopped the turn. */
 export class StopRequested extends Error {
@@ -172,6 +173,6 @@ export function errorOutcome(
     canRetry,
     isTransient: canRetry,
     ...(details === null ? {} : { details }),
-    ...(template === undefined ? {} : { template }),
+    ...defined({ template }),
   };
 }

@@ -12,6 +12,7 @@ import { safeFetch } from "../../safe-fetch/safe-fetch.ts";
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../define/tool.ts";
 import { describeFetchError, isTextResponse, resolveFetchPolicy, decodeText } from "./fetch-helpers.ts";
 import { checkRules, HTTP_METHODS, type HttpRule, policyFor, ruleFor } from "./http-rules.ts";
+import { defined } from "../../util/defined.ts";
 
 export interface HttpRequestOptions {
   /** The requests that the model may make. Everything else is refused. */
@@ -82,7 +83,7 @@ async function request(
         ...own,
         ...(idempotencyHeader === undefined ? {} : { [idempotencyHeader]: context.idempotencyKey }),
       },
-      ...(body === undefined ? {} : { body }),
+      ...defined({ body }),
       // `safeFetch` follows a redirect with the same method or with GET, so the rules must allow both.
       mayFollow: (next) =>
         ruleFor(allow, next, method) !== undefined && ruleFor(allow, next, "GET") !== undefined,

@@ -15,6 +15,7 @@ import { loadWhole, attachOutcomes } from "../prompt/prior-turns.ts";
 import { type Tool, tool, ToolError, type ToolOutput } from "../define/tool.ts";
 import { hostOf } from "../tool-calls/tool-host.ts";
 import { turnToText } from "./turn-text.ts";
+import { defined } from "../../util/defined.ts";
 
 const PAGE = 50;
 /** How many turns one call searches. */
@@ -63,7 +64,7 @@ async function* earlier(store: Store, ref: SessionRef, before: number): AsyncGen
   for (let seen = 0; seen < MAX_TURNS; seen += PAGE) {
     const page = await store.turns.list(ref, {
       limit: PAGE,
-      ...(start === undefined ? {} : { before: start }),
+      ...defined({ before: start }),
     });
     for (const { snapshot } of page) {
       const turn = restoreTurn(snapshot);

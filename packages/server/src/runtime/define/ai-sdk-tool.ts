@@ -8,6 +8,7 @@
 import { RuntimeError } from "../errors.ts";
 import type { AiSdkSchema } from "../../models/tool-schema.ts";
 import { type ExecuteContext, type Tool, tool } from "./tool.ts";
+import { defined } from "../../util/defined.ts";
 
 type AnyFunction<Result> = (input: never, options: never) => Result;
 
@@ -74,7 +75,7 @@ function fromAiSdkTool(of: string, given: AiSdkTool): Tool {
       fail(`has \`${field}\`, which is not supported: ${remedy}`);
   return tool<unknown>({
     description,
-    ...(title === undefined ? {} : { label: title }),
+    ...defined({ label: title }),
     inputSchema: inputSchema as AiSdkSchema<unknown>,
     approval:
       typeof needsApproval === "boolean"

@@ -28,6 +28,7 @@ import {
 } from "@turnstream/protocol/writer";
 import { groupSummary } from "./groups.ts";
 import { MAIN_RUN, type TurnEventDraft } from "./turn-writer.ts";
+import { defined } from "../../util/defined.ts";
 
 export type TurnOutcome =
   | { readonly reason: "end_turn" }
@@ -160,7 +161,7 @@ function runEnd(
   runUsage: ReadonlyMap<string, Usage>,
 ): TurnEventDraft {
   const usage = runUsage.get(run.call ?? MAIN_RUN);
-  return { type: "run.end", run: run.id, status, ...(usage === undefined ? {} : { usage }) };
+  return { type: "run.end", run: run.id, status, ...defined({ usage }) };
 }
 
 function noticeOf(
@@ -190,7 +191,6 @@ function noticeOf(
     text,
     can_retry: canRetry,
     error_type: isTransient ? "transient" : "terminal",
-    ...(details === undefined ? {} : { details }),
-    ...(template === undefined ? {} : { template }),
+    ...defined({ details, template }),
   };
 }

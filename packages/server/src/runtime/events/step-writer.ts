@@ -15,6 +15,7 @@ import { isFree, openGroup } from "./groups.ts";
 import { asJsonObject } from "../../util/json.ts";
 import type { BlockRef, TurnWriter } from "./turn-writer.ts";
 import type { MarkerScanner } from "./citation-markers.ts";
+import { defined } from "../../util/defined.ts";
 
 export interface StepCall {
   readonly call: string;
@@ -295,7 +296,7 @@ export class StepWriter {
       toolName: name,
       // Providers accept only an object. If the model wrote something else, the tool result explains the problem.
       input: asJsonObject(input),
-      ...(part.providerMetadata === undefined ? {} : { providerOptions: part.providerMetadata }),
+      ...defined({ providerOptions: part.providerMetadata }),
     });
     // A thought stands outside of groups. Beside an open call it waits until the results are in.
     if (this.#options.isMain && !isFree(this.#turn)) return;

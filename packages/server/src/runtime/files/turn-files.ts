@@ -8,6 +8,7 @@
 import { type FileRef, restoreTurn } from "@turnstream/protocol";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import { type FileRecord, fileKey } from "../attempt/journal-entries.ts";
+import { defined } from "../../util/defined.ts";
 
 interface FilesToRead {
   readonly files: readonly FileRef[];
@@ -24,7 +25,7 @@ export async function turnFiles({ context, ref, row }: TurnAttempt): Promise<Fil
   let files = row.message?.files ?? [];
   let before: number | undefined;
   while (tried !== null) {
-    const page = await store.turns.list(ref, { limit: PAGE, ...(before === undefined ? {} : { before }) });
+    const page = await store.turns.list(ref, { limit: PAGE, ...defined({ before }) });
     for (const { id, snapshot } of page) {
       if (id !== tried) continue;
       const { message, retries } = restoreTurn(snapshot);

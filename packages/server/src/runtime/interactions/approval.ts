@@ -26,6 +26,7 @@ import type { StepCall } from "../events/step-writer.ts";
 import type { RuntimeStrings } from "../strings/runtime-strings.ts";
 import { awaitDecision, requestKey, storedInteractionId } from "./await-decision.ts";
 import { describeArguments } from "./describe-arguments.ts";
+import { defined } from "../../util/defined.ts";
 
 export type ApprovalResult =
   | { readonly ok: true; readonly input: unknown }
@@ -155,8 +156,7 @@ async function writeRequest(
       name: call.name,
       input: cut ?? call.input,
       ...(label === "" ? {} : { label }),
-      ...(server === undefined ? {} : { server }),
-      ...(title === undefined ? {} : { title }),
+      ...defined({ server, title }),
       ...(fields === null ? {} : { fields }),
     },
   ];

@@ -18,6 +18,7 @@ import type { TurnAttempt } from "../attempt/attempt.ts";
 import { requestedKey } from "../attempt/journal-entries.ts";
 import type { TurnEventDraft } from "../events/turn-writer.ts";
 import type { DecisionWaiter } from "../attempt/context.ts";
+import { defined } from "../../util/defined.ts";
 
 /** How often the store is read in case a signal was lost. */
 const LOOK_MS = 60_000;
@@ -104,7 +105,7 @@ export async function commitRequest(
     request,
     ...(call === null ? {} : { call }),
     ...(digest === null ? {} : { digest }),
-    ...(schema === undefined ? {} : { schema }),
+    ...defined({ schema }),
     ...(deadline === null ? {} : { deadlineMs: Math.max(0, deadline - context.env.now()) }),
   };
   const known = await context.store.interactions.get(ref, pending.id);

@@ -20,6 +20,7 @@ import { withoutImages } from "./images.ts";
 import { estimatePrompt, estimateTokens } from "./trim-to-budget.ts";
 import { listMessages } from "./continuations.ts";
 import type { PriorTurns } from "./prior-turns.ts";
+import { defined } from "../../util/defined.ts";
 
 /** The start of the message that has the summary. */
 export const SUMMARY_INTRO = "Summary of the conversation so far:";
@@ -110,8 +111,7 @@ async function ask({ attempt, agent }: RunContext, model: Model, earlier: PriorT
   ];
   const request = {
     prompt,
-    ...(providerOptions === undefined ? {} : { providerOptions }),
-    ...(headers === undefined ? {} : { headers }),
+    ...defined({ providerOptions, headers }),
   };
   let summary = "";
   let usage = NO_USAGE;

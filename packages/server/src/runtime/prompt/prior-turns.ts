@@ -40,6 +40,7 @@ import { type FormOutcome, type InteractionOutcome, toPaymentOutcome } from "./i
 import { continuationText, type TurnWithMessages } from "./continuations.ts";
 import { estimatePrompt } from "./trim-to-budget.ts";
 import { turnMessages } from "./turn-messages.ts";
+import { defined } from "../../util/defined.ts";
 
 interface EarlierTurn extends TurnWithMessages {
   /** The references that can be cited and the last id that was used. Set only if the current turn retries this one. */
@@ -100,7 +101,7 @@ export async function readPriorTurns(
   while (turns.length < MAX_TURNS && !isFull()) {
     const page = await store.turns.list(ref, {
       limit: PAGE,
-      ...(start === undefined ? {} : { before: start }),
+      ...defined({ before: start }),
     });
     const entries = await store.journal.retained(
       ref,

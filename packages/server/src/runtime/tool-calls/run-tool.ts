@@ -37,6 +37,7 @@ import { UsageCollector } from "../attempt/usage.ts";
 import type { ReportUsage } from "../define/report-usage.ts";
 import type { StepCall } from "../events/step-writer.ts";
 import { abortable } from "../../util/concurrency.ts";
+import { defined } from "../../util/defined.ts";
 
 export async function runTool(
   scope: RunContext,
@@ -96,7 +97,7 @@ async function perform(
     const content = truncateForModel(output.content, maxResultChars);
     const record = {
       ...successResult({ ...output, content }, await progress.end()),
-      ...(structured === undefined ? {} : { structured }),
+      ...defined({ structured }),
       whole: output.whole as Json,
     };
     const cited = attachReferences(record, output.references ?? [], attempt.references, maxResultChars);

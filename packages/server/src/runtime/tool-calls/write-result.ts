@@ -19,6 +19,7 @@ import type { BlockRef } from "../events/turn-writer.ts";
 import { writeThought } from "../attempt/shared-thought.ts";
 import type { RunContext } from "../attempt/run-context.ts";
 import type { StepCall } from "../events/step-writer.ts";
+import { defined } from "../../util/defined.ts";
 
 /** Returns the place of the call's result, and starts the result if it doesn't exist. */
 export async function startToolResult(scope: RunContext, call: StepCall): Promise<BlockRef> {
@@ -85,7 +86,7 @@ function endOf(place: BlockRef, record: ToolCallRecord) {
     status,
     preview,
     artifact: artifact as Artifact | null,
-    ...(structured === undefined ? {} : { structured }),
+    ...defined({ structured }),
     ...(results === null ? {} : { results }),
     ...(whole === null ? {} : { whole: whole as unknown as FullContent }),
     ...(usage === null ? {} : { usage }),

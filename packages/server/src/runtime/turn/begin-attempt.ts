@@ -51,6 +51,7 @@ import type { RuntimeContext } from "../attempt/context.ts";
 import { TurnWriter } from "../events/turn-writer.ts";
 import { type NextAttempt, reasonOf } from "./next-attempt.ts";
 import { findSuperseded } from "./supersede.ts";
+import { defined } from "../../util/defined.ts";
 
 interface Prepared {
   readonly session: Session;
@@ -207,7 +208,7 @@ function startOf(
     mode: mode ?? definition?.displayMode ?? "agent",
     from_share: isFirstOfFork(session, last) || (row.retries !== null && last?.from_share === true),
     ...(row.message === null ? {} : { message: row.message.id }),
-    ...(model === undefined ? {} : { model }),
+    ...defined({ model }),
     ...(row.retries === null ? {} : { retries: row.retries }),
     ...(resumes === null ? {} : { resumes }),
     ...(typeof locale === "string" ? { locale } : {}),

@@ -6,6 +6,7 @@
  * writes it to journals and `readTurnResult` reads it.
  */
 import type { Json } from "@turnstream/protocol";
+import { defined } from "../../util/defined.ts";
 
 export interface ContentPart {
   readonly type: "text";
@@ -44,7 +45,7 @@ export interface ModelContent {
 export function modelContentParts(content: ModelContent): (ContentPart | ImagePart)[] {
   const parts: (ContentPart | ImagePart)[] = textParts(content);
   for (const { url, id } of content.images ?? []) {
-    const image = { type: "image_url" as const, image_url: { url }, ...(id === undefined ? {} : { id }) };
+    const image = { type: "image_url" as const, image_url: { url }, ...defined({ id }) };
     // Before the part that closes the reference.
     const closing = id === undefined ? -1 : parts.findLastIndex((part) => part.id === id);
     parts.splice(closing < 0 ? parts.length : closing, 0, image);

@@ -15,6 +15,7 @@ import type { Share } from "../../store/ports/access.ts";
 import type { Store } from "../../store/store.ts";
 import { type FoldArchivedOptions, foldArchivedEvents } from "./archived-state.ts";
 import { MAX_TEXT_LENGTH, textLength } from "./turn-window.ts";
+import { defined } from "../../util/defined.ts";
 
 export interface SharedHistory {
   readonly share: Share;
@@ -52,7 +53,7 @@ export async function readSharedSession(
   const folded = await foldArchivedEvents(store, share, {
     end: parseCursor(share.upTo)?.seq ?? 0,
     shown: redactForShare,
-    ...(run === undefined ? {} : { run }),
+    ...defined({ run }),
   });
   const piece = run ?? (async (work) => work());
   return piece(() => {

@@ -22,6 +22,7 @@ import { publishOutbox } from "../archive/publish-outbox.ts";
 import { findInteraction } from "./find.ts";
 import type { CommandBackend } from "../backend.ts";
 import { signalDecision } from "./signal-decision.ts";
+import { defined } from "../../util/defined.ts";
 
 export interface AnswerQuestionInput extends DecisionSource {
   readonly key: string;
@@ -65,7 +66,7 @@ export function dismissQuestion(
   return changeQuestion(backend, ref, key, () => ({
     to: "dismissed",
     ...decisionSource(input),
-    ...(reason === undefined ? {} : { reason }),
+    ...defined({ reason }),
   }));
 }
 

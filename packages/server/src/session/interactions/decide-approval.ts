@@ -17,6 +17,7 @@ import { publishOutbox } from "../archive/publish-outbox.ts";
 import type { CommandBackend } from "../backend.ts";
 import { InputValidationError } from "../validation-error.ts";
 import { signalDecision } from "./signal-decision.ts";
+import { defined } from "../../util/defined.ts";
 
 export interface ApprovalDecision extends DecisionSource {
   /** The key of the request. */
@@ -70,13 +71,12 @@ export async function decideApproval(
         ...(rule === null ? {} : { always: true }),
       },
       ...decisionSource(decision),
-      ...(reason === undefined ? {} : { reason }),
-      ...(digest === undefined ? {} : { digest }),
+      ...defined({ reason, digest }),
       ...(rule === null
         ? {}
         : {
             also: async () => {
-              await tx.allowances.add(ref, { ...rule, ...(userId === undefined ? {} : { by: userId }) });
+              await tx.allowances.add(ref, { ...rule, ...defined({ by: userId }) });
               return { action: "approval.always", subject: { agent: rule.agent, tool: rule.tool } };
             },
           }),

@@ -25,6 +25,7 @@ import { signalDecision } from "./signal-decision.ts";
 import { InputValidationError } from "../validation-error.ts";
 import { findInteraction, waitForInteraction } from "./find.ts";
 import { transitionInteraction, type DecisionSource, decisionSource } from "./transition.ts";
+import { defined } from "../../util/defined.ts";
 
 /** The stored request of a form. */
 interface StoredForm {
@@ -239,7 +240,7 @@ async function addGoOn(
   const { agent, mode, schema } = storedForm(interaction);
   const { values = {} } = change.body as { readonly values?: Json };
   const files = formFiles(schema, values).slice(0, MAX_FILES);
-  const options = { ...(agent === undefined ? {} : { agent }), ...(mode === undefined ? {} : { mode }) };
+  const options = { ...defined({ agent, mode }) };
   const message = { id: `after.${form}`, text: "", files, resumes: form, options, ...source };
   if ((await tx.queuedMessages.add(ref, message)) !== "added") return;
   const { draft } = messageEvent(message);

@@ -14,6 +14,7 @@ import type { TransitionResult, Interaction } from "../../store/ports/interactio
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { enqueueInteractionEvent } from "../webhooks/enqueue-events.ts";
+import { defined } from "../../util/defined.ts";
 
 /** The user who decides, and the client that sent the decision. */
 export interface DecisionSource {
@@ -29,7 +30,7 @@ export function decisionSource({
   readonly userId?: string | null;
   readonly clientId?: string;
 }): DecisionSource {
-  return { ...(userId === null ? {} : { userId }), ...(clientId === undefined ? {} : { clientId }) };
+  return { ...(userId === null ? {} : { userId }), ...defined({ clientId }) };
 }
 
 export interface InteractionTransition extends DecisionSource {
@@ -53,9 +54,7 @@ export async function transitionInteraction(
     id,
     to,
     body: fields,
-    ...(userId === undefined ? {} : { by: userId }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(digest === undefined ? {} : { expectDigest: digest }),
+    ...defined({ by: userId, reason, expectDigest: digest }),
   });
   if (!result.applied) return result;
   const { version, change } = result;
@@ -66,7 +65,7 @@ export async function transitionInteraction(
   const more = await also?.();
   const actor = userId ?? null;
   const subject = { session: ref.session, interaction: id };
-  const detail = { version, ...(clientId === undefined ? {} : { from: clientId }) };
+  const detail = { version, ...defined({ from: clientId }) };
   await tx.audit.add(ref.tenant, { actor, action: `${kind}.${to}` as AuditAction, subject, detail });
   if (more !== undefined) {
     const { action } = more;

@@ -14,6 +14,7 @@ import type { Session } from "../../store/ports/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { retry } from "../../util/retry.ts";
 import type { Backend } from "../backend.ts";
+import { defined } from "../../util/defined.ts";
 
 export interface ClaimRequest {
   /** The process that claims, and the reason, for operators. */
@@ -107,7 +108,7 @@ async function takeEpoch(
     seen,
     by,
     reason,
-    ...(expected !== undefined && { ifEpoch: expected }),
+    ...defined({ ifEpoch: expected }),
   });
   return { session, head };
 }

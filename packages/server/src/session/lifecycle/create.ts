@@ -14,6 +14,7 @@ import type { Session } from "../../store/ports/sessions.ts";
 import type { Actor, SessionRef } from "../../util/refs.ts";
 import { claimSession, type FirstEvent, isArchiveBehind } from "./claim.ts";
 import type { Backend } from "../backend.ts";
+import { defined } from "../../util/defined.ts";
 
 /** The name of the claimer, for operators. */
 const BY = "command";
@@ -33,7 +34,7 @@ export async function createSession(
   env: Pick<Env, "id"> = systemEnv,
 ): Promise<Session> {
   const { id = env.id(), title } = options;
-  const session = await createRow(backend, actor, { id, ...(title === undefined ? {} : { title }) });
+  const session = await createRow(backend, actor, { id, ...defined({ title }) });
   await ensureSessionLog(backend, { tenant: actor.tenant, session: id });
   return session;
 }

@@ -21,6 +21,7 @@ import type { CommandBackend, Backend } from "../backend.ts";
 import { InputValidationError } from "../validation-error.ts";
 import { signalDecision } from "../interactions/signal-decision.ts";
 import { hintTurn } from "./hint-turn.ts";
+import { defined } from "../../util/defined.ts";
 
 export interface SendMessageInput extends Omit<NewMessage, "by">, DecisionSource {
   /** Only with `resumes`: the values of the form. */
@@ -62,7 +63,7 @@ export async function sendMessage(
   for (const blob of blobs) await store.blobs.put(ref, blob);
   const { text, whole = null } = draft;
   const resumes = message.resumes ?? null;
-  const source = decisionSource({ userId: userId ?? null, ...(clientId === undefined ? {} : { clientId }) });
+  const source = decisionSource({ userId: userId ?? null, ...defined({ clientId }) });
   let isDecided = false;
   let isAnswer = false;
   const added = await store.transaction(async (tx) => {

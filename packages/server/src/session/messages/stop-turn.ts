@@ -8,6 +8,7 @@ import type { SessionRef } from "../../util/refs.ts";
 import type { CommandBackend } from "../backend.ts";
 import { encodeSessionRef, STOPS_CHANNEL } from "../signal-channels.ts";
 import { hintRunningTurn } from "./hint-turn.ts";
+import { defined } from "../../util/defined.ts";
 
 export interface StopTurnOptions {
   /** Default: the running turn. */
@@ -22,8 +23,7 @@ export async function stopTurn(
   { turn, userId }: StopTurnOptions,
 ): Promise<{ readonly receipt: StopReceipt; readonly turn: string | null }> {
   const stopped = await store.running.requestStop(ref, {
-    ...(turn === undefined ? {} : { turn }),
-    ...(userId === undefined ? {} : { by: userId }),
+    ...defined({ turn, by: userId }),
   });
   // Also signal if a stop was already requested, because the earlier signal may be lost.
   if (stopped.receipt !== "over") {

@@ -22,6 +22,7 @@ import { MESSAGE_RELAY_MS } from "../archive/relay-outbox.ts";
 import { messageEvent, messageKey } from "../message-event.ts";
 import { hintTurn } from "../messages/hint-turn.ts";
 import { enqueueInteractionEvent, enqueuePaymentEvent } from "../webhooks/enqueue-events.ts";
+import { defined } from "../../util/defined.ts";
 
 export interface PaymentBackend extends CommandBackend {
   /** Null if the process has no payments. Payments can then be read and cancelled, but not paid. */
@@ -110,7 +111,7 @@ async function audit(
       detail: {
         n,
         ...(evidenceHash === null ? {} : { evidence: evidenceHash }),
-        ...(clientId === undefined ? {} : { from: clientId }),
+        ...defined({ from: clientId }),
       },
     });
 }

@@ -10,6 +10,7 @@ import type { CommandBackend } from "../backend.ts";
 import { waitForInteraction } from "../interactions/find.ts";
 import type { DecisionSource } from "../interactions/transition.ts";
 import { applyPayment } from "./apply-payment.ts";
+import { defined } from "../../util/defined.ts";
 
 export interface CancelPaymentInput extends DecisionSource {
   /** `payment_request_id` */
@@ -30,7 +31,7 @@ export async function cancelPayment(
   const interaction = await waitForInteraction(store, ref, id);
   const payment = interaction?.kind === "payment" ? await store.payments.get(ref, interaction.id) : null;
   if (payment === null) throw new StoreError("NOT_FOUND", `payment ${id}`);
-  const input = { type: "cancel", ...(userId === undefined ? {} : { by: userId }) } as const;
+  const input = { type: "cancel", ...defined({ by: userId }) } as const;
   const result = await applyPayment(backend, payment.orderNo, input, clientId);
   if (result.outcome === "unknown") throw new StoreError("NOT_FOUND", `payment ${id}`);
   const [change] = "changes" in result ? result.changes : [];

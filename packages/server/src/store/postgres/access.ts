@@ -37,6 +37,7 @@ import type { Db } from "./database.ts";
 import type { LedgerTables } from "./schema-ledger.ts";
 import { ago, clock, clockPlus, lockSessionRow, inTransaction } from "./session-row.ts";
 import { existingTenant } from "./tenant-row.ts";
+import { defined } from "../../util/defined.ts";
 
 const unnoted = sql<boolean>`(last_used_at is null or last_used_at < ${ago(LAST_USED_MS)})`;
 
@@ -158,7 +159,7 @@ export function postgresIdempotency(db: Db, env: Env): Idempotency {
         const { status, session } = answer;
         if (session !== undefined) await lockSessionRow(tx, { tenant: actor.tenant, session });
         const { numUpdatedRows } = await only(tx.updateTable("idempotency_keys"), actor, request)
-          .set({ status, body, claim: null, ...(session === undefined ? {} : { session_id: session }) })
+          .set({ status, body, claim: null, ...defined({ session_id: session }) })
           .where("claim", "=", claim)
           .executeTakeFirst();
         return numUpdatedRows === 1n;

@@ -21,6 +21,7 @@ import {
   useObject,
 } from "./objects.ts";
 import { inTransaction, lockSessionRow, ofSession, requireSession, rowOf } from "./session-row.ts";
+import { defined } from "../../util/defined.ts";
 
 /** Objects that one call copies at the same time. */
 const PARALLEL_COPIES = 8;
@@ -56,7 +57,7 @@ export function postgresBlobs(db: Db, objects: ObjectContext): Blobs {
       if (found === null) return null;
       const { mediaType, name, object } = found;
       const body = object === null ? found.body : await readObject(objects, object.key);
-      return body === null ? null : { id, mediaType, ...(name === undefined ? {} : { name }), body };
+      return body === null ? null : { id, mediaType, ...defined({ name }), body };
     },
     async find(ref, id) {
       const row = await findRow(db, ref, id);

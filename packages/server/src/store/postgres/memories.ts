@@ -16,6 +16,7 @@ import type { Actor } from "../../util/refs.ts";
 import type { Db } from "./database.ts";
 import { bytewiseOrder, clock, inTransaction } from "./session-row.ts";
 import { existingTenant } from "./tenant-row.ts";
+import { defined } from "../../util/defined.ts";
 
 const COLUMNS = ["id", "text", "pinned", "created_at", "updated_at"] as const;
 
@@ -55,7 +56,7 @@ export function postgresMemories(db: Db): Memories {
         .set({
           updated_at: clock,
           ...(text === undefined ? {} : { text: checkMemoryText(text) }),
-          ...(pinned === undefined ? {} : { pinned }),
+          ...defined({ pinned }),
         })
         .where("tenant_id", "=", actor.tenant)
         .where("user_id", "=", actor.user)

@@ -12,6 +12,7 @@ import { isDatabaseUrl } from "./database-url.ts";
 import type { Db, Database } from "./database.ts";
 import { takeTurns } from "./fair-pool.ts";
 import { checked, type Settings } from "./pooler-settings.ts";
+import { defined } from "../../util/defined.ts";
 
 export interface PostgresOptions {
   /** With the parameter `pgbouncer=true` for a pooler in transaction mode, see docs/pooler.md. */
@@ -124,7 +125,7 @@ export function createDatabase(
   const { max, connectMs, log } = options;
   return new Kysely<Database>({
     dialect: new PostgresDialect({ pool: takeTurns(pool, max, connectMs) }),
-    ...(log !== undefined && { log }),
+    ...defined({ log }),
   });
 }
 

@@ -26,6 +26,7 @@ import {
   resolveScope,
 } from "./resolve-limits.ts";
 import { StoredLimits } from "./stored-limits.ts";
+import { defined } from "../../../util/defined.ts";
 
 export interface CallerLimiterOptions {
   readonly store: Store;
@@ -200,8 +201,7 @@ export class CallerLimiter {
 
   #reportFlood({ limit, scope }: ExceededLimit, { tenant, user, key, from = "" }: Partial<Caller>): void {
     const source = {
-      ...(tenant === undefined ? {} : { tenant }),
-      ...(user === undefined ? {} : { user }),
+      ...defined({ tenant, user }),
       ...(key === undefined || key === null ? {} : { key }),
     };
     this.#report({ type: "rate_limited", reason: toWireName(limit), subject: scope, ...source }, from);

@@ -12,6 +12,7 @@ import { RequestError } from "../../errors.ts";
 import { pageBefore, pageLimit } from "./page-query.ts";
 import type { RouteResult } from "../../context.ts";
 import { type RouteContext, type Route, defineRoute } from "../route.ts";
+import { defined } from "../../../util/defined.ts";
 
 const MAX_LISTED = 1_000;
 const DEFAULT_LISTED = 100;
@@ -34,7 +35,7 @@ const list = defineRoute({
     const found = await context.store.interactions.list(ref, {
       pending: status === "pending",
       limit: limit + 1,
-      ...(after === undefined ? {} : { after }),
+      ...defined({ after }),
     });
     const page = found.slice(0, limit);
     const hasMore = found.length > limit;

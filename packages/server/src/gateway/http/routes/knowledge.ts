@@ -11,6 +11,7 @@ import { MAX_PAGE } from "../../../store/ports/sessions.ts";
 import { RequestError } from "../../errors.ts";
 import { pageLimit } from "./page-query.ts";
 import { type Route, defineRoute } from "../route.ts";
+import { defined } from "../../../util/defined.ts";
 
 const DEFAULT_OBJECTS = 50;
 
@@ -38,7 +39,7 @@ const objects = defineRoute({
   responseSchema: restReplies.objects,
   async handle({ context, caller, params, query }) {
     const { after, limit } = query;
-    const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) };
+    const page = { limit: limit + 1, ...defined({ after }) };
     const found = await context.store.knowledge.list(caller.tenant, params["base"] ?? "", page);
     const listed = found.slice(0, limit);
     const hasMore = found.length > limit;
@@ -74,7 +75,7 @@ const importObjects = defineRoute({
     const files = body.objects.map(({ text, media_type, ...file }) => {
       // The content was sent as text, so without a type or file extension it is plain text.
       const mediaType = media_type ?? (file.id.includes(".") ? undefined : "text/plain");
-      return { ...file, ...(mediaType === undefined ? {} : { mediaType }), read: async () => text };
+      return { ...file, ...defined({ mediaType }), read: async () => text };
     });
     const { tenant } = caller;
     const { prune } = body;

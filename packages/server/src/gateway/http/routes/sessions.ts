@@ -11,6 +11,7 @@ import { renameSession } from "../../../session/messages/rename-session.ts";
 import { MAX_PAGE, type Session } from "../../../store/ports/sessions.ts";
 import { RequestError } from "../../errors.ts";
 import { type Route, defineRoute } from "../route.ts";
+import { defined } from "../../../util/defined.ts";
 
 const DEFAULT_PAGE = 20;
 const title = z.string().min(1).max(500);
@@ -39,7 +40,7 @@ const create = defineRoute({
   async handle({ context, caller, body, newId }) {
     const options = {
       id: body.session_id ?? newId(),
-      ...(body.title === undefined ? {} : { title: body.title }),
+      ...defined({ title: body.title }),
     };
     const session = await createSession(context, caller, options, context.env);
     return { status: 201, json: toSessionJson(session), session: session.id };

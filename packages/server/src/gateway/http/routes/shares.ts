@@ -29,6 +29,7 @@ import { pageBefore, pageLimit } from "./page-query.ts";
 import type { GatewayContext } from "../../context.ts";
 import { type Route, defineRoute } from "../route.ts";
 import { toSessionJson } from "./sessions.ts";
+import { defined } from "../../../util/defined.ts";
 
 const MAX_TURNS = 50;
 const DEFAULT_TURNS = 20;
@@ -189,7 +190,7 @@ async function readSharedJson(
   token: string,
   { dialect, before, limit }: SharedQuery,
 ): Promise<string | null> {
-  const page = { turns: limit, ...(before === undefined ? {} : { before }) };
+  const page = { turns: limit, ...defined({ before }) };
   const shared = await readSharedSession(store, token, { ...page, run: slices.run });
   if (shared === null) return null;
   const { share, state } = shared;
