@@ -1,4 +1,4 @@
-/** Tests that `runWithTimeLimit` interrupts endless work, and runs work again that only the machine made slow. */
+/** Tests that `runWithTimeLimit` interrupts endless work. */
 import { describe, expect, test } from "vitest";
 import { runWithTimeLimit } from "../../src/util/time-limit.ts";
 
@@ -7,11 +7,6 @@ const LIMIT_MS = 50;
 
 function burn(): never {
   for (let n = 0; ; n++) Math.sqrt(n);
-}
-
-/** Waits without using the CPU, like a process that the machine has stopped. */
-function stall(ms: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 describe("runWithTimeLimit", () => {
@@ -26,29 +21,8 @@ describe("runWithTimeLimit", () => {
     expect(tries).toBe(1);
   });
 
-  test("interrupts endless work, whatever it waits for", () => {
+  test("interrupts endless work, also in a regular expression", () => {
     expect(() => runWithTimeLimit(LIMIT_MS, burn)).toThrow(/timed out/);
     expect(() => runWithTimeLimit(LIMIT_MS, () => /^(x+x+)+y$/.test("x".repeat(40)))).toThrow(/timed out/);
-    let tries = 0;
-    const wait = (): void => {
-      tries++;
-      stall(60_000);
-    };
-    expect(() => runWithTimeLimit(LIMIT_MS, wait)).toThrow(/timed out/);
-    expect(tries).toBe(10);
-  });
-
-  test.each([
-    ["used all its time in the first try, to compile its code", 1, burn],
-    ["was stopped five times by the machine", 5, () => stall(60_000)],
-  ])("returns the result of work that %s", (_, slowTries, delay) => {
-    let tries = 0;
-    const work = (): string => {
-      tries++;
-      if (tries <= slowTries) delay();
-      return "done";
-    };
-    expect(runWithTimeLimit(LIMIT_MS, work)).toBe("done");
-    expect(tries).toBeGreaterThan(slowTries);
   });
 });
