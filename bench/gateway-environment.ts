@@ -144,7 +144,7 @@ export async function openWriters(
     const { number } = await store.sessions.create({ tenant: TENANT, user: USER }, { id: session });
     const event = { type: "session.start", session, number } as const;
     const ref = { tenant: TENANT, session };
-    const claimed = await claimSession({ store, log }, ref, { by: "bench", reason: "bench", event });
+    const claimed = await claimSession({ store, log }, ref, { by: "bench", event });
     const sessionWriter = new SessionWriter(log, ref, claimed);
     await sessionWriter.writeAll(events);
     return sessionWriter;

@@ -43,7 +43,7 @@ export async function measureContext(environment: TurnsEnvironment): Promise<Mea
 /** Archives turns with three calls and an answer each, with the entries that their journal retains. */
 async function archiveTurns(store: Store, ref: SessionRef, turns: number): Promise<void> {
   const log = new LogWriter({ check: false }).session(ref.session);
-  const { epoch } = await store.epochs.next(ref, { seen: 0, by: "bench", reason: "bench" });
+  const { epoch } = await store.epochs.next(ref, { seen: 0 });
   const journal = [];
   for (let n = 0; n < turns; n++) {
     log.begin("Continue.");

@@ -54,7 +54,7 @@ export async function measureParked({ parked, real, decided }: QueueSize): Promi
       // Counting switches autovacuum off, and each parked turn leaves a dead row in the indexes.
       await runSql(environment.backend.postgres.url, "vacuum");
     }
-    // The others may have locked the last jobs. A queued turn would run in the measured worker.
+    // The others may have locked the last rows. A queued turn would run in the measured worker.
     await parkQueued(environment);
     const all = await measureRest(environment);
     const manyTimes = await decide(environment, refs.slice(0, decided));
@@ -147,15 +147,12 @@ async function queueTurns(environment: TurnsEnvironment, count: number): Promise
 /** Does to the store what a worker does until a turn is parked, for all queued turns. */
 async function parkQueued(environment: TurnsEnvironment): Promise<void> {
   const { store } = environment.backend;
-  const request = { executor: EXECUTOR, agents: [null], limit: BATCH, alone: false };
+  const request = { executor: EXECUTOR, agents: [], limit: BATCH, isIdle: false };
   for (;;) {
-    const jobs = await store.jobs.fetch(request);
-    for (const job of jobs) {
-      const turn = randomUUID();
-      const row = await store.running.start(job, { executor: EXECUTOR, turn, agents: [] });
-      if (row === null || !(await store.running.park(job, turn, { wakeAt: Date.now() + WAKE_MS })))
-        throw new Error(`the turn of ${job.session} could not be parked`);
-    }
-    if (jobs.length === 0) return;
+    const started = await store.queue.start(request);
+    for (const { held, row } of started)
+      if (!(await store.queue.park(held, row.turn, { wakeAt: Date.now() + WAKE_MS })))
+        throw new Error(`the turn of ${held.session} could not be parked`);
+    if (started.length === 0) return;
   }
 }

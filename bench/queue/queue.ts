@@ -1,5 +1,5 @@
 /**
- * `benchQueue` measures the job queue when it is long: how soon a tenant's turn starts while another tenant has 10,000
+ * `benchQueue` measures the queue of turns when it is long: how soon a tenant's turn starts while another tenant has 10,000
  * queued turns, and what 100,000 parked turns cost. It compares each figure with an empty queue in the same run. It
  * takes twenty minutes.
  */

@@ -21,8 +21,9 @@ export async function measureLooks(
   const looks: Readonly<Record<string, () => Promise<unknown>>> = {
     "a query without tables": () => store.leases.clock(),
     "running.startable": () => store.running.startable({ olderThanMs: 0, limit: LIMIT }),
-    "jobs.fetch": () => store.jobs.fetch({ executor: "bench", agents: ["helper"], limit: 10, alone: false }),
-    "jobs.wakeDue": () => store.jobs.wakeDue({ limit: LIMIT }),
+    "queue.start": () =>
+      store.queue.start({ executor: "bench", agents: ["helper"], limit: 10, isIdle: false }),
+    "queue.wakeDue": () => store.queue.wakeDue({ limit: LIMIT }),
     "running.stopping": () => store.running.stopping({ limit: LIMIT }),
   };
   const measurements: Measurement[] = [];
@@ -47,11 +48,12 @@ function fill(messages: number): string[] {
   const sessions = `generate_series(1, ${messages / PER_SESSION}) n`;
   return [
     "set search_path = turnstream",
-    `insert into sessions (tenant_id, id, user_id, number, epoch)
-      select 'queued', 'q-' || n, 'u-' || n, n, 1 from ${sessions}`,
-    `insert into running_turns (tenant_id, session_id, turn, owner, executor, rank, attempts, parked_at)
-      select 'queued', 'q-' || n, 't', 'u-' || n, case when n % 2 = 0 then 'e' end, case when n % 2 = 0 then 1 end, 1,
-        case when n % 2 = 1 then clock_timestamp() end from ${sessions}`,
+    `insert into sessions (tenant_id, id, user_id, number) select 'queued', 'q-' || n, 'u-' || n, n from ${sessions}`,
+    `insert into turn_queue (tenant_id, session_id, owner, epoch, turn, executor, rank)
+      select 'queued', 'q-' || n, 'u-' || n, 1, 't', case when n % 2 = 0 then 'e' end, case when n % 2 = 0 then 1 end
+      from ${sessions}`,
+    `insert into running_turns (tenant_id, session_id, turn, owner, attempts, parked_at)
+      select 'queued', 'q-' || n, 't', 'u-' || n, 1, case when n % 2 = 1 then clock_timestamp() end from ${sessions}`,
     `insert into waiting_messages (tenant_id, session_id, id, body, owner, added_at)
       select 'queued', 'q-' || n, 'm-' || m, '{"text":"Continue."}', 'u-' || n, clock_timestamp() - interval '1 hour'
       from ${sessions}, generate_series(1, ${PER_SESSION}) m`,

@@ -37,7 +37,7 @@ export async function measureMultixacts(
       runAll(refs, ({ session }) =>
         store.idempotency.begin(actor, { route: "POST /x", key: session, digest: "d" }),
       ),
-    "the end of a turn": () => runAll(running, (ref) => endTurn(store, ref)),
+    "the end of a turn": () => runAll(running, (turn) => endTurn(store, turn)),
   };
   const measurements: Measurement[] = [];
   for (const [name, run] of Object.entries(steps)) {

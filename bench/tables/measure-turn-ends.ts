@@ -26,9 +26,9 @@ export async function measureTurnEnds(
   for (const tenant of [...one, ...many])
     await store.webhooks.create(tenant, { url: "https://receiver.example/" });
   const endsPerSecond = async (tenants: readonly string[]): Promise<number> => {
-    const refs = await startTurns(store, tenants, turns);
+    const started = await startTurns(store, tenants, turns);
     const since = performance.now();
-    await runAll(refs, (ref) => endTurn(store, ref));
+    await runAll(started, (turn) => endTurn(store, turn));
     return turns / ((performance.now() - since) / 1_000);
   };
   const [ofOne, ofMany]: [number[], number[]] = [[], []];

@@ -1,9 +1,9 @@
 /**
  * `startTurns` and `endTurn` start and end turns in the store alone, without a worker. `endTurn` is the part of a turn's
- * last commit that is not about its own session: usage, webhooks, and the next job.
+ * last commit that is not about its own session: usage, webhooks, and the next turn.
  */
 import type { SessionRef } from "@turnstream/server";
-import type { ClosableStore } from "@turnstream/server/ports";
+import type { ClosableStore, StartedTurn } from "@turnstream/server/ports";
 
 export interface TablesEnvironment {
   readonly store: ClosableStore;
@@ -13,7 +13,8 @@ export interface TablesEnvironment {
 /** How many operations run at a time. */
 export const CONCURRENCY = 24;
 const MODEL = "model";
-const TURN = "turn";
+const EXECUTOR = "bench";
+const BATCH = 1_000;
 const USED = { turns: 1, calls: 3, input_tokens: 900, output_tokens: 100, total_tokens: 1_000, cost: 0.01 };
 
 let sessions = 0;
@@ -24,12 +25,12 @@ export async function createTenants(store: ClosableStore, prefix: string, count:
   return tenants;
 }
 
-/** Creates a session with a running turn for each of `count`, in the tenants in turns. */
+/** Creates `count` sessions with a running turn each, in the tenants in turns. */
 export async function startTurns(
   store: ClosableStore,
   tenants: readonly string[],
   count: number,
-): Promise<SessionRef[]> {
+): Promise<StartedTurn[]> {
   const refs = Array.from({ length: count }, (_, n) => ({
     tenant: tenants[n % tenants.length] ?? "",
     session: `s-${++sessions}`,
@@ -37,9 +38,14 @@ export async function startTurns(
   await runAll(refs, async (ref) => {
     await createSession(store, ref);
     await addMessage(store, ref);
-    await store.running.begin(ref, { turn: TURN });
   });
-  return refs;
+  const turns: StartedTurn[] = [];
+  while (turns.length < count) {
+    const started = await store.queue.start({ executor: EXECUTOR, agents: [], limit: BATCH, isIdle: false });
+    if (started.length === 0) throw new Error(`${turns.length} turns were started instead of ${count}`);
+    turns.push(...started);
+  }
+  return turns;
 }
 
 export async function createSession(store: ClosableStore, { tenant, session }: SessionRef): Promise<void> {
@@ -50,13 +56,14 @@ export async function addMessage(store: ClosableStore, ref: SessionRef): Promise
   await store.queuedMessages.add(ref, { id: "m", text: "Continue." });
 }
 
-export async function endTurn(store: ClosableStore, ref: SessionRef): Promise<void> {
+export async function endTurn(store: ClosableStore, { held, row }: StartedTurn): Promise<void> {
   await store.transaction(async (tx) => {
-    const key = `turn/${ref.session}`;
-    await tx.usage.add(ref.tenant, { ...USED, key, model: MODEL, user: `user-of-${ref.session}` });
-    await tx.webhooks.enqueue(ref, { type: "turn.ended", key, data: { turn_id: TURN } });
-    await tx.journal.close(ref, TURN);
-    await tx.running.end(ref, TURN);
+    const { turn, user } = row;
+    const key = `turn/${turn}`;
+    await tx.usage.add(held.tenant, { ...USED, key, model: MODEL, user });
+    await tx.webhooks.enqueue(held, { type: "turn.ended", key, data: { turn_id: turn } });
+    await tx.journal.close(held, turn);
+    await tx.queue.end(held, turn, { epoch: held.epoch });
   });
 }
 

@@ -152,7 +152,6 @@ const MISTAKES: Readonly<Record<string, Mistake>> = {
       const env = await servers();
       const db = openDatabase({ url: env["DATABASE_URL"] ?? "" });
       await migrate(db);
-      await db.schema.dropSchema("turnstream_jobs").cascade().execute();
       await db.destroy();
       return await start({ ...env, NODE_ENV: "production" });
     },

@@ -37,7 +37,7 @@ export async function fill(
   const { tenant, session } = ref;
   await store.sessions.create({ tenant, user }, { id: session, title: canary });
   const event = { type: "session.start", session, number: 1, title: canary } as const;
-  const claimed = await claimSession(backend, ref, { by: "chaos", reason: "test", event });
+  const claimed = await claimSession(backend, ref, { by: "chaos", event });
   const { epoch, writer } = claimed;
   await log.append(ref, { epoch, writer, counter: 1, events: turn(signs, canary) });
   await archiveSession(backend, ref);
@@ -56,9 +56,9 @@ export async function fill(
     files: [{ url: `https://x.test/${canary}` }],
   });
   // One message has a running turn, and another one is queued.
-  await store.running.begin(ref, { turn: "t2" });
+  const turn2 = await startTurn(store, ref);
   await store.running.requestStop(ref, { by: user });
-  const entry = { turn: "t2", key: canary, value: { text: canary }, epoch, isRetained: true };
+  const entry = { turn: turn2, key: canary, value: { text: canary }, epoch, isRetained: true };
   await store.journal.write(ref, entry);
   await store.queuedMessages.add(ref, { id: "m3", text: canary, by: user, options: { agent: canary } });
   await store.blobs.put(ref, { id: "b", mediaType: "text/plain", body: Buffer.from(`a blob of ${canary}`) });
@@ -70,6 +70,15 @@ export async function fill(
   await store.outbox.add(ref, { key: "outbox", draft, since: claimed.cursor });
   await ledger(backend, ref, user, canary);
   return { ref, user, canary, claimed, orderNo: orderOf(session), share: share.id };
+}
+
+/** Starts the turn of a session. Turns of others that it gets return to the queue. @returns the id of the turn */
+async function startTurn({ queue }: Backend["store"], { session }: SessionRef): Promise<string> {
+  const started = await queue.start({ executor: "chaos", agents: [], limit: 1_000, isIdle: false });
+  await queue.release(started.filter(({ held }) => held.session !== session).map(({ held }) => held));
+  const mine = started.find(({ held }) => held.session === session);
+  if (mine === undefined) throw new Error(`the turn of session ${session} was not started`);
+  return mine.row.turn;
 }
 
 const orderOf = (session: string) => `order.${session}`;

@@ -10,15 +10,15 @@ import { isLogError, isStoreError } from "@turnstream/server/ports";
 import type { Filled } from "./canary-fill.ts";
 
 export interface Work {
-  /** Jobs that succeeded, and jobs that were refused. */
+  /** Operations that succeeded, and those that were refused. */
   done: number;
   refused: number;
 }
 
 const PAUSE_MS = 2;
 
-/** One job of each kind. Refusals are expected once the session is erased. */
-function jobs(backend: Backend, { ref, user, canary, claimed, orderNo }: Filled) {
+/** One operation of each kind. Refusals are expected once the session is erased. */
+function operations(backend: Backend, { ref, user, canary, claimed, orderNo }: Filled) {
   const { store, log } = backend;
   const { tenant, session } = ref;
   const draft = { type: "session.update", title: canary } as const;
@@ -32,11 +32,14 @@ function jobs(backend: Backend, { ref, user, canary, claimed, orderNo }: Filled)
     (n: number) => store.outbox.add(ref, { key: `w${n}`, draft }),
     (n: number) => store.blobs.put(ref, { id: `w${n}`, mediaType: canary, body: Buffer.from(canary) }),
     (n: number) => store.queuedMessages.add(ref, { id: `w${n}`, text: canary, by: user }),
-    (n: number) => store.running.begin(ref, { turn: `w${n}` }),
-    (n: number) => store.running.end(ref, `w${n}`),
+    () => store.queue.start({ executor: "chaos", agents: [], limit: 1, isIdle: true }),
+    async () => {
+      const row = await store.running.get(ref);
+      if (row !== null) await store.queue.end(ref, row.turn);
+    },
     () => store.running.requestStop(ref, { by: user }),
     (n: number) => {
-      // Other jobs claim new epochs meanwhile. This epoch is far in the future, so the journal never refuses it as
+      // Other operations claim new epochs meanwhile. This epoch is far in the future, so the journal never refuses it as
       // outdated.
       const entry = {
         turn: "t2",
@@ -67,8 +70,8 @@ function jobs(backend: Backend, { ref, user, canary, claimed, orderNo }: Filled)
   ];
 }
 
-/** Jobs of a session without a worker: its log expires, and the outbox sometimes has a row for it. */
-function idleJobs(backend: Backend, { ref, canary }: Filled) {
+/** Operations on a session without a worker: its log expires, and the outbox sometimes has a row for it. */
+function idleOperations(backend: Backend, { ref, canary }: Filled) {
   const { store, log } = backend;
   const draft = { type: "session.update", title: canary } as const;
   return [
@@ -78,11 +81,11 @@ function idleJobs(backend: Backend, { ref, canary }: Filled) {
 }
 
 export function workOn(backend: Backend, filled: Filled, isOver: () => boolean): Promise<Work> {
-  return repeat(jobs(backend, filled), isOver);
+  return repeat(operations(backend, filled), isOver);
 }
 
 export function idleOn(backend: Backend, filled: Filled, isOver: () => boolean): Promise<Work> {
-  return repeat(idleJobs(backend, filled), isOver);
+  return repeat(idleOperations(backend, filled), isOver);
 }
 
 export function relayAll(backend: Backend, isOver: () => boolean): Promise<Work> {
@@ -90,15 +93,15 @@ export function relayAll(backend: Backend, isOver: () => boolean): Promise<Work>
   return repeat([() => relayOutbox(backend, { olderThanMs: 0, claim })], isOver);
 }
 
-/** Repeats each job until `isOver`, all of them at once. */
+/** Repeats each operation until `isOver`, all of them at once. */
 async function repeat(
   todo: readonly ((n: number) => Promise<unknown>)[],
   isOver: () => boolean,
 ): Promise<Work> {
   const work = { done: 0, refused: 0 };
-  const loops = todo.map(async (job) => {
+  const loops = todo.map(async (operation) => {
     for (let n = 0; !isOver(); n++) {
-      await tried(() => job(n), work);
+      await tried(() => operation(n), work);
       await sleep(PAUSE_MS);
     }
   });
@@ -106,9 +109,9 @@ async function repeat(
   return work;
 }
 
-async function tried(job: () => Promise<unknown>, work: Work): Promise<void> {
+async function tried(operation: () => Promise<unknown>, work: Work): Promise<void> {
   try {
-    await job();
+    await operation();
     work.done++;
   } catch (error) {
     if (!isLogError(error) && !isStoreError(error)) throw error;

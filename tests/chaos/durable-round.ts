@@ -201,6 +201,6 @@ async function createSession(backend: Backend): Promise<SessionRef> {
   const ref = { tenant: ACTOR.tenant, session: `s-${randomUUID()}` };
   await backend.store.sessions.create(ACTOR, { id: ref.session });
   const event = { type: "session.start", session: ref.session, number: 1 } as const;
-  await claimSession(backend, ref, { by: CLAIMER, reason: "test", event });
+  await claimSession(backend, ref, { by: CLAIMER, event });
   return ref;
 }

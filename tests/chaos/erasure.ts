@@ -170,11 +170,7 @@ async function playRound(world: World, n: number, eraseMs: number): Promise<void
 async function eraseBeside(backend: Backend, user: string, mine: Filled, eraseMs: number): Promise<void> {
   const { session } = mine.ref;
   await sleep(eraseMs);
-  const { epoch, archived } = await backend.store.epochs.next(mine.ref, {
-    seen: 0,
-    by: "late",
-    reason: "test",
-  });
+  const { epoch, archived } = await backend.store.epochs.next(mine.ref, { seen: 0 });
   await inTime(
     Promise.all([
       erase(() => eraseUser(backend, TENANT, user)),

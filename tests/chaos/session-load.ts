@@ -99,7 +99,7 @@ export class SessionLoad {
 
   async #claim(event: EventDraft): Promise<Claimed> {
     const backend = { store: this.#options.store, log: this.log };
-    this.claimed = await claimSession(backend, this.ref, { by: "owner", reason: "chaos", event });
+    this.claimed = await claimSession(backend, this.ref, { by: "owner", event });
     return this.claimed;
   }
 

@@ -78,5 +78,5 @@ export class WrittenSession {
 }
 
 function claim(backend: CommandBackend, ref: SessionRef, event: EventDraft): Promise<Claimed> {
-  return claimSession(backend, ref, { by: "chaos", reason: "chaos", event });
+  return claimSession(backend, ref, { by: "chaos", event });
 }

@@ -139,17 +139,17 @@ test(
   { timeout: 60_000 },
   async () => {
     await send("s-dead");
-    const { jobs, running } = backend.store;
-    const [job] = await jobs.fetch({ executor: "dead", agents: [null], limit: 1, alone: false });
-    if (job === undefined) throw new Error("no job");
-    await running.start(job, { executor: "dead", turn: "t-dead", agents: ["clerk"] });
-    await runSql(databaseUrl, "update turnstream.running_turns set deaths = 5 where turn = 't-dead'");
-    await jobs.release([job]);
+    const { queue } = backend.store;
+    const [started] = await queue.start({ executor: "dead", agents: ["clerk"], limit: 1, isIdle: true });
+    if (started === undefined) throw new Error("no turn");
+    const { held, row } = started;
+    await runSql(databaseUrl, `update turnstream.turn_queue set deaths = 5 where turn = '${row.turn}'`);
+    await queue.release([held]);
     await work("clerk");
     const report = await until("s-dead", /^The turn was ended because 5 processes died while they ran it\.$/);
-    expect(report).toMatchObject({ state: "failed", turn: "t-dead", deaths: 5, attempts: null });
+    expect(report).toMatchObject({ state: "failed", turn: row.turn, deaths: 5, attempts: null });
     const dead = await turnstream("turns", "dead");
-    expect(dead.out).toMatch(/^acme\ts-dead\tt-dead\t-\t5\t\d+ s ago\n$/);
+    expect(dead.out).toMatch(new RegExp(`^acme\\ts-dead\\t${row.turn}\\t-\\t5\\t\\d+ s ago\\n$`));
     expect(dead.err).toContain("turnstream turns retry --tenant TENANT SESSION");
     expect(await turns("retry", "s-dead")).toMatchObject({ code: 0 });
     await until("s-dead", /^The turn has ended \(end_turn\)\.$/);

@@ -38,6 +38,11 @@ export { cancelPayment } from "./session/payments/cancel-payment.ts";
 export { checkDuePayments } from "./session/payments/check-payments.ts";
 export { openCheckout } from "./session/payments/checkout.ts";
 export { applyReport } from "./session/payments/query-payment.ts";
-export { decodeSessionRef, encodeSessionRef, STOPS_CHANNEL, turnTopic } from "./session/signal-channels.ts";
+export {
+  decodeSessionRef,
+  encodeSessionRef,
+  STOPS_CHANNEL,
+  TURNS_CHANNEL,
+} from "./session/signal-channels.ts";
 export { changedTurns } from "./store/rules/archived-turn.ts";
 export { type BlobGrant, readBlobToken, signBlob } from "./store/rules/blob-token.ts";

@@ -77,7 +77,7 @@ export type { StopTurnOptions } from "./session/messages/stop-turn.ts";
 export { resolveFlag } from "./session/payments/read-payments.ts";
 export type { WebhookOptions } from "./session/webhooks/webhook-options.ts";
 export type { RedisSignalsOptions } from "./signals/redis.ts";
-export type { Offer, Signals } from "./signals/signals.ts";
+export type { Signals } from "./signals/signals.ts";
 export { isStoreError, STORE_ERRORS, type StoreErrorCode } from "./store/errors.ts";
 export type { KeyInfo, Keys, NewKey, Share, Shares, VerifiedKey } from "./store/ports/access.ts";
 export type {
@@ -144,12 +144,14 @@ export type {
 export {
   DEATHS_BEFORE_ALONE,
   type DeadTurn,
-  type FetchJobs,
-  type Jobs,
-  type LeftTurn,
+  type EndReceipt,
+  type HeldTurn,
   MAX_DEATHS,
-  type TurnJob,
-} from "./store/ports/jobs.ts";
+  type StartedTurn,
+  type StartTurns,
+  type TurnQueue,
+  type TurnRetry,
+} from "./store/ports/turn-queue.ts";
 export {
   type Knowledge,
   type KnowledgeHit,
@@ -172,13 +174,11 @@ export type {
   Payments,
 } from "./store/ports/payments.ts";
 export type {
-  EndReceipt,
   Journal,
   JournalEntry,
   Leases,
   NewJournalEntry,
   NewMessage,
-  NewTurn,
   QueuedMessages,
   RunningTurn,
   RunningTurns,
@@ -187,11 +187,11 @@ export type {
 } from "./store/ports/running.ts";
 export type {
   EpochClaim,
-  EpochRecord,
   Epochs,
   Erasure,
   NewSession,
   Session,
+  SessionWithEpoch,
   SessionPage,
   Sessions,
   Tenant,

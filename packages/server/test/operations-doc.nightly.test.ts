@@ -111,9 +111,7 @@ test("the commands restore everything into empty servers, and sessions continue"
 
   run(wipe);
   expect(await redis.command("DBSIZE")).toBe(0);
-  expect(
-    await runSql(databaseUrl, "select from pg_namespace where nspname in ('turnstream', 'turnstream_jobs')"),
-  ).toHaveLength(0);
+  expect(await runSql(databaseUrl, "select from pg_namespace where nspname = 'turnstream'")).toHaveLength(0);
 
   run(restore);
   const after = openApp("2", false);

@@ -49,7 +49,7 @@ async function run({ times, isShort, progress }: RunOptions): Promise<Figure[]> 
       if (hasNotice) notices++;
       // The end of a turn is in the log before its commit.
       for (const { follower } of poisoned) await environment.turns.untilIdle(follower.ref);
-      const dead = await environment.turns.backend.store.jobs.dead({ limit: DEAD_LETTERS });
+      const dead = await environment.turns.backend.store.queue.dead({ limit: DEAD_LETTERS });
       const isDead = dead.some(({ session }) => session === poisoned[0]?.follower.ref.session);
       if (isDead) deadLetters++;
       await environment.judge(innocents, results);

@@ -110,7 +110,7 @@ const DEAD_HEADERS = ["tenant", "session", "turn", "agent", "deaths", "ended"];
 async function listDead(call: CommandCall, { limit: count }: Pick<ListOptions, "limit">): Promise<void> {
   const limit = parseLimit(count);
   await withDatabase(call.settings, async (db) => {
-    const dead = await createPostgresStore(db).jobs.dead({ limit });
+    const dead = await createPostgresStore(db).queue.dead({ limit });
     const { now } = await readWorkers(db);
     if (!call.isJson)
       call.notice(

@@ -54,7 +54,7 @@ export function judgeMigrations(database: Probed<DatabaseStatus>): Finding {
     return wrong(
       "Migrations",
       `another unreleased version created the tables: ${otherBaseline}`,
-      "Drop the schemas of TURNSTREAM_SCHEMA (by default `turnstream` and `turnstream_jobs`), or use an empty database.",
+      "Drop the schema TURNSTREAM_SCHEMA (by default `turnstream`), or use an empty database.",
     );
   if (unknown.length > 0)
     return wrong(

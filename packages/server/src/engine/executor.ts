@@ -1,6 +1,6 @@
 /**
- * `createExecutor` renews the lease of this process and the heartbeats of its jobs, finds dead executors, and returns
- * their jobs to the queue in slices. Does not run jobs. After the start, errors of the store are passed to `onError` and
+ * `createExecutor` renews the lease of this process, compares the turns that it runs with the store, finds dead executors,
+ * and returns their turns to the queue in slices. Does not run turns. After the start, errors of the store are passed to `onError` and
  * never thrown.
  * Invariant: `isFresh` is false as soon as another process may have taken over. A lease that was not renewed in time is
  * in doubt, and good again if a renewal succeeds, because the store refuses it after a takeover. After a refused renewal
@@ -8,11 +8,11 @@
  * fresh and allowed to by `mayTakeOver`, and retries each recovery until it succeeds. It releases its lease only after
  * all handlers returned or the drain and grace periods passed.
  *
- *   alive ──▶ leaving ──▶ closed      SIGTERM: hand over each job when its handler returns, then release the lease
+ *   alive ──▶ leaving ──▶ closed      SIGTERM: hand over each turn when its handler returns, then release the lease
  *     └─────▶ lost                    a renewal was refused, because the lease was taken over
  */
 import type { Signals } from "../signals/signals.ts";
-import type { Jobs, TurnJob } from "../store/ports/jobs.ts";
+import type { TurnQueue } from "../store/ports/turn-queue.ts";
 import type { Leases } from "../store/ports/running.ts";
 import { sleep } from "../util/sleep.ts";
 import { EngineError } from "./errors.ts";
@@ -32,15 +32,14 @@ export interface ExecutorEnv {
   random(): number;
 }
 
-/** The jobs that run in this process. */
-export interface RunningJobs {
-  readonly jobs: readonly TurnJob[];
-  /** Aborts jobs that no longer belong to this process. */
-  lose(ids: readonly string[]): void;
+/** The turns that run in this process. */
+export interface HeldTurns {
+  /** Compares the turns that run here with those that the store gave to this process. */
+  compareHeld(): Promise<void>;
   /**
-   * Fetches no more, and aborts the jobs that still run after `drainMs`. Returns each unfinished job to the queue when its
+   * Starts no more, and aborts the turns that still run after `drainMs`. Returns each unfinished turn to the queue when its
    * handler returns, and resolves when all have returned.
-   * @param drainMs Default: the jobs are aborted at once
+   * @param drainMs Default: the turns are aborted at once
    */
   handOver(drainMs?: number): Promise<void>;
 }
@@ -48,18 +47,18 @@ export interface RunningJobs {
 export interface ExecutorOptions {
   /** The name of this process, different at every launch. */
   readonly executor: string;
-  readonly running: RunningJobs;
-  readonly jobs: Pick<Jobs, "heartbeat" | "recover">;
+  readonly running: HeldTurns;
+  readonly queue: Pick<TurnQueue, "recover">;
   readonly leases: Leases;
   readonly signals: Signals;
   /** How long the lease lasts without a renewal. @default 15_000 */
   readonly ttlMs?: number;
   /** How long `leave` waits for handlers to return. After that it releases the lease anyway. @default 2_000 */
   readonly graceMs?: number;
-  /** Returns whether this process can reach the log. While it can't, it takes over no jobs. @default always */
+  /** Returns whether this process can reach the log. While it can't, it takes over no turns. @default always */
   readonly reachesLog?: () => boolean;
   /**
-   * Called once, when other executors may have taken over the jobs of this process.
+   * Called once, when other executors may have taken over the turns of this process.
    */
   readonly onLost: () => void;
   /** Receives errors of operations that will be retried. */
@@ -77,13 +76,13 @@ export interface Executor {
   /** Like `untilFresh`, but renews the lease first. */
   confirm(signal: AbortSignal): Promise<boolean>;
   /**
-   * Hands over the jobs and releases the lease, so that other executors can continue them immediately. Never throws.
-   * @param drainMs how long running jobs may continue first. Default: they are aborted at once
+   * Hands over the turns and releases the lease, so that other executors can continue them immediately. Never throws.
+   * @param drainMs how long running turns may continue first. Default: they are aborted at once
    */
   leave(drainMs?: number): Promise<void>;
 }
 
-/** Signal channel that announces queued jobs of a dead executor. */
+/** Signal channel that announces queued turns of a dead executor. */
 export const RECOVERED_CHANNEL = "recovered";
 /** Signal channel that announces executors to recover. */
 const EXECUTORS = "executors";
@@ -96,7 +95,7 @@ const CONFIRM_MS = 1_000;
 /** Maximum dead executors per query. */
 const BATCH = 16;
 const RECOVERY_OFFER_ATTEMPTS = 20;
-/** Jobs that are recovered at once. The pause lets all living workers fetch some of them. */
+/** Turns that are recovered at once. The pause lets all living workers start some of them. */
 const SLICE = 20;
 const SLICE_PAUSE_MS = 20;
 
@@ -202,7 +201,7 @@ class LeaseHolder implements Executor {
     const isDue = ++this.#ticks % ticks === 0;
     if (isDue) void this.#hold();
     if (isDue || this.#hasLock) void this.#renew();
-    if (isDue) void this.#sendHeartbeat();
+    if (isDue) void this.#compareHeld();
   }
 
   /** A failure only means that others notice the death of this process later. */
@@ -215,10 +214,9 @@ class LeaseHolder implements Executor {
     }
   }
 
-  async #sendHeartbeat(): Promise<void> {
-    const { running, jobs } = this.#options;
+  async #compareHeld(): Promise<void> {
     try {
-      if (running.jobs.length > 0) running.lose(await jobs.heartbeat(running.jobs));
+      await this.#options.running.compareHeld();
     } catch (error) {
       this.#failed(error);
     }
@@ -259,7 +257,7 @@ class LeaseHolder implements Executor {
   }
 
   /**
-   * A write of this process can reach the store after another executor has recovered its jobs, and would then be
+   * A write of this process can reach the store after another executor has recovered its turns, and would then be
    * missed. So this process offers its own name for recovery once more.
    */
   async #offerForRecovery(): Promise<void> {
@@ -327,9 +325,9 @@ class LeaseHolder implements Executor {
 
   /** Returns false if this executor may not go on: another one takes over the rest. */
   async #recover(dead: string): Promise<boolean> {
-    const { jobs, signals } = this.#options;
+    const { queue, signals } = this.#options;
     for (;;) {
-      const count = await jobs.recover(dead, { limit: SLICE });
+      const count = await queue.recover(dead, { limit: SLICE });
       if (count > 0) signals.send(RECOVERED_CHANNEL, dead);
       if (count < SLICE) return true;
       await sleep(SLICE_PAUSE_MS * (0.5 + this.#env.random()), { unref: true });
@@ -356,7 +354,7 @@ class LeaseHolder implements Executor {
     if (!this.isLost()) {
       this.#state = "leaving";
       const handedOver = running.handOver(drainMs);
-      // Keep renewing until all handlers have returned, so that no other process takes over running jobs.
+      // Keep renewing until all handlers have returned, so that no other process takes over running turns.
       await within(drainMs + graceMs, Promise.allSettled([this.#sweeping, handedOver]));
       clearInterval(this.#renewTimer);
       // A late renewal would extend the lease after it was released.

@@ -66,7 +66,7 @@ export async function readTurnReport(backend: OperatorBackend, ref: SessionRef):
     queued.length > 0
       ? await readQueuedAgent(db, ref)
       : (turn?.agent ?? stringField(running?.options ?? null, "agent"));
-  const claim = running === null ? null : await readClaim(db, ref, running.startedAt);
+  const claim = running === null ? null : await readClaim(db, ref);
   const pending = running === null ? [] : await store.interactions.list(ref, PENDING);
   const waits = pending.filter((each) => each.turn === running?.turn);
   const openCalls = turn === null || running === null ? [] : listOpenCalls(turn);

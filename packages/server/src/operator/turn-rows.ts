@@ -23,7 +23,7 @@ export interface ListedTurn {
   readonly attempts: number;
   /** The kind of the oldest interaction that the turn waits for, or null. */
   readonly waitsFor: string | null;
-  /** The worker that wrote last, or null if none has started or the turn is parked. */
+  /** The worker that runs the turn, or null if none does. */
   readonly worker: string | null;
   readonly leaseUntil: number | null;
 }
@@ -38,13 +38,11 @@ export async function listUnfinishedTurns(db: Db, tenant: string, limit: number)
     const running = await sql<ListedTurn>`
       select s.id as session, s.user_id as "user", r.turn, r.options ->> 'agent' as agent,
         case when i.kind is null then 'running' else 'waiting' end as state, r.begun_at as since, r.attempts,
-        i.kind as "waitsFor", e.by as worker, l.until as "leaseUntil"
+        i.kind as "waitsFor", q.executor as worker, l.until as "leaseUntil"
       from running_turns r
       join sessions s on s.tenant_id = r.tenant_id and s.id = r.session_id
-      left join session_epochs e
-        on e.tenant_id = s.tenant_id and e.session_id = s.id and e.epoch = s.epoch and e.at >= r.begun_at
-          and r.parked_at is null
-      left join leases l on l.executor = e.by
+      join turn_queue q on q.tenant_id = r.tenant_id and q.session_id = r.session_id
+      left join leases l on l.executor = q.executor
       left join lateral (select kind from interactions
         where tenant_id = s.tenant_id and session_id = s.id and status in ('pending', 'processing') and turn_id = r.turn
         order by n limit 1) i on true
@@ -113,22 +111,17 @@ export async function findNewestSession(
 
 export interface TurnClaim {
   readonly worker: string;
-  readonly at: number;
   /** Null if the lease was released. */
   readonly leaseUntil: number | null;
 }
 
-/** Returns the worker whose attempt wrote last since the turn began, or null if none has started or the turn is parked. */
-export async function readClaim(db: Db, ref: SessionRef, startedAt: number): Promise<TurnClaim | null> {
+/** Returns the worker that runs the session's turn, or null if none does. */
+export async function readClaim(db: Db, ref: SessionRef): Promise<TurnClaim | null> {
   return await guarded("read the claim", async () => {
     const { rows } = await sql<TurnClaim>`
-      select e.by as worker, e.at, l.until as "leaseUntil"
-      from sessions s
-      join session_epochs e on e.tenant_id = s.tenant_id and e.session_id = s.id and e.epoch = s.epoch
-      left join leases l on l.executor = e.by
-      where s.id = ${ref.session} and s.tenant_id = ${ref.tenant} and e.at >= ${new Date(startedAt)}
-        and not exists (select from running_turns r
-          where r.tenant_id = s.tenant_id and r.session_id = s.id and r.parked_at is not null) limit 1`.execute(
+      select q.executor as worker, l.until as "leaseUntil"
+      from turn_queue q left join leases l on l.executor = q.executor
+      where q.tenant_id = ${ref.tenant} and q.session_id = ${ref.session} and q.executor is not null`.execute(
       db,
     );
     return rows[0] ?? null;

@@ -4,7 +4,6 @@
  * Invariant: a listener runs only after `send` has returned, like a signal from another process, and in the order of
  * the sends. A pending signal does not keep the process alive. `close` removes all listeners.
  */
-import { HintBoard } from "./hint-board.ts";
 import { Listeners } from "./listeners.ts";
 import type { Signals } from "./signals.ts";
 
@@ -15,13 +14,9 @@ export function createMemorySignals(): Signals {
   const send: Signals["send"] = (channel, text) =>
     void setImmediate(() => listeners.emit(channel, text)).unref();
   const listen: Signals["listen"] = (channel, listener) => listeners.add(channel, listener);
-  const board = new HintBoard({ send, listen });
   return {
     send,
     listen,
-    offer: (channel, offer) => board.offer(channel, offer),
-    hint: (topic) => board.hint(topic),
-    leastLoad: (topic, besides) => board.leastLoad(topic, besides),
     close: async () => listeners.clear(),
   };
 }

@@ -9,7 +9,6 @@ import { createClient } from "@redis/client";
 import { validateUrls } from "../log/redis/connection/address.ts";
 import { withTimeout } from "../log/redis/connection/with-timeout.ts";
 import { backoffDelay } from "../util/retry.ts";
-import { HintBoard } from "./hint-board.ts";
 import { Listeners } from "./listeners.ts";
 import type { Signals } from "./signals.ts";
 
@@ -85,14 +84,10 @@ export function createRedisSignals(options: RedisSignalsOptions): Signals {
     if (!channels.has(channel)) subscribe(channel);
     return listeners.add(channel, listener);
   };
-  const board = new HintBoard({ send, listen });
 
   return {
     send,
     listen,
-    offer: (channel, offer) => board.offer(channel, offer),
-    hint: (topic) => board.hint(topic),
-    leastLoad: (topic, besides) => board.leastLoad(topic, besides),
     async close() {
       isClosed = true;
       listeners.clear();

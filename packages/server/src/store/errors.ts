@@ -20,7 +20,7 @@ export const STORE_ERRORS = {
   DENIED: "The role may not do this. Run it as the owner of the database, then retry.",
   OUTDATED: "The database schema is newer than this version: deploy the newer version.",
   OTHER_BASELINE:
-    "Another unreleased version created these tables, and they can't be migrated: drop both schemas, or use an empty database.",
+    "Another unreleased version created these tables, and they can't be migrated: drop the schema, or use an empty database.",
   NOT_MIGRATED: "The database does not have the tables of this version. Run `turnstream migrate` first.",
   UNAVAILABLE:
     "The database or the object storage can't be reached or refuses requests. Retry; if the error persists, read its log.",

@@ -13,7 +13,7 @@ import type { Audit } from "./ports/audit.ts";
 import type { Epochs, UserNumbers, Sessions, Tenants } from "./ports/sessions.ts";
 import type { Idempotency, Keys, Shares, Tickets } from "./ports/access.ts";
 import type { Journal, Leases, RunningTurns, QueuedMessages } from "./ports/running.ts";
-import type { Jobs } from "./ports/jobs.ts";
+import type { TurnQueue } from "./ports/turn-queue.ts";
 import type { Knowledge, Memories } from "./ports/knowledge.ts";
 import type { CallerLimits } from "./ports/limits.ts";
 import type { StoredObjects } from "./ports/objects.ts";
@@ -29,7 +29,7 @@ export interface StorePorts {
   readonly turns: Turns;
   readonly queuedMessages: QueuedMessages;
   readonly running: RunningTurns;
-  readonly jobs: Jobs;
+  readonly queue: TurnQueue;
   readonly journal: Journal;
   readonly archive: Archive;
   readonly outbox: Outbox;

@@ -5,8 +5,10 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { isEngineError } from "../../src/engine/errors.ts";
-import { RECOVERED_CHANNEL, type RunningJobs } from "../../src/engine/executor.ts";
+import { RECOVERED_CHANNEL, type HeldTurns } from "../../src/engine/executor.ts";
 import type { Leases } from "../../src/store/ports/running.ts";
+import type { HeldTurn, StartTurns } from "../../src/store/ports/turn-queue.ts";
+import type { QueueOfProcess } from "./test-queue.ts";
 import { type Member, TTL_MS, untilAborted, World } from "./world.ts";
 
 const LONG_MS = 60_000;
@@ -16,12 +18,12 @@ beforeEach(() => void vi.useFakeTimers({ toFake: [...CLOCK] }));
 afterEach(() => void vi.useRealTimers());
 const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
-const NOTHING_RUNS: RunningJobs = { jobs: [], lose: () => undefined, handOver: async () => undefined };
+const NOTHING_RUNS: HeldTurns = { compareHeld: async () => undefined, handOver: async () => undefined };
 
 /** Each poll advances the clock by the interval. */
 const soon = { timeout: 60_000, interval: 2 };
 
-test("stays alive for many times its TTL, and no other executor takes its jobs", async () => {
+test("stays alive for many times its TTL, and no other executor takes its turns", async () => {
   const world = new World();
   const a = await world.member("a", { ttlMs: 450 });
   const b = await world.member("b", { ttlMs: 450 });
@@ -31,19 +33,32 @@ test("stays alive for many times its TTL, and no other executor takes its jobs",
   expect([a.onLost, a.onError, b.onLost, b.onError].map((mock) => mock.mock.calls.length)).toEqual([
     0, 0, 0, 0,
   ]);
-  expect([a.jobs, b.jobs]).toEqual([["s/1"], []]);
+  expect([a.started, b.started]).toEqual([["s/1"], []]);
   await a.executor.leave();
   await b.executor.leave();
 });
 
-/** Leases whose answers an executor doesn't get while `isAway` is set. */
-function interruptible(leases: Leases): { readonly leases: Leases; isAway: boolean } {
+interface StoreLink {
+  readonly leases: Leases;
+  readonly queue: QueueOfProcess;
+  isAway: boolean;
+}
+
+/** A store whose answers an executor doesn't get while `isAway` is set. */
+function interruptible({ leases, queue }: World): StoreLink {
   const link = {
     isAway: false,
     leases: {
       ...leases,
       renew: (...args: Parameters<Leases["renew"]>) => link.send(() => leases.renew(...args)),
       expired: (limit: number) => link.send(() => leases.expired(limit)),
+    },
+    queue: {
+      start: (request: StartTurns) => link.send(() => queue.start(request)),
+      held: (executor: string) => link.send(() => queue.held(executor)),
+      release: (turns: readonly HeldTurn[]) => link.send(() => queue.release(turns)),
+      recover: (executor: string, query: { readonly limit: number }) =>
+        link.send(() => queue.recover(executor, query)),
     },
     async send<T>(call: () => Promise<T>): Promise<T> {
       if (link.isAway) throw new Error("store is unreachable");
@@ -53,14 +68,16 @@ function interruptible(leases: Leases): { readonly leases: Leases; isAway: boole
   return link;
 }
 
-test("an executor that can't renew is in doubt, and lost once it learns that another one has its jobs", async () => {
+const storeOf = ({ leases, queue }: StoreLink) => ({ leases, queue });
+
+test("an executor that can't renew is in doubt, and lost once it learns that another one has its turns", async () => {
   const world = new World();
-  const link = interruptible(world.leases);
-  const a = await world.member("a", { leases: link.leases });
+  const link = interruptible(world);
+  const a = await world.member("a", { ...storeOf(link) });
   const b = await world.member("b");
   await a.start("s/1");
   link.isAway = true;
-  await vi.waitUntil(() => b.jobs.length === 1, soon);
+  await vi.waitUntil(() => b.started.length === 1, soon);
   expect([a.executor.isFresh(), a.executor.isLost()]).toEqual([false, false]);
   expect([a.onLost.mock.calls.length, a.loop.running]).toEqual([0, 1]);
   await expect(a.start("s/2")).rejects.toSatisfy((error) => isEngineError(error, "LEFT"));
@@ -72,12 +89,12 @@ test("an executor that can't renew is in doubt, and lost once it learns that ano
   await b.executor.leave();
 });
 
-test("a lease in doubt is good again when the store is back, and no executor takes the jobs of another", async () => {
+test("a lease in doubt is good again when the store is back, and no executor takes the turns of another", async () => {
   const world = new World();
-  const links = ["a", "b", "c"].map(() => interruptible(world.leases));
+  const links = ["a", "b", "c"].map(() => interruptible(world));
   const members = [];
-  for (const [n, { leases }] of links.entries())
-    members.push(await world.member(`e${n}`, { leases, ttlMs: 400 }));
+  for (const [n, link] of links.entries())
+    members.push(await world.member(`e${n}`, { ...storeOf(link), ttlMs: 400 }));
   for (const [n, { start }] of members.entries()) await start(`s/${n}`);
   for (const link of links) link.isAway = true;
   await pass(2_400);
@@ -90,7 +107,7 @@ test("a lease in doubt is good again when the store is back, and no executor tak
   }
   expect(await Promise.all(waiting)).toEqual([true, true, true]);
   await pass(2_000);
-  expect(members.map(({ jobs, loop }) => [jobs, loop.running])).toEqual([
+  expect(members.map(({ started, loop }) => [started, loop.running])).toEqual([
     [["s/0"], 1],
     [["s/1"], 1],
     [["s/2"], 1],
@@ -101,8 +118,8 @@ test("a lease in doubt is good again when the store is back, and no executor tak
 
 test("an executor that died during an outage is taken over one TTL after it", async () => {
   const world = new World();
-  const link = interruptible(world.leases);
-  const a = await world.member("a", { leases: link.leases, ttlMs: 400 });
+  const link = interruptible(world);
+  const a = await world.member("a", { ...storeOf(link), ttlMs: 400 });
   await world.leases.take("dead", 1);
   link.isAway = true;
   await pass(1_000);
@@ -116,8 +133,8 @@ test("an executor that died during an outage is taken over one TTL after it", as
 
 test("a caller that waits for a lease in doubt gets false if it is lost, and the reason of its abort", async () => {
   const world = new World();
-  const link = interruptible(world.leases);
-  const a = await world.member("a", { leases: link.leases });
+  const link = interruptible(world);
+  const a = await world.member("a", { ...storeOf(link) });
   link.isAway = true;
   await pass(TTL_MS * 2);
   const aborted = new AbortController();
@@ -160,7 +177,7 @@ test("the late response to an old renewal doesn't make the lease valid", async (
   expect([a.executor.isFresh(), a.executor.isLost()]).toEqual([false, false]);
 });
 
-test("an executor that can't reach the log takes over no jobs", async () => {
+test("an executor that can't reach the log takes over no turns", async () => {
   const world = new World();
   await world.leases.take("dead", 1);
   await pass(3);
@@ -186,14 +203,15 @@ test("an executor whose lease was taken over is lost at its next renewal", async
   await vi.waitUntil(() => a.loop.running === 0, soon);
 });
 
-test("a job that ends while its executor drains has ended, and the rest is handed over after the time", async () => {
+test("a turn that ends while its executor drains has ended, and the rest is handed over after the time", async () => {
   const world = new World();
   const ends = new AbortController();
   const a = await world.member("a", {
-    run: async (job, signal) => {
-      if (job.id === "s/stays") return untilAborted(job, signal);
-      await untilAborted(job, ends.signal).catch((error: unknown) => {
-        if (job.id === "s/throws") throw error;
+    run: async (turn, signal) => {
+      const { session } = turn.held;
+      if (session === "s/stays") return untilAborted(turn, signal);
+      await untilAborted(turn, ends.signal).catch((error: unknown) => {
+        if (session === "s/throws") throw error;
       });
     },
     ttlMs: LONG_MS,
@@ -204,17 +222,17 @@ test("a job that ends while its executor drains has ended, and the rest is hande
   const left = a.executor.leave(1_000);
   await expect(a.start("s/new")).rejects.toSatisfy((error) => isEngineError(error, "LEFT"));
   ends.abort();
-  await vi.waitUntil(() => b.jobs.length === 1, soon);
-  expect(b.jobs).toEqual(["s/throws"]);
+  await vi.waitUntil(() => b.started.length === 1, soon);
+  expect(b.started).toEqual(["s/throws"]);
   expect(world.queue.isRunning("s/ends")).toBe(false);
   await pass(1_000);
   await left;
-  await vi.waitUntil(() => b.jobs.length === 2, soon);
-  expect(b.jobs).toEqual(["s/throws", "s/stays"]);
+  await vi.waitUntil(() => b.started.length === 2, soon);
+  expect(b.started).toEqual(["s/throws", "s/stays"]);
   await b.executor.leave();
 });
 
-test("leaving hands the jobs to another executor long before the lease expires", async () => {
+test("leaving hands the turns to another executor long before the lease expires", async () => {
   const world = new World();
   const a = await world.member("a", { ttlMs: LONG_MS });
   const b = await world.member("b", { ttlMs: LONG_MS });
@@ -222,9 +240,9 @@ test("leaving hands the jobs to another executor long before the lease expires",
   await a.executor.leave();
   await a.executor.leave();
   expect(a.loop.running).toBe(0);
-  await vi.waitUntil(() => b.jobs.length === 20, soon);
+  await vi.waitUntil(() => b.started.length === 20, soon);
   expect(a.onLost).not.toHaveBeenCalled();
-  // The jobs were handed over before the lease was removed.
+  // The turns were handed over before the lease was removed.
   await vi.waitFor(async () => expect((await world.leases.status()).anyExpired).toBe(false), soon);
   expect(await world.leases.renew("a", TTL_MS)).toBe(false);
   await b.executor.leave();
@@ -245,14 +263,11 @@ test("the executor that took over a dead one retries a failed recovery", async (
   await world.leases.take("dead", 1);
   await pass(3);
   const recovered: string[] = [];
-  const jobs = {
-    heartbeat: async () => [],
-    recover: async (dead: string) => {
-      if (recovered.push(dead) < 3) throw new Error("database is unreachable");
-      return 1;
-    },
+  world.queue.recover = async (dead) => {
+    if (recovered.push(dead) < 3) throw new Error("database is unreachable");
+    return 1;
   };
-  const a = await world.member("a", { running: NOTHING_RUNS, jobs });
+  const a = await world.member("a", { running: NOTHING_RUNS });
   await vi.waitUntil(() => recovered.length === 3, soon);
   await pass(TTL_MS);
   expect(recovered).toEqual(["dead", "dead", "dead"]);
@@ -273,9 +288,9 @@ test("retries taking over a dead executor when the response is lost", async () =
     return taken || dead === "dead";
   };
   const recovered: string[] = [];
-  const jobs = { heartbeat: async () => [], recover: async (dead: string) => recovered.push(dead) };
+  world.queue.recover = async (dead) => recovered.push(dead);
   const leases = { ...world.leases, takeDead };
-  const a = await world.member("a", { running: NOTHING_RUNS, jobs, leases });
+  const a = await world.member("a", { running: NOTHING_RUNS, leases });
   await vi.waitFor(() => expect(recovered).toEqual(["dead"]), soon);
   await vi.waitFor(async () => expect(await world.leases.release("dead", "a")).toBe(false), soon);
   expect(asked).toBe(2);
@@ -311,19 +326,19 @@ test("leaving waits for a pending renewal, which would extend the lease again", 
   expect(await world.leases.expired(10)).toEqual(["a"]);
 });
 
-test("recovers a job that a lost executor wrote after its jobs were recovered", async () => {
+test("recovers a turn that a lost executor started after its turns were recovered", async () => {
   const world = new World();
-  const link = interruptible(world.leases);
+  const link = interruptible(world);
   let isLate = false;
   const a = await world.member("a", {
-    leases: link.leases,
+    ...storeOf(link),
     running: {
       ...NOTHING_RUNS,
       // A row that was on its way to the database when the lease expired.
       handOver: async () => {
         await vi.waitUntil(() => isLate, soon);
-        world.queue.add("s/late", "a");
-        await world.queue.fetch({ executor: "a", agents: [null], limit: 1, alone: false });
+        world.queue.add("s/late");
+        world.queue.giveTo("a", "s/late");
       },
     },
   });
@@ -335,66 +350,79 @@ test("recovers a job that a lost executor wrote after its jobs were recovered", 
   await vi.waitUntil(() => a.onLost.mock.calls.length > 0, soon);
   // Recovered, and the lease of the dead executor is removed.
   await vi.waitFor(async () => expect(await world.leases.renew("a", 1)).toBe(false), soon);
-  expect(b.jobs).toEqual([]);
+  expect(b.started).toEqual([]);
   isLate = true;
-  await vi.waitUntil(() => b.jobs.length === 1, soon);
-  expect(b.jobs).toEqual(["s/late"]);
+  await vi.waitUntil(() => b.started.length === 1, soon);
+  expect(b.started).toEqual(["s/late"]);
   await b.executor.leave();
 });
 
-test("a leaving executor hands over each job when it returns, not when the last one returns", async () => {
+test("a leaving executor hands over each turn when it returns, not when the last one returns", async () => {
   const world = new World();
   const a = await world.member("a", { ttlMs: LONG_MS, graceMs: LONG_MS });
   const paused = new AbortController();
   const slow = await world.member("slow", {
-    run: (job, signal) => untilAborted(job, job.id === "s/slow" ? paused.signal : signal),
+    run: (turn, signal) => untilAborted(turn, turn.held.session === "s/slow" ? paused.signal : signal),
     ttlMs: LONG_MS,
     graceMs: LONG_MS,
   });
   for (const id of ["s/slow", "s/1", "s/2"]) await slow.start(id);
   const left = slow.executor.leave();
-  await vi.waitUntil(() => a.jobs.length === 2, soon);
-  expect(a.jobs.toSorted()).toEqual(["s/1", "s/2"]);
-  // No executor has the job that still runs, and its executor still counts as alive.
+  await vi.waitUntil(() => a.started.length === 2, soon);
+  expect(a.started.toSorted()).toEqual(["s/1", "s/2"]);
+  // No other executor has the turn that still runs, and its executor still counts as alive.
   expect(slow.loop.running).toBe(1);
   expect(slow.executor.isFresh()).toBe(true);
   paused.abort();
   await left;
-  await vi.waitUntil(() => a.jobs.length === 3, soon);
-  expect(a.jobs.at(-1)).toBe("s/slow");
+  await vi.waitUntil(() => a.started.length === 3, soon);
+  expect(a.started.at(-1)).toBe("s/slow");
   await vi.waitFor(async () => expect(await world.leases.expired(10)).toEqual([]), soon);
   await a.executor.leave();
 });
 
-test("recovers the jobs of a dead executor in slices, and all living executors share them", async () => {
+test("recovers the turns of a dead executor in slices, and all living executors share them", async () => {
   const world = new World();
   const dead = await world.member("dead", { ttlMs: LONG_MS });
-  for (let n = 0; n < 120; n++) world.queue.add(`s/${n}`, "dead");
+  for (let n = 0; n < 120; n++) world.queue.add(`s/${n}`, { member: "dead" });
   dead.loop.poll();
-  await vi.waitUntil(() => dead.jobs.length === 120, soon);
+  await vi.waitUntil(() => dead.started.length === 120, soon);
   const living: Member[] = [];
   for (const name of ["a", "b", "c"]) living.push(await world.member(name, { ttlMs: LONG_MS }));
   const slices: string[] = [];
   world.signals.listen(RECOVERED_CHANNEL, (executor) => slices.push(executor));
-  dead.loop.stop();
+  dead.loop.close();
   await world.leases.leave("dead");
-  await vi.waitUntil(() => living.reduce((sum, { jobs }) => sum + jobs.length, 0) === 120, soon);
+  await vi.waitUntil(() => living.reduce((sum, { started }) => sum + started.length, 0) === 120, soon);
   expect(slices).toEqual(Array.from({ length: 6 }, () => "dead"));
-  const counts = living.map(({ jobs }) => jobs.length);
+  const counts = living.map(({ started }) => started.length);
   expect(Math.max(...counts) / Math.min(...counts)).toBeLessThan(1.3);
+  // Leaving waits for a recovery that goes on.
+  await vi.waitFor(async () => expect((await world.leases.status()).anyExpired).toBe(false), soon);
   for (const { executor } of living) await executor.leave();
 });
 
-test("a job that the queue no longer counts as its own is aborted", async () => {
+test("a turn that the store gave to another process is aborted, and stays there", async () => {
   const world = new World();
-  const lost: string[] = [];
-  // The queue ignores a job that belongs to another executor.
-  world.queue.release = async () => undefined;
-  const jobs = { recover: async () => 0, heartbeat: async () => lost };
-  const a = await world.member("a", { jobs, ttlMs: 400 });
-  for (const id of ["s/1", "s/2"]) await a.start(id);
-  lost.push("s/1");
+  const a = await world.member("a", { ttlMs: 400 });
+  for (const session of ["s/1", "s/2"]) await a.start(session);
+  world.queue.giveTo("other", "s/1");
   await vi.waitUntil(() => a.loop.running === 1, soon);
-  expect(a.loop.jobs.map(({ id }) => id)).toEqual(["s/2"]);
+  await pass(400);
+  expect((await world.queue.held("a")).map(({ session }) => session)).toEqual(["s/2"]);
+  expect(world.queue.executorOf("s/1")).toBe("other");
+  await a.executor.leave();
+});
+
+test("an executor goes on renewing its lease when it can't compare its turns with the store", async () => {
+  const world = new World();
+  const a = await world.member("a", { ttlMs: 400 });
+  await a.start("s/1");
+  world.queue.held = async () => {
+    throw new Error("database is unreachable");
+  };
+  await pass(4_000);
+  expect([a.executor.isFresh(), a.loop.running]).toEqual([true, 1]);
+  expect(a.onError).toHaveBeenCalled();
   await a.executor.leave();
 });

@@ -1,4 +1,5 @@
-/** `World` runs executors with their job loops in one process, on one queue and one table of leases. */
+/** `World` runs executors with their turn loops in one process, on one queue and one table of leases. */
+import { seededRandom } from "@turnstream/testkit/util/seeded-random.ts";
 import { vi } from "vitest";
 import { EngineError } from "../../src/engine/errors.ts";
 import {
@@ -7,28 +8,35 @@ import {
   type ExecutorOptions,
   RECOVERED_CHANNEL,
 } from "../../src/engine/executor.ts";
-import { type JobHandler, JobLoop } from "../../src/runtime/worker/job-loop.ts";
-import { turnTopic } from "../../src/session/signal-channels.ts";
+import { type TurnHandler, TurnLoop } from "../../src/runtime/worker/turn-loop.ts";
+import { TURNS_CHANNEL } from "../../src/session/signal-channels.ts";
 import type { Signals } from "../../src/signals/signals.ts";
 import { createMemoryStore } from "../../src/store/memory/store.ts";
 import type { Leases } from "../../src/store/ports/running.ts";
 import { standInSignals } from "./local-signals.ts";
-import { TestQueue } from "./test-queue.ts";
+import { type QueueOfProcess, TestQueue } from "./test-queue.ts";
 
 export const TTL_MS = 90;
 
 export interface Member {
-  readonly loop: JobLoop;
+  readonly loop: TurnLoop;
   readonly executor: Executor;
-  /** The ids of the jobs that it started. */
-  readonly jobs: string[];
+  /** The sessions whose turns it started. */
+  readonly started: string[];
   readonly onLost: ReturnType<typeof vi.fn<() => void>>;
   readonly onError: ReturnType<typeof vi.fn<(error: unknown) => void>>;
-  /** Queues a job that only this member fetches. @throws EngineError with LEFT if it doesn't */
-  readonly start: (id: string) => Promise<void>;
+  /** Queues a turn that only this member starts. @throws EngineError with LEFT if it doesn't */
+  readonly start: (session: string) => Promise<void>;
 }
 
-export const untilAborted: JobHandler = (_, signal) =>
+export interface MemberOptions extends Partial<ExecutorOptions> {
+  readonly run?: TurnHandler;
+  readonly maxTurns?: number;
+  /** What this member sees of the queue. @default all of it */
+  readonly queue?: QueueOfProcess;
+}
+
+export const untilAborted: TurnHandler = (_, signal) =>
   new Promise((_resolve, reject) =>
     signal.addEventListener("abort", () => reject(new EngineError("LEFT", "a test"))),
   );
@@ -37,36 +45,37 @@ export class World {
   readonly queue = new TestQueue();
   readonly leases: Leases = createMemoryStore().leases;
   readonly signals: Signals = standInSignals();
+  readonly #random = seededRandom(1);
 
   async member(
     name: string,
-    { run = untilAborted, ...options }: Partial<ExecutorOptions> & { run?: JobHandler } = {},
+    { run = untilAborted, maxTurns = 1_000, queue = this.queue, ...options }: MemberOptions = {},
   ): Promise<Member> {
-    const jobs: string[] = [];
+    const started: string[] = [];
     const onLost = vi.fn<() => void>();
     const onError = vi.fn<(error: unknown) => void>();
     const member: { executor?: Executor } = {};
-    const { queue, leases, signals } = this;
-    const loop = new JobLoop({
+    const { leases, signals } = this;
+    const loop = new TurnLoop({
       executor: name,
-      jobs: queue,
+      queue,
       signals,
-      run: async (job, signal) => {
-        jobs.push(job.id);
-        await run(job, signal);
-        queue.end(job.id);
+      run: async (turn, signal) => {
+        const { session } = turn.held;
+        started.push(session);
+        await run(turn, signal);
+        this.queue.end(session);
       },
-      maxJobs: 1_000,
+      maxTurns,
       agents: () => ["agent"],
-      mayFetch: () => member.executor?.isFresh() ?? true,
-      drain: () => undefined,
-      onDrained: () => undefined,
+      mayStart: () => member.executor?.isFresh() ?? true,
       onError,
+      random: this.#random,
     });
     const executor = await createExecutor({
       executor: name,
       running: loop,
-      jobs: queue,
+      queue,
       leases,
       signals,
       ttlMs: TTL_MS,
@@ -75,17 +84,17 @@ export class World {
       ...options,
     });
     member.executor = executor;
-    signals.listen(RECOVERED_CHANNEL, () => loop.onRecovered());
-    signals.listen(name, (topic) => loop.hint(topic));
-    loop.start();
-    const start = async (id: string): Promise<void> => {
-      queue.add(id, name);
-      loop.hint(turnTopic(null));
+    signals.listen(RECOVERED_CHANNEL, () => loop.onQueued(null));
+    signals.listen(TURNS_CHANNEL, (agent) => loop.onQueued(agent === "" ? null : agent));
+    loop.open();
+    const start = async (session: string): Promise<void> => {
+      this.queue.add(session, { member: name });
+      loop.onQueued(null);
       await vi.advanceTimersByTimeAsync(60);
-      if (jobs.includes(id)) return;
-      queue.rows.delete(id);
-      throw new EngineError("LEFT", id);
+      if (started.includes(session)) return;
+      this.queue.remove(session);
+      throw new EngineError("LEFT", session);
     };
-    return { loop, executor, jobs, onLost, onError, start };
+    return { loop, executor, started, onLost, onError, start };
   }
 }

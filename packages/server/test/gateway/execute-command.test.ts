@@ -3,11 +3,12 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { executeCommand, type Command, toMessageId } from "../../src/gateway/execute-command.ts";
 import type { PaymentBackend } from "../../src/session/payments/apply-payment.ts";
 import { uploadFile } from "../../src/session/blobs/upload.ts";
-import { DECISIONS_CHANNEL, STOPS_CHANNEL, turnTopic } from "../../src/session/signal-channels.ts";
+import { DECISIONS_CHANNEL, STOPS_CHANNEL, TURNS_CHANNEL } from "../../src/session/signal-channels.ts";
 import type { SessionRef } from "../../src/util/refs.ts";
 import { systemEnv } from "../../src/util/env.ts";
 import { testCaller, requestInteraction, createTestSession } from "./pending-interactions.ts";
 import { createMemoryBackend } from "./test-server.ts";
+import { startTurn } from "../store/start-turn.ts";
 
 type Without<T> = T extends unknown ? Omit<T, "session_id"> : never;
 
@@ -23,8 +24,7 @@ describe("executeCommand (W16)", () => {
     woken = [];
     for (const channel of [STOPS_CHANNEL, DECISIONS_CHANNEL])
       parts.signals.listen(channel, () => woken.push(channel));
-    parts.signals.listen("worker", (topic) => woken.push(topic));
-    parts.signals.offer("worker", { topics: [turnTopic("broker")], load: 0 });
+    parts.signals.listen(TURNS_CHANNEL, (agent) => woken.push(agent));
   });
   const run = (command: Without<Command>) =>
     executeCommand(parts, testCaller, ref, { ...command, session_id: ref.session });
@@ -43,10 +43,9 @@ describe("executeCommand (W16)", () => {
     expect(await parts.store.queuedMessages.list(ref)).toMatchObject([
       { id: "c.m-1", text: "VNM?", by: "an", files: [{ url: "https://x.test/a.pdf" }] },
     ]);
-    expect(await parts.store.running.begin(ref, { turn: "t1" })).toMatchObject({
-      options: { agent: "broker", mode: "chat" },
-    });
-    await expect.poll(() => woken).toContain(turnTopic("broker"));
+    const started = await startTurn(parts.store, ref, { agents: ["broker"] });
+    expect(started?.row.options).toEqual({ agent: "broker", mode: "chat" });
+    await expect.poll(() => woken).toContain("broker");
     expect(await run(send)).toEqual({ user_message_id: "c.m-1" });
     expect(await parts.store.queuedMessages.list(ref)).toEqual([]);
   });
@@ -90,11 +89,11 @@ describe("executeCommand (W16)", () => {
   test("stops the running turn, and only the one that it names", async () => {
     expect(await run({ type: "stop" })).toEqual({ receipt: "over" });
     await run({ type: "send", client_message_id: "m", text: "x" });
-    await parts.store.running.begin(ref, { turn: "t1" });
+    const turn_id = (await startTurn(parts.store, ref))?.row.turn ?? "";
     expect(await run({ type: "stop", turn_id: "t0" })).toEqual({ receipt: "over" });
     expect(woken).not.toContain("stops");
-    expect(await run({ type: "stop", turn_id: "t1" })).toEqual({ receipt: "stopping", turn_id: "t1" });
-    expect(await run({ type: "stop" })).toEqual({ receipt: "already", turn_id: "t1" });
+    expect(await run({ type: "stop", turn_id })).toEqual({ receipt: "stopping", turn_id });
+    expect(await run({ type: "stop" })).toEqual({ receipt: "already", turn_id });
     await expect.poll(() => woken).toContain("stops");
     expect((await parts.store.running.get(ref))?.stop).toMatchObject({ by: "an" });
   });

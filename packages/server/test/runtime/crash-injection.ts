@@ -69,10 +69,9 @@ const COUNTED = new Set([
   "journal.write",
   "journal.read",
   "archive.write",
-  "running.attempt",
-  "running.start",
-  "jobs.fetch",
-  "running.end",
+  "queue.again",
+  "queue.start",
+  "queue.end",
   "outbox.add",
   "outbox.delivered",
   "transaction",
@@ -120,9 +119,6 @@ export function withCrashPoint(parts: HarnessBackend, crashPoint: CrashPoint): H
       send: (channel, text) => (crashPoint.hasCrashed ? undefined : signals.send(channel, text)),
       listen: (channel, listener) =>
         signals.listen(channel, (text) => (crashPoint.hasCrashed ? undefined : listener(text))),
-      offer: (channel, offer) => (crashPoint.hasCrashed ? undefined : signals.offer(channel, offer)),
-      hint: (topic) => (crashPoint.hasCrashed ? undefined : signals.hint(topic)),
-      leastLoad: (topic, besides) => signals.leastLoad(topic, besides),
       close: () => signals.close(),
     },
   };

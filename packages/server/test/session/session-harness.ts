@@ -48,7 +48,7 @@ export class SessionHarness {
   }
 
   async claim(event: EventDraft): Promise<void> {
-    this.#claimed = await claimSession(this.backend, this.ref, { by: "test", reason: "test", event });
+    this.#claimed = await claimSession(this.backend, this.ref, { by: "test", event });
     this.#counter = 0;
     this.#remember(this.#claimed.cursor, event);
   }

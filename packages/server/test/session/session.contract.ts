@@ -211,7 +211,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
         await harness.append(title("a"));
         // A writer has the next epoch but has not claimed the log yet, so entries may still be lost.
         const seen = (await parts.log.head(harness.ref))?.epoch ?? 0;
-        await parts.store.epochs.next(harness.ref, { seen, by: "other", reason: "test" });
+        await parts.store.epochs.next(harness.ref, { seen });
         expect(await archiveSession(parts, harness.ref)).toEqual({
           cursor: "0-0",
           events: 0,
@@ -248,8 +248,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
           read: async (...args: Parameters<Log["read"]>) => {
             const page = await parts.log.read(...args);
             // After this page was read: its tail may be lost before the claim.
-            if (++reads === 2)
-              await parts.store.epochs.next(harness.ref, { seen: 0, by: "other", reason: "test" });
+            if (++reads === 2) await parts.store.epochs.next(harness.ref, { seen: 0 });
             return page;
           },
         });
@@ -316,7 +315,7 @@ export function sessionContract(name: string, makeBackend: MakeBackend, runs: nu
           calls++;
           await tx.journal.write(harness.ref, { turn: "t", key: "k", value: 1, epoch });
         };
-        await parts.store.epochs.next(harness.ref, { seen: epoch, by: "other", reason: "test" });
+        await parts.store.epochs.next(harness.ref, { seen: epoch });
         expect(await archiveSession(parts, harness.ref, { commit })).toMatchObject({ isBlocked: true });
         expect(calls).toBe(0);
         await harness.claim({ type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] });

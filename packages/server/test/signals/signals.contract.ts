@@ -1,5 +1,5 @@
 /** The contract of signals. A listener's first signal may be lost, so the tests send until one arrives. */
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import type { Signals } from "../../src/signals/signals.ts";
 
 const CONNECT = "connect ";
@@ -25,8 +25,6 @@ export async function connect(from: Signals, to: Signals, channel: string): Prom
 /** @param make returns two ends: each receives what the other sends */
 export function signalsContract(name: string, make: () => Promise<readonly [Signals, Signals]>): void {
   describe(`Signals: ${name}`, () => {
-    afterEach(() => void vi.useRealTimers());
-
     test("reach every listener of the channel in order, and no other listener", async () => {
       const [here, there] = await make();
       const received: string[] = [];
@@ -99,51 +97,6 @@ export function signalsContract(name: string, make: () => Promise<readonly [Sign
       await expect.poll(() => received).toBeGreaterThan(0);
       await expect.poll(() => warned).toContain("a bug in a listener");
       process.off("warning", warn);
-      await Promise.all([here.close(), there.close()]);
-    });
-
-    test("a hint reaches one of the processes that offer its topic, and those with less load first", async () => {
-      const [here, there] = await make();
-      const received: string[] = [];
-      for (const channel of ["w1", "w2", "w3"]) {
-        await connect(here, there, channel);
-        there.listen(channel, (text) => received.push(`${channel} ${text}`));
-      }
-      // Offers expire.
-      vi.useFakeTimers({ toFake: ["performance"] });
-      there.offer("w1", { topics: ["a"], load: 0 });
-      there.offer("w2", { topics: ["a", "b"], load: 1_000 });
-      there.offer("w3", { topics: ["c"], load: 0 });
-      await expect.poll(() => here.leastLoad("b", "")).toBe(1_000);
-      await expect.poll(() => here.leastLoad("a", "w2")).toBe(0);
-      expect([here.leastLoad("a", "w1"), here.leastLoad("d", "")]).toEqual([1_000, null]);
-      for (let n = 0; n < 10; n++) here.hint("a");
-      here.hint("b");
-      await expect.poll(() => received.length).toBe(11);
-      there.offer("w1", null);
-      await expect.poll(() => here.leastLoad("a", "w2")).toBeNull();
-      here.hint("a");
-      await expect.poll(() => received.length).toBe(12);
-      expect(received.toSorted()).toEqual([...Array.from({ length: 10 }, () => "w1 a"), "w2 a", "w2 b"]);
-      await Promise.all([here.close(), there.close()]);
-    });
-
-    test("a hint that no process offers reaches the next one that does, and a broken offer has no effect", async () => {
-      const [here, there] = await make();
-      const received: string[] = [];
-      await connect(here, there, "w1");
-      await connect(there, here, "offers");
-      there.listen("w1", (text) => received.push(text));
-      for (const text of ["", "null", "[]", '{"channel":1}', '{"channel":"w1","offer":{"topics":"a"}}'])
-        there.send("offers", text);
-      await connect(there, here, "offers");
-      // A hint waits for one second.
-      vi.useFakeTimers({ toFake: ["performance"] });
-      here.hint("a");
-      here.send("w1", "after the hint");
-      await expect.poll(() => received).toEqual(["after the hint"]);
-      there.offer("w1", { topics: ["a"], load: 3 });
-      await expect.poll(() => received).toContain("a");
       await Promise.all([here.close(), there.close()]);
     });
 

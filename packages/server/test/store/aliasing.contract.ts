@@ -6,6 +6,7 @@ import { type MakeStore, newSession } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";
 import { aReport, newPayment } from "./payments.contract.ts";
 import { suite } from "./suite.ts";
+import { startTurn } from "./start-turn.ts";
 
 /** Changes everything that can be changed, on every level. */
 function spoil(value: unknown): void {
@@ -47,7 +48,7 @@ export function aliasingContract(name: string, makeStore: MakeStore): void {
       const files = [{ url: "https://example.com/a" }];
       const options = { agent: ["a"] };
       await store().queuedMessages.add(ref, { id: "m0", text: "t", files, options });
-      spoil(await store().running.begin(ref, { turn: "t" }));
+      spoil((await startTurn(store(), ref))?.row);
       spoil(await store().running.requestStop(ref, { by: "an" }));
       await store().queuedMessages.add(ref, { id: "m", text: "t", files, options });
       const value = { done: ["a"] };
@@ -77,7 +78,6 @@ export function aliasingContract(name: string, makeStore: MakeStore): void {
         () => store().archive.events(ref, { after: 0, limit: 100 }),
         () => store().turns.list(ref, { limit: 5 }),
         () => store().turns.get(ref, "t1"),
-        () => store().epochs.list(ref, 5),
         () => store().shares.find(share.id),
         () => store().shares.list(actor, ref.session),
         () => store().shares.listOwn(actor, { limit: 5 }),

@@ -7,6 +7,7 @@ import type { SessionRef } from "../../src/util/refs.ts";
 import { batchOf, chat } from "./archive-batch.ts";
 import { newSession } from "./harness.ts";
 import { connectAsApp, type PostgresHarness, timedHarness } from "./postgres-harness.ts";
+import { startTurn } from "./start-turn.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const RETENTION_MS = 7 * DAY_MS;
@@ -106,16 +107,19 @@ test("all columns of a moved session are copied", async () => {
 
 test("a session with a running turn delays the drop of its own period only, and one with a parked turn is moved", async () => {
   const harness = await timedHarness();
-  const { store, db } = harness;
+  const { store } = harness;
   const [running, parked] = [await newChat(store), await newChat(store)];
   await harness.wait(7 * DAY_MS);
   const { ref: later } = await newChat(store);
   for (const { ref } of [running, parked]) {
     await store.queuedMessages.add(ref, { id: "m", text: "go" });
-    expect(await store.running.begin(ref, { turn: "t" })).not.toBeNull();
+    expect(await startTurn(store, ref)).not.toBeNull();
   }
-  await sql`update running_turns set parked_at = clock_timestamp(), job = null
-    where session_id = ${parked.ref.session}`.execute(db);
+  const { turn = "" } = (await store.running.get(running.ref)) ?? {};
+  const [held] = (await store.queue.held("w")).filter(({ session }) => session === parked.ref.session);
+  if (held === undefined) throw new Error("the turn was not started");
+  const { turn: waiting = "" } = (await store.running.get(parked.ref)) ?? {};
+  await store.queue.park(held, waiting, { wakeAt: null });
   await harness.wait(21 * DAY_MS);
   for (const ref of [running.ref, parked.ref, later]) await store.sessions.touch(ref);
   expect(await store.archive.maintain(MAINTAIN)).toEqual({ moved: 2, dropped: 0 });
@@ -127,7 +131,7 @@ test("a session with a running turn delays the drop of its own period only, and 
   expect(periods).toContain(first);
   expect(periods).not.toContain(first + 1);
   expect(await contentOf(store, running.ref)).toEqual(running.content);
-  await store.running.end(running.ref, "t");
+  await store.queue.end(running.ref, turn);
   expect(await store.archive.maintain(MAINTAIN)).toMatchObject({ moved: 1 });
   await harness.wait(11 * 60_000);
   await store.archive.maintain(MAINTAIN);

@@ -8,6 +8,7 @@ import type { Db } from "../../src/store/postgres/database.ts";
 import { batchOf } from "./archive-batch.ts";
 import { newTenant, unique } from "./harness.ts";
 import { type PostgresHarness, postgresHarness } from "./postgres-harness.ts";
+import { startTurn } from "./start-turn.ts";
 
 const CANARY = "canary5ac1";
 
@@ -35,11 +36,11 @@ async function storeCanary({ store }: PostgresHarness, tenant: string, user: str
   await store.sessions.create(actor, { id: session, title: CANARY, firstEpoch: 1 });
   const writer = new LogWriter().session().begin(CANARY).text([CANARY], { final: true }).end();
   await store.archive.write(ref, batchOf(writer.events));
-  await store.epochs.next(ref, { seen: 1, by: "worker", reason: CANARY });
-  await store.queuedMessages.add(ref, { id: "m", text: CANARY, by: user });
-  await store.running.begin(ref, { turn: `t-${CANARY}` });
+  await store.epochs.next(ref, { seen: 1 });
+  await store.queuedMessages.add(ref, { id: "m", text: CANARY, by: user, options: { agent: CANARY } });
+  await startTurn(store, ref);
   await store.running.requestStop(ref, { by: user });
-  const { epoch } = await store.epochs.next(ref, { seen: 1, by: "worker", reason: CANARY });
+  const { epoch } = await store.epochs.next(ref, { seen: 1 });
   await store.journal.write(ref, { turn: "t", key: "k", value: { text: CANARY }, epoch, isRetained: true });
   await store.queuedMessages.add(ref, { id: "m2", text: CANARY, by: user, options: { agent: CANARY } });
   await store.outbox.add(ref, { key: CANARY, draft: { type: "session.update", title: CANARY } });
@@ -75,9 +76,9 @@ const TABLES = [
   "memories",
   "outbox",
   "running_turns",
-  "session_epochs",
   "sessions",
   "turn_journal",
+  "turn_queue",
   "turns",
   "upload_chunks",
   "uploads",

@@ -8,7 +8,7 @@ import type { Store } from "../../src/store/store.ts";
 import { type MakeStore, newSession, newTenant } from "./harness.ts";
 import { suite } from "./suite.ts";
 
-const next = (store: Store, ref: SessionRef) => store.epochs.next(ref, { seen: 0, by: "w", reason: "test" });
+const next = (store: Store, ref: SessionRef) => store.epochs.next(ref, { seen: 0 });
 
 export function journalContract(name: string, makeStore: MakeStore): void {
   suite(name, "journal", makeStore, (store) => {
@@ -88,8 +88,7 @@ export function journalContract(name: string, makeStore: MakeStore): void {
     test("gives a conditional epoch to one caller, and only if there is no newer one", async () => {
       const { ref } = await newSession(store());
       const { epoch } = await next(store(), ref);
-      const ask = (ifEpoch: number) =>
-        store().epochs.next(ref, { seen: 0, by: "w", reason: "test", ifEpoch });
+      const ask = (ifEpoch: number) => store().epochs.next(ref, { seen: 0, ifEpoch });
       const asked = await Promise.allSettled(Array.from({ length: 20 }, () => ask(epoch)));
       const given = asked.filter(({ status }) => status === "fulfilled");
       expect(given).toMatchObject([{ value: { epoch: epoch + 1 } }]);
@@ -102,9 +101,9 @@ export function journalContract(name: string, makeStore: MakeStore): void {
       await expect(ask(-1)).rejects.toMatchObject({ code: "INVALID" });
       expect(await store().sessions.find(ref)).toMatchObject({ epoch: epoch + 2 });
       const otherTenant = { ...ref, tenant: "else" };
-      await expect(
-        store().epochs.next(otherTenant, { seen: 0, by: "w", reason: "test", ifEpoch: epoch + 2 }),
-      ).rejects.toMatchObject({ code: "NOT_FOUND" });
+      await expect(store().epochs.next(otherTenant, { seen: 0, ifEpoch: epoch + 2 })).rejects.toMatchObject({
+        code: "NOT_FOUND",
+      });
     });
 
     test("is committed with its transaction, or not at all", async () => {

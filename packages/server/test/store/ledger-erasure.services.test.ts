@@ -93,6 +93,7 @@ test("leaves nothing of an erased user, and the audit is still valid", async () 
     "payment_changes",
     "people",
     "sessions",
+    "turn_queue",
   ]);
 
   await store.transaction(async (tx) => {

@@ -6,6 +6,7 @@ import type { TurnLimits, UseScope } from "../../src/store/rules/limits.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { suite } from "./suite.ts";
+import { startTurn } from "./start-turn.ts";
 
 const NONE: TurnLimits = {
   queuedMessages: null,
@@ -104,10 +105,10 @@ export function limitsContract(name: string, makeStore: MakeStore): void {
         scope: "tenant",
       });
       // A running turn still counts, its message no longer.
-      await store().running.begin(second, { turn: "t" });
+      const running = await startTurn(store(), second);
       expect(await exceeded({ queuedMessages: 2, runningTurns: 2 })).toBe(null);
       expect(await exceeded({ runningTurns: 1 })).toMatchObject({ limit: "runningTurns" });
-      await store().running.end(second, "t");
+      await store().queue.end(second, running?.row.turn ?? "");
       expect(await exceeded({ runningTurns: 1 })).toBe(null);
       await store().sessions.remove(ref);
       expect(await exceeded({ queuedMessages: 0, runningTurns: 0 })).toBe(null);
@@ -148,11 +149,12 @@ export function limitsContract(name: string, makeStore: MakeStore): void {
       expect(await exceeded({ queuedMessages: 1 })).toMatchObject({ limit: "queuedMessages", scope: "key" });
       expect(await exceeded({ runningTurns: 1 })).toMatchObject({ limit: "runningTurns", scope: "key" });
       // The turn has the key of its message; a retry has the key of its request.
-      expect(await store().running.begin(second, { turn: "t" })).toMatchObject({ apiKey: KEY });
+      const running = await startTurn(store(), second);
+      expect(running?.row).toMatchObject({ apiKey: KEY });
       expect(await exceeded({ queuedMessages: 1, runningTurns: 2 })).toBe(null);
-      await store().running.end(second, "t");
+      await store().queue.end(second, running?.row.turn ?? "");
       expect(await exceeded({ runningTurns: 1 })).toBe(null);
-      await store().running.begin(second, { turn: "u", retries: "t", apiKey: KEY });
+      await store().queue.retry(second, { turn: "u", retries: "t", apiKey: KEY });
       expect(await exceeded({ runningTurns: 1 })).toMatchObject({ scope: "key" });
       const today = (await addAndFindDay(store(), actor.tenant)) ?? "";
       const add = (apiKey: string | null) =>
@@ -175,18 +177,19 @@ export function limitsContract(name: string, makeStore: MakeStore): void {
     test("counts the tokens and cost that running turns have journaled, once", async () => {
       const { actor, ref } = await newSession(store());
       await store().queuedMessages.add(ref, { id: "a", text: "a", apiKey: KEY });
-      await store().running.begin(ref, { turn: "t" });
+      const running = await startTurn(store(), ref);
       const exceeded = (scope: UseScope, limits: Partial<TurnLimits>) => {
         const all = { user: NONE, key: NONE, tenant: NONE, [scope]: { ...NONE, ...limits } };
         return store().limits.findExceededUsage({ ...actor, apiKey: KEY }, all);
       };
-      const write = (key: string, turn = "t") =>
+      const id = running?.row.turn ?? "";
+      const write = (key: string, turn = id) =>
         store().journal.write(ref, { turn, key, value: 1, epoch: 9, used: { tokens: 50, cost: 0.25 } });
       await write("step/1");
       await write("step/2");
       // A repeat, an entry without usage and an entry of another turn add nothing.
       expect(await write("step/2")).toBe("already");
-      await store().journal.write(ref, { turn: "t", key: "call", value: 1, epoch: 9 });
+      await store().journal.write(ref, { turn: id, key: "call", value: 1, epoch: 9 });
       await write("step/1", "earlier");
       for (const scope of ["user", "key", "tenant"] as const) {
         expect(await exceeded(scope, { tokensPerDay: 101, tokensPerMonth: 101, costPerDay: 0.51 })).toBe(
@@ -203,7 +206,7 @@ export function limitsContract(name: string, makeStore: MakeStore): void {
       await store().transaction(async (tx) => {
         const usage = { key: "t", user: actor.user, apiKey: KEY, cost: 0.5, ...COUNTS };
         await tx.usage.add(actor.tenant, usage);
-        await tx.running.end(ref, "t");
+        await tx.queue.end(ref, id);
       });
       for (const scope of ["user", "key", "tenant"] as const) {
         expect(await exceeded(scope, { tokensPerDay: 101 })).toBe(null);

@@ -8,12 +8,12 @@ import { filesContract } from "./files.contract.ts";
 import { storedFilesContract } from "./stored-files.contract.ts";
 import { forkContract } from "./fork.contract.ts";
 import { gatewayContract } from "./access.contract.ts";
-import { jobsContract } from "./jobs.contract.ts";
 import { journalContract } from "./journal.contract.ts";
 import { knowledgeContract } from "./knowledge.contract.ts";
 import { memoriesContract } from "./memories.contract.ts";
 import { outboxContract } from "./outbox.contract.ts";
 import { runningContract } from "./running.contract.ts";
+import { turnQueueContract } from "./turn-queue.contract.ts";
 import { sessionPartsContract } from "./session-parts.contract.ts";
 import { sessionsContract } from "./sessions.contract.ts";
 import { transactionsContract } from "./transactions.contract.ts";
@@ -30,7 +30,7 @@ const suites = [
   argumentsContract,
   aliasingContract,
   runningContract,
-  jobsContract,
+  turnQueueContract,
   journalContract,
   memoriesContract,
   agentsContract,

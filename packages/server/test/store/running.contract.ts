@@ -1,9 +1,11 @@
-/** The store contract of running turns. */
+/** The store contract of running turns and of leases. `turn-queue.contract.ts` starts and ends turns. */
 import { expect, test } from "vitest";
 
 import { isStoreError } from "../../src/store/errors.ts";
+import type { StartedTurn } from "../../src/store/ports/turn-queue.ts";
 import type { SessionRef } from "../../src/util/refs.ts";
 import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
+import { startTurn } from "./start-turn.ts";
 import { suite } from "./suite.ts";
 
 /** Returns the error code of a refused call, or null. */
@@ -22,157 +24,26 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       return made;
     };
 
-    test("a turn takes the oldest message with all its data, and no other turn starts next to it", async () => {
-      const { actor, ref } = await newSession(store());
-      expect(await store().running.begin(ref, { turn: "t0" })).toBeNull();
-      const files = [{ url: "https://example.com/a" }];
-      const options = { agent: "market", odd: "\0 \ud800", deep: [1, { a: null }] };
-      const limits = { tokensPerDay: 5, tokensPerMonth: null, costPerDay: 0.5, costPerMonth: null };
-      const caller = { apiKey: "key", usageLimits: { user: limits, key: limits, tenant: limits } };
-      const first = { id: "z", text: "first \0 \ud800", files, by: "an", resumes: "f1", options, ...caller };
-      await store().queuedMessages.add(ref, first);
-      await store().queuedMessages.add(ref, { id: "a", text: "second" });
-      const [shown] = await store().queuedMessages.list(ref);
-      for (const hidden of ["options", "apiKey", "usageLimits"]) expect(shown).not.toHaveProperty(hidden);
-      const turn = await store().running.begin(ref, { turn: "t1" });
-      expect(turn).toEqual({
-        ...ref,
-        user: actor.user,
-        turn: "t1",
-        message: shown,
-        retries: null,
-        options,
-        startedAt: expect.any(Number) as number,
-        attempts: 0,
-        attemptsWithoutProgress: 0,
-        deaths: 0,
-        stop: null,
-        ...caller,
-      });
-      expect(await store().running.get(ref)).toEqual(turn);
-      expect((await store().queuedMessages.list(ref)).map(({ id }) => id)).toEqual(["a"]);
-      expect(await store().running.begin(ref, { turn: "t2" })).toBeNull();
-      expect(await store().running.begin(ref, { turn: "t2", retries: "t0" })).toBeNull();
-      expect((await store().queuedMessages.list(ref)).map(({ id }) => id)).toEqual(["a"]);
-      // Added again, the message is not queued again.
-      expect(await store().queuedMessages.add(ref, first)).toBe("already");
-      expect(await store().running.end(ref, "t1")).not.toBe("over");
-      expect(await store().running.end(ref, "t1")).toBe("over");
-      expect(await store().running.get(ref)).toBeNull();
-      const next = await store().running.begin(ref, { turn: "t2" });
-      expect(next).toMatchObject({ message: { id: "a", by: null, files: [] }, options: null });
-      expect(next).toMatchObject({ apiKey: null, usageLimits: null });
-      await store().running.end(ref, "t2");
-    });
-
-    test("only the worker with the newest epoch can end a turn", async () => {
-      const { ref } = await waiting("m");
-      await store().running.begin(ref, { turn: "t1" });
-      const claim = { seen: 0, by: "w", reason: "test" };
-      const { epoch } = await store().epochs.next(ref, claim);
-      const newest = await store().epochs.next(ref, claim);
-      expect(await code(store().running.end(ref, "t1", { epoch }))).toBe("FENCED");
-      expect(await store().running.get(ref)).toMatchObject({ turn: "t1" });
-      expect(await store().running.end(ref, "t1", { epoch: newest.epoch })).toBe("ended");
-    });
-
-    test("a turn can be retried without a message and with its own options", async () => {
-      const { ref } = await waiting("m");
-      const turn = await store().running.begin(ref, { turn: "t2", retries: "t1", options: ["x"] });
-      expect(turn).toMatchObject({ turn: "t2", retries: "t1", message: null, options: ["x"] });
-      expect(await store().running.get(ref)).toEqual(turn);
-      expect(await store().queuedMessages.list(ref)).toHaveLength(1);
-      await store().running.end(ref, "t2");
-      const bare = await store().running.begin(ref, { turn: "t3", retries: "t1" });
-      expect(bare).toMatchObject({ options: null, message: null });
-    });
-
-    test("a begin that is rolled back returns the message and its options", async () => {
-      const { ref } = await newSession(store());
-      await store().queuedMessages.add(ref, { id: "m", text: "t", options: { a: 1 } });
-      await expect(
-        store().transaction(async (tx) => {
-          await tx.running.begin(ref, { turn: "t1" });
-          throw new Error("undo");
-        }),
-      ).rejects.toThrow("undo");
-      expect(await store().running.get(ref)).toBeNull();
-      expect(await store().running.begin(ref, { turn: "t2" })).toMatchObject({ options: { a: 1 } });
-    });
-
-    test("one of many concurrent begins gets the message", async () => {
-      const { ref } = await waiting("m1", "m2");
-      const started = await Promise.all(
-        Array.from({ length: 20 }, (_, n) => store().running.begin(ref, { turn: `t${n}` })),
-      );
-      expect(started.filter((turn) => turn !== null)).toHaveLength(1);
-      expect((await store().queuedMessages.list(ref)).map(({ id }) => id)).toEqual(["m2"]);
-    });
-
-    test("counts the attempts of the running turn", async () => {
-      const { ref } = await waiting("m");
-      expect(await store().running.attempt(ref, "t")).toBeNull();
-      const started = await store().running.begin(ref, { turn: "t" });
-      expect(await store().running.attempt(ref, "t")).toEqual({
-        ...started,
-        attempts: 1,
-        attemptsWithoutProgress: 1,
-      });
-      expect(await store().running.attempt(ref, "other")).toBeNull();
-      await Promise.all(Array.from({ length: 9 }, () => store().running.attempt(ref, "t")));
-      expect(await store().running.get(ref)).toMatchObject({ attempts: 10 });
-    });
-
-    test("counts attempts without progress until one journals something", async () => {
-      const { ref } = await waiting("m");
-      await store().running.begin(ref, { turn: "t" });
-      const { epoch } = await store().epochs.next(ref, { seen: 0, by: "w", reason: "test" });
-      const attempt = async () => (await store().running.attempt(ref, "t"))?.attemptsWithoutProgress;
-      const journal = (turn: string, key: string) =>
-        store().journal.write(ref, { turn, key, value: 1, epoch });
-      expect([await attempt(), await attempt(), await attempt()]).toEqual([1, 2, 3]);
-      await journal("earlier", "a");
-      expect(await attempt()).toBe(4);
-      await journal("t", "a");
-      expect([await attempt(), await attempt()]).toEqual([1, 2]);
-      // Writing the same entry again is no progress.
-      await journal("t", "a");
-      expect(await attempt()).toBe(3);
-      await journal("t", "b");
-      expect(await attempt()).toBe(1);
-      expect(await store().running.get(ref)).toMatchObject({ attempts: 8, attemptsWithoutProgress: 1 });
-    });
-
-    test("forgives an attempt that was handed over, unless there was another since", async () => {
-      const { ref } = await waiting("m");
-      await store().running.begin(ref, { turn: "t" });
-      const fruitless = async () => (await store().running.get(ref))?.attemptsWithoutProgress;
-      for (let n = 0; n < 3; n++) await store().running.attempt(ref, "t");
-      await store().running.forgive(ref, { turn: "t", attempts: 2 });
-      await store().running.forgive(ref, { turn: "other", attempts: 3 });
-      await store().running.forgive({ ...ref, tenant: "else" }, { turn: "t", attempts: 3 });
-      expect(await fruitless()).toBe(3);
-      await store().running.forgive(ref, { turn: "t", attempts: 3 });
-      expect(await fruitless()).toBe(2);
-      expect(await store().running.attempt(ref, "t")).toMatchObject({
-        attempts: 4,
-        attemptsWithoutProgress: 3,
-      });
-    });
+    const started = async (ref: SessionRef, executor = "w"): Promise<StartedTurn> => {
+      const turn = await startTurn(store(), ref, { executor });
+      if (turn === null) throw new Error("nothing to run");
+      return turn;
+    };
 
     test("stores a stop once, from the first caller, and only for the requested turn", async () => {
       const { ref } = await waiting("m");
       const over = { receipt: "over", turn: null };
       expect(await store().running.requestStop(ref, {})).toEqual(over);
-      await store().running.begin(ref, { turn: "t" });
+      const { row } = await started(ref);
+      const { turn: id } = row;
       expect(await store().running.requestStop(ref, { turn: "earlier" })).toEqual(over);
       expect(await store().running.get(ref)).toMatchObject({ stop: null });
       const asked = await Promise.all(
         Array.from({ length: 100 }, (_, n) =>
-          store().running.requestStop(ref, n % 2 === 0 ? { by: `u${n}` } : { turn: "t", by: `u${n}` }),
+          store().running.requestStop(ref, n % 2 === 0 ? { by: `u${n}` } : { turn: id, by: `u${n}` }),
         ),
       );
-      expect(asked.every(({ turn }) => turn === "t")).toBe(true);
+      expect(asked.every(({ turn }) => turn === id)).toBe(true);
       const first = asked.findIndex(({ receipt }) => receipt === "stopping");
       expect(asked.filter(({ receipt }) => receipt === "stopping")).toHaveLength(1);
       expect(asked.filter(({ receipt }) => receipt === "already")).toHaveLength(99);
@@ -181,54 +52,55 @@ export function runningContract(name: string, makeStore: MakeStore): void {
         at: expect.any(Number) as number,
       });
       expect(await store().running.requestStop(ref, { turn: "earlier" })).toEqual(over);
-      await store().running.end(ref, "t");
-      expect(await store().running.requestStop(ref, { turn: "t" })).toEqual(over);
+      await store().queue.end(ref, id);
+      expect(await store().running.requestStop(ref, { turn: id })).toEqual(over);
       await store().queuedMessages.add(ref, { id: "m2", text: "t" });
       // A stop of the previous turn does not apply to the next.
-      expect(await store().running.begin(ref, { turn: "t2" })).toMatchObject({ stop: null });
-      expect(await store().running.requestStop(ref, {})).toEqual({ receipt: "stopping", turn: "t2" });
+      const next = await started(ref);
+      expect(next.row.stop).toBeNull();
+      expect(await store().running.requestStop(ref, {})).toEqual({
+        receipt: "stopping",
+        turn: next.row.turn,
+      });
       expect(await store().running.get(ref)).toMatchObject({ stop: { by: null } });
     });
 
-    test("finds sessions with a queued message and no running turn, the longest waiting first", async () => {
+    test("finds sessions with a queued message and no turn", async () => {
       const refs: SessionRef[] = [];
+      await store().agents.register([{ name: "other", label: "", description: "", inputs: ["text"] }]);
       for (let n = 0; n < 4; n++) {
-        const { ref } = await waiting("m1", "m2");
+        const { ref } = await newSession(store());
+        // Only the first one is started below.
+        const options = n === 0 ? {} : { options: { agent: "other" } };
+        for (const id of ["m1", "m2"]) await store().queuedMessages.add(ref, { id, text: id, ...options });
         refs.push(ref);
-        await advance(5);
       }
+      await advance(5);
       const mine = async (olderThanMs: number) => {
         const found = await store().running.startable({ olderThanMs, limit: 1000 });
-        return found.filter(({ session }) => refs.some((ref) => ref.session === session));
+        return refs.filter((ref) => found.some(({ session }) => session === ref.session));
       };
       const [first, second, third, fourth] = refs as [SessionRef, SessionRef, SessionRef, SessionRef];
       expect(await mine(60_000)).toEqual([]);
       expect(await mine(0)).toEqual(refs);
-      await store().running.begin(first, { turn: "t" });
-      await store().queuedMessages.take(second);
-      await store().queuedMessages.take(second);
-      await store().queuedMessages.take(third);
+      const { row } = await started(first);
+      for (const id of ["m1", "m2"]) await store().queuedMessages.remove(second, id);
+      await store().queuedMessages.remove(third, "m1");
+      await advance(5);
       expect(await mine(0)).toEqual([third, fourth]);
-      await store().running.end(first, "t");
+      await store().queue.end(first, row.turn);
+      await advance(5);
       expect(await mine(0)).toEqual([first, third, fourth]);
       expect(await store().running.startable({ olderThanMs: 0, limit: 1 })).toHaveLength(1);
     });
 
-    test("another tenant sees and changes nothing", async () => {
+    test("another tenant sees and stops nothing", async () => {
       const { ref } = await waiting("m", "m2");
       const foreign = { ...ref, tenant: await newTenant(store()) };
-      await expect(store().running.begin(foreign, { turn: "t" })).rejects.toMatchObject({
-        code: "NOT_FOUND",
-      });
-      const retry = { turn: "t", retries: "t0" };
-      await expect(store().running.begin(foreign, retry)).rejects.toMatchObject({ code: "NOT_FOUND" });
-      const turn = await store().running.begin(ref, { turn: "t" });
-      expect(turn).not.toBeNull();
+      const { row } = await started(ref);
       expect(await store().running.get(foreign)).toBeNull();
-      expect(await store().running.attempt(foreign, "t")).toBeNull();
       expect(await store().running.requestStop(foreign, {})).toEqual({ receipt: "over", turn: null });
-      expect(await store().running.end(foreign, "t")).toBe("over");
-      expect(await store().running.get(ref)).toEqual(turn);
+      expect(await store().running.get(ref)).toEqual(row);
       await store().running.requestStop(ref, {});
       expect(await store().running.requestStop(foreign, {})).toEqual({ receipt: "over", turn: null });
     });
@@ -236,7 +108,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
     test("is erased with its session, and loses the name of an erased user", async () => {
       const { actor, ref } = await newSession(store());
       await store().queuedMessages.add(ref, { id: "m", text: "t", by: "guest" });
-      await store().running.begin(ref, { turn: "t" });
+      await started(ref);
       await store().running.requestStop(ref, { by: "stopper" });
       await store().sessions.removeUser(await newTenant(store()), "guest");
       expect(await store().running.get(ref)).toMatchObject({ message: { by: "guest" } });
@@ -255,19 +127,11 @@ export function runningContract(name: string, makeStore: MakeStore): void {
     test("refuses values that can't be stored", async () => {
       const { ref } = await waiting("m");
       const huge = "x".repeat(70_000);
-      expect(await code(store().running.begin(ref, { turn: "a\0" }))).toBe("INVALID");
-      expect(await code(store().running.begin(ref, { turn: "t", retries: "" }))).toBe("INVALID");
-      expect(await code(store().running.begin(ref, { turn: "t", options: {} }))).toBe("INVALID");
-      expect(await code(store().running.begin(ref, { turn: "t", retries: "t0", options: huge }))).toBe(
-        "TOO_LARGE",
-      );
       expect(await code(store().queuedMessages.add(ref, { id: "m2", text: "t", options: huge }))).toBe(
         "TOO_LARGE",
       );
       expect(await code(store().running.requestStop(ref, { by: "\ud800" }))).toBe("INVALID");
       expect(await code(store().running.requestStop(ref, { turn: "" }))).toBe("INVALID");
-      expect(await code(store().running.attempt(ref, ""))).toBe("INVALID");
-      expect(await code(store().running.end(ref, ""))).toBe("INVALID");
       for (const bad of [-1, 1.5, Number.NaN]) {
         expect(await code(store().running.startable({ olderThanMs: 0, limit: bad }))).toBe("INVALID");
       }
@@ -278,34 +142,30 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       const [dead, alive] = [unique("exec"), unique("exec")];
       const { ref } = await waiting("m");
       const interrupted = () => store().running.interrupted([ref, { ...ref, session: "unknown" }]);
-      const start = async (executor: string) => {
-        const jobs = await store().jobs.fetch({ executor, agents: [null], limit: 1000, alone: false });
-        const job = jobs.find(({ session }) => session === ref.session);
-        return job === undefined ? null : store().running.start(job, { executor, turn: "t", agents: [] });
-      };
       await store().leases.take(dead, 60_000);
       await store().leases.take(alive, 60_000);
       expect(await interrupted()).toEqual([]);
-      expect(await start(dead)).toMatchObject({ turn: "t", attempts: 1 });
+      const { row } = await started(ref, dead);
+      const { turn } = row;
       expect(await interrupted()).toEqual([]);
       await store().leases.leave(dead);
       await advance(5);
-      expect(await interrupted()).toEqual([{ ...ref, turn: "t" }]);
+      expect(await interrupted()).toEqual([{ ...ref, turn }]);
       // The recovery has started, but no worker continues the turn yet.
       expect(await store().leases.takeDead(dead, alive)).toBe(true);
-      expect(await interrupted()).toEqual([{ ...ref, turn: "t" }]);
-      expect(await store().jobs.recover(dead, { limit: 10 })).toBe(1);
-      expect(await interrupted()).toEqual([{ ...ref, turn: "t" }]);
-      expect(await start(alive)).toMatchObject({ turn: "t", attempts: 2, deaths: 1 });
+      expect(await interrupted()).toEqual([{ ...ref, turn }]);
+      expect(await store().queue.recover(dead, { limit: 10 })).toBe(1);
+      expect(await interrupted()).toEqual([{ ...ref, turn }]);
+      expect((await started(ref, alive)).row).toMatchObject({ turn, attempts: 2, deaths: 1 });
       expect(await interrupted()).toEqual([]);
       await store().leases.leave(alive);
       await advance(5);
-      expect(await interrupted()).toEqual([{ ...ref, turn: "t" }]);
+      expect(await interrupted()).toEqual([{ ...ref, turn }]);
       expect((await store().leases.status()).anyExpired).toBe(true);
       // Sessions that the caller does not name are not read.
       expect(await store().running.interrupted([{ ...ref, session: "unknown" }])).toEqual([]);
       expect(await store().running.interrupted([])).toEqual([]);
-      await store().running.end(ref, "t");
+      await store().queue.end(ref, turn);
       expect(await interrupted()).toEqual([]);
       const tooMany = Array.from({ length: 1_001 }, (_, n) => ({ ...ref, session: `s${n}` }));
       expect(await code(store().running.interrupted(tooMany))).toBe("INVALID");

@@ -7,6 +7,7 @@ import { MAX_BLOB_BYTES } from "../../src/store/ports/files.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import { batchOf, chat } from "./archive-batch.ts";
 import { type Harness, type MakeStore, newSession, unique } from "./harness.ts";
+import { startTurn } from "./start-turn.ts";
 
 export function sessionPartsContract(name: string, makeStore: MakeStore): void {
   describe(`${name}: queued messages, blobs, leases, shares`, () => {
@@ -30,35 +31,20 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       expect(more).toEqual([]);
       expect(first).toMatchObject({ id: "z", text: "first \0 \ud800", files, by: "an", resumes: null });
       expect(second).toMatchObject({ id: "a", text: "second", files: [], by: null, resumes: "f1" });
-      expect(await store.queuedMessages.take(ref)).toEqual(first);
+      expect((await startTurn(store, ref))?.row.message).toEqual(first);
+      expect(await store.queuedMessages.remove(ref, "z")).toBe(false);
       expect(await store.queuedMessages.remove(ref, "a")).toBe(true);
       expect(await store.queuedMessages.remove(ref, "a")).toBe(false);
-      expect(await store.queuedMessages.take(ref)).toBeNull();
       for (const id of ["z", "a"])
         expect(await store.queuedMessages.add(ref, { id, text: "again" })).toBe("already");
       expect(await store.queuedMessages.list(ref)).toEqual([]);
-    });
-
-    test("each message is taken by one caller, in order", async () => {
-      const { ref } = await newSession(store);
-      for (let n = 0; n < 20; n += 1) await store.queuedMessages.add(ref, { id: `${n}`, text: "t" });
-      const order: string[] = [];
-      const taken = await Promise.all(
-        Array.from({ length: 30 }, async () => {
-          const message = await store.queuedMessages.take(ref);
-          if (message !== null) order.push(message.id);
-          return message;
-        }),
-      );
-      expect(taken.filter((message) => message !== null)).toHaveLength(20);
-      expect(new Set(order).size).toBe(20);
     });
 
     test("forgets the ids of messages some time after they were taken, and no queued ones", async () => {
       const { ref } = await newSession(store);
       while ((await store.queuedMessages.prune({ olderThanMs: 0, limit: 1000 })) > 0);
       for (const id of ["taken", "queued"]) await store.queuedMessages.add(ref, { id, text: "t" });
-      await store.queuedMessages.take(ref);
+      await startTurn(store, ref);
       await harness.wait(5);
       expect(await store.queuedMessages.prune({ olderThanMs: 3_600_000, limit: 1000 })).toBe(0);
       expect(await store.queuedMessages.add(ref, { id: "taken", text: "t" })).toBe("already");
@@ -93,18 +79,6 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       await store.archive.write(ref, { ...batch, turns });
       const open = await store.turns.open(ref);
       expect(open.map(({ id }) => id)).toEqual(turns.slice(0, 1000).map(({ id }) => id));
-    });
-
-    test("a take that is rolled back returns the message", async () => {
-      const { ref } = await newSession(store);
-      for (const id of ["a", "b"]) await store.queuedMessages.add(ref, { id, text: "t" });
-      await expect(
-        store.transaction(async (tx) => {
-          await tx.queuedMessages.take(ref);
-          throw new Error("no turn");
-        }),
-      ).rejects.toThrow("no turn");
-      expect(await store.queuedMessages.take(ref)).toMatchObject({ id: "a" });
     });
 
     test("a blob is stored once and returned unchanged", async () => {

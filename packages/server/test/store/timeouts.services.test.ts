@@ -10,7 +10,7 @@ import { createPostgresStore } from "../../src/store/postgres/store.ts";
 import { newSession } from "./harness.ts";
 import { postgresHarness } from "./postgres-harness.ts";
 
-const CLAIM = { seen: 0, by: "taker", reason: "takeover" };
+const MESSAGE = { id: "m", text: "t" };
 
 test("a transaction whose process is frozen is aborted, and its locks are released", async () => {
   const { store, url } = await postgresHarness();
@@ -19,14 +19,14 @@ test("a transaction whose process is frozen is aborted, and its locks are releas
   let takeover: Promise<unknown> | undefined;
   const locking = frozen.transaction(async (tx) => {
     await tx.sessions.rename(actor, ref.session, "locked");
-    takeover = store.epochs.next(ref, CLAIM);
+    takeover = store.queuedMessages.add(ref, MESSAGE);
     await takeover;
     // The frozen process wakes up and doesn't know about the abort.
     await tx.sessions.rename(actor, ref.session, "late");
   });
   await expect(locking).rejects.toMatchObject({ code: "UNAVAILABLE" });
-  expect(await takeover).toMatchObject({ epoch: 1 });
-  expect(await store.sessions.find(ref)).toMatchObject({ title: null, epoch: 1 });
+  expect(await takeover).toBe("added");
+  expect(await store.sessions.find(ref)).toMatchObject({ title: null });
   // The connection is replaced.
   expect(await frozen.sessions.find(ref)).toMatchObject({ title: null });
   await Promise.all([store, frozen].map((each) => each.close()));
@@ -42,7 +42,7 @@ test("a wait for a locked row fails as busy after one timeout, without retries",
   await holder.query("select from sessions where id = $1 for update", [ref.session]);
   let calls = 0;
   for (const work of [
-    () => hasty.epochs.next(ref, CLAIM),
+    () => hasty.queuedMessages.add(ref, MESSAGE),
     () => hasty.sessions.remove(ref),
     () =>
       hasty.transaction(async (tx) => {
@@ -54,7 +54,7 @@ test("a wait for a locked row fails as busy after one timeout, without retries",
   expect(calls).toBe(1);
   await holder.query("rollback");
   await holder.end();
-  expect(await hasty.epochs.next(ref, CLAIM)).toMatchObject({ epoch: 1 });
+  expect(await hasty.queuedMessages.add(ref, MESSAGE)).toBe("added");
   await Promise.all([store, hasty].map((each) => each.close()));
 });
 

@@ -6,7 +6,7 @@
 import { expect, test } from "vitest";
 
 import type { Actor, SessionRef } from "../../src/util/refs.ts";
-import type { TurnJob } from "../../src/store/ports/jobs.ts";
+import type { StartedTurn } from "../../src/store/ports/turn-queue.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import { batchOf, chat } from "./archive-batch.ts";
 import { type MakeStore, newTenant } from "./harness.ts";
@@ -53,9 +53,8 @@ const steps: Readonly<Record<string, Step>> = {
     store.sessions.rename(actor, ref.session, `${mark} new`),
   "sessions.touch": ({ store, ref }) => store.sessions.touch(ref),
   "sessions.list": ({ store, actor }) => store.sessions.list(actor, PAGE),
-  "epochs.next": ({ store, ref, mark }) => store.epochs.next(ref, { seen: 1, by: "worker", reason: mark }),
+  "epochs.next": ({ store, ref }) => store.epochs.next(ref, { seen: 1 }),
   "epochs.confirm": ({ store, ref }) => store.epochs.confirm(ref),
-  "epochs.list": ({ store, ref }) => store.epochs.list(ref, 5),
   "archive.write": ({ store, ref, mark }) =>
     store.archive.write(ref, { ...batchOf(chat(2, mark)), epoch: 2, checkpoint: checkpointOf(mark) }),
   "archive.header": ({ store, ref }) => store.archive.header(ref),
@@ -73,9 +72,11 @@ const steps: Readonly<Record<string, Step>> = {
   },
   "queuedMessages.list": ({ store, ref }) => store.queuedMessages.list(ref),
   "queuedMessages.remove": ({ store, ref }) => store.queuedMessages.remove(ref, "second"),
-  "running.begin": ({ store, ref }) => store.running.begin(ref, { turn: ID }),
+  "queue.retry": async ({ store, ref }) => {
+    await store.queuedMessages.remove(ref, "third");
+    return store.queue.retry(ref, { turn: ID, retries: "earlier" });
+  },
   "running.get": ({ store, ref }) => store.running.get(ref),
-  "running.attempt": ({ store, ref }) => store.running.attempt(ref, ID),
   "running.forgive": ({ store, ref }) => store.running.forgive(ref, { turn: ID, attempts: 1 }),
   "running.requestStop": ({ store, ref, actor }) => store.running.requestStop(ref, { by: actor.user }),
   "journal.write": async ({ store, ref, mark }) => {
@@ -300,49 +301,48 @@ function checkpointOf(mark: string) {
 
 const EXECUTOR = "executor";
 
-let started: readonly TurnJob[] = [];
+let started: readonly StartedTurn[] = [];
 
-/** Fetches and starts the jobs of both. */
-async function fetchAndStart(store: ClosableStore): Promise<readonly TurnJob[]> {
-  const query = { executor: EXECUTOR, agents: [null], limit: 50, alone: false };
-  started = (await store.jobs.fetch(query)).filter(({ session }) => session !== OTHER);
-  for (const job of started) await store.running.start(job, { executor: EXECUTOR, turn: "next", agents: [] });
-  expect(await store.jobs.heartbeat(started)).toEqual([]);
+/** Starts the turns of both. */
+async function startTurns(store: ClosableStore): Promise<readonly StartedTurn[]> {
+  started = await store.queue.start({ executor: EXECUTOR, agents: [], limit: 50, isIdle: false });
   return started;
 }
+
+const rowsOf = (turns: readonly StartedTurn[]) => turns.map(({ row }) => row);
 
 /** The functions over all tenants, in an order in which both have what they return: the sessions of both. */
 const overAll: Readonly<Record<string, (store: ClosableStore, sides: readonly Side[]) => Promise<unknown>>> =
   {
     "running.stopping": (store) => store.running.stopping(PAGE),
     "running.startable": async (store, sides) => {
-      for (const { ref } of sides) await store.running.end(ref, ID);
+      for (const { ref } of sides) await store.queue.end(ref, ID);
       return store.running.startable({ olderThanMs: 0, limit: 50 });
     },
-    "jobs.fetch": (store) => fetchAndStart(store),
+    "queue.start": async (store) => rowsOf(await startTurns(store)),
+    "queue.held": (store) => store.queue.held(EXECUTOR),
     "running.interrupted": async (store, sides) => {
       await store.leases.take(EXECUTOR, 1);
       await store.leases.leave(EXECUTOR);
       return store.running.interrupted(sides.map(({ ref }) => ref));
     },
-    "jobs.left": (store) => store.jobs.left(EXECUTOR, { limit: 50 }),
-    "jobs.recover": async (store) => {
-      expect(await store.jobs.recover(EXECUTOR, { limit: 50 })).toBe(2);
-      return fetchAndStart(store);
+    "queue.recover": async (store) => {
+      expect(await store.queue.recover(EXECUTOR, { limit: 50 })).toBe(2);
+      return rowsOf(await startTurns(store));
     },
-    "running.park": async (store, sides) => {
+    "queue.park": async (store, sides) => {
       for (const { ref } of sides) {
         expect(await store.running.get(ref)).toMatchObject({ deaths: 1, attempts: 2 });
       }
-      await store.jobs.release(started);
-      for (const job of await fetchAndStart(store))
-        expect(await store.running.park(job, "next", { wakeAt: null })).toBe(true);
-      for (const { ref } of sides) expect(await store.running.wake(ref)).toBe(true);
-      return fetchAndStart(store);
+      await store.queue.release(started.map(({ held }) => held));
+      for (const { held, row } of await startTurns(store))
+        expect(await store.queue.park(held, row.turn, { wakeAt: null })).toBe(true);
+      for (const { ref } of sides) expect(await store.queue.wake(ref)).toBe(true);
+      return rowsOf(await startTurns(store));
     },
-    "jobs.dead": async (store, sides) => {
-      for (const { ref } of sides) await store.jobs.bury(ref, "next");
-      return store.jobs.dead(PAGE);
+    "queue.dead": async (store) => {
+      for (const { row } of started) await store.queue.bury(row, row.turn);
+      return store.queue.dead(PAGE);
     },
     "outbox.pending": (store) => store.outbox.pending({ olderThanMs: 0, limit: 50 }),
     "outbox.take": (store) => store.outbox.take({ olderThanMs: 0, leaseMs: 60_000, limit: 50 }),
@@ -369,12 +369,10 @@ const FOR_ONE: readonly string[] = [
   "sessions.pendingErasures",
   "sessions.takeErasures",
   "sessions.erased",
-  "running.end",
-  "running.start",
-  "running.wake",
-  "jobs.heartbeat",
-  "jobs.bury",
-  "queuedMessages.take",
+  "queue.again",
+  "queue.bury",
+  "queue.end",
+  "queue.wake",
   "uploads.remove",
   "knowledge.remove",
   "knowledge.removeBase",
@@ -412,10 +410,9 @@ const WITHOUT_TENANT: readonly string[] = [
   "leases.takeDead",
   "leases.leave",
   "leases.release",
-  "jobs.release",
-  "jobs.wakeDue",
-  "jobs.maintain",
-  "jobs.counts",
+  "queue.wakeDue",
+  "queue.releaseLost",
+  "queue.release",
   "agents.register",
   "agents.isKnown",
   "agents.list",
@@ -506,8 +503,8 @@ export function twoTenantsContract(name: string, makeStore: MakeStore): void {
 
 /** What one tenant deletes: each in turn, and all of it at the end. */
 const erasures: readonly ((side: Side, store: ClosableStore) => Promise<unknown>)[] = [
-  ({ ref }, store) => store.running.end(ref, ID),
-  ({ ref }, store) => store.queuedMessages.take(ref),
+  ({ ref }, store) => store.queue.end(ref, ID),
+  ({ ref }, store) => store.queuedMessages.remove(ref, ID),
   ({ ref }, store) => store.uploads.remove(ref, ID),
   async ({ tenant, saved }, store) => {
     const claimed = await store.webhooks.take({ limit: 50, perEndpoint: 5, leaseMs: 60_000 });

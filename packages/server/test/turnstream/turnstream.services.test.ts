@@ -65,7 +65,7 @@ test.each([true, false])("refuses a database of another baseline, with migrates 
   const app = turnstream({ ...SILENT, migrates, databaseUrl, redisUrl: sharedRedisUrl() });
   const error = await app.parts().catch((e: unknown) => e);
   expect(error).toMatchObject({ name: "SettingsError", code: "DATABASE" });
-  expect(String(error)).toContain("drop both schemas, or use an empty database");
+  expect(String(error)).toContain("drop the schema, or use an empty database");
 });
 
 test("a fetch host serves requests as soon as PostgreSQL can be reached again", async () => {

@@ -101,8 +101,8 @@ export interface RuntimeContext extends Backend {
   awaitLease(signal: AbortSignal): Promise<boolean>;
   /** Like `awaitLease`, but renews the lease in the store first. */
   confirmLease(signal: AbortSignal): Promise<boolean>;
-  /** Starts the job that a turn has queued for an agent soon, here or in another worker. */
-  fetchNext(agent: string | null): void;
+  /** Starts a queued turn of an agent soon, here or in another worker. */
+  startNext(agent: string | null): void;
   readonly onError: ErrorHandler;
   /** Never throws. */
   readonly reportSecurityEvent: SecurityEventHandler;

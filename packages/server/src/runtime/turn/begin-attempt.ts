@@ -1,6 +1,6 @@
 /**
- * `beginAttempt` starts an attempt at a turn: it takes a new epoch, unless the turn has started with one, reads the
- * journal and the log, and claims the log. The first event is `turn.start`, or a `turn.takeover` that supersedes every
+ * `beginAttempt` starts an attempt at a turn: it reads the journal and the log under the epoch of the attempt, and claims
+ * the log. The first event is `turn.start`, or a `turn.takeover` that supersedes every
  * block that is not journaled.
  *
  * Invariant: the journal is read after the epoch is taken, when no older attempt can journal any more. After the claim,
@@ -14,23 +14,19 @@ import {
   type SessionEvent,
   type Json,
   SCHEMA_VERSION,
+  START_CURSOR,
   type SessionState,
   type Turn,
 } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import { EngineError } from "../../engine/errors.ts";
 import { Writer } from "../../log/writer/writer.ts";
-import {
-  claimIdleSession,
-  claimSession,
-  type FirstEvent,
-  type TakenEpoch,
-} from "../../session/lifecycle/claim.ts";
-import { ensureSessionLog } from "../../session/lifecycle/create.ts";
+import { type ClaimRequest, claimSession, type FirstEvent, IDLE } from "../../session/lifecycle/claim.ts";
+import { sessionStart } from "../../session/lifecycle/create.ts";
 import { readHistory } from "../../session/history/read-history.ts";
 import { publishCommitted } from "../../session/archive/relay-outbox.ts";
-import { StoreError } from "../../store/errors.ts";
 import type { RunningTurn } from "../../store/ports/running.ts";
+import type { StartedTurn } from "../../store/ports/turn-queue.ts";
 import type { Session } from "../../store/ports/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { TurnAttempt, type TurnMemory } from "../attempt/attempt.ts";
@@ -49,59 +45,52 @@ import {
 import { parseTurnOptions } from "./turn-options.ts";
 import type { RuntimeContext } from "../attempt/context.ts";
 import { TurnWriter } from "../events/turn-writer.ts";
-import { type NextAttempt, reasonOf } from "./next-attempt.ts";
 import { findSuperseded } from "./supersede.ts";
 import { defined } from "../../util/defined.ts";
+import { createTurnEpochs } from "./turn-epoch.ts";
 
-interface Prepared {
+interface Prepared extends FirstEvent {
   readonly session: Session;
   readonly state: SessionState;
   readonly archived: SessionState;
   readonly journal: Map<string, Json>;
   readonly wholeResults: Set<string>;
-  readonly event: EventDraft;
 }
 
 export async function beginAttempt(
   context: RuntimeContext,
-  { row, taken }: NextAttempt,
+  { held, row }: StartedTurn,
   memory: TurnMemory,
 ): Promise<TurnAttempt> {
   const ref: SessionRef = { tenant: row.tenant, session: row.session };
   // The sender has published the message of a new turn. If not, the claim below notices.
   if (row.attempts > 1) await publishCommitted(context, ref);
-  let prepared: Prepared | null = null;
-  const prepare = async (session: Session): Promise<FirstEvent> => {
+  const prepare = async (session: Session): Promise<Prepared> => {
     const [entries, { state, cursor, archived }] = await Promise.all([
       context.store.journal.read(ref, row.turn),
       readHistory(context, ref, { turns: 1 }),
     ]);
     const journal = resolveJournal(entries, findTurn(state, row.turn));
     const event = firstEvent(context, { row, session }, state, journal);
-    prepared = { session, state, archived, journal, event, wholeResults: listWholeResults(entries) };
-    return { event, last: cursor };
+    return {
+      session,
+      state,
+      archived,
+      journal,
+      event,
+      last: cursor,
+      wholeResults: listWholeResults(entries),
+    };
   };
-  const claim = (under: TakenEpoch | null) =>
-    claimSession(context, ref, {
-      by: context.executor,
-      reason: reasonOf(row),
-      event: prepare,
-      taken: under,
-      ifEpoch: async () => {
-        const session = await context.store.sessions.find(ref);
-        if (session === null) throw new StoreError("NOT_FOUND", `session ${ref.session}`);
-        // Stop here if this process was frozen and lost its lease. If it freezes after this line, the claim fails
-        // because the epoch changed, so the process can't take the turn from its new owner.
-        if (!context.holdsLease()) throw new EngineError("LEFT", `turn ${row.turn}`);
-        return session.epoch;
-      },
-    });
-  const claimed = await claim(taken).catch(async (error: unknown) => {
+  const takeEpoch = createTurnEpochs(context, held);
+  const claim = () => claimSession(context, ref, { by: context.executor, event: prepare, takeEpoch });
+  const claimed = await claim().catch(async (error: unknown) => {
     if (!(error instanceof MessageNotInLog)) throw error;
-    await restoreMessage(context, ref);
-    return claim(null);
+    await restoreMessage(context, ref, takeEpoch);
+    return claim();
   });
-  const { session, state, archived, journal, wholeResults, event } = prepared as unknown as Prepared;
+  if (claimed.first === null) throw new Error("an attempt prepares its first event");
+  const { session, state, archived, journal, wholeResults, event } = claimed.first;
   const lostAfter = claimed.lostAfter ?? session.lostAfter;
   const after = foldDraft(state, event, claimed.cursor, context.env.now());
   const logWriter = new Writer({
@@ -155,9 +144,19 @@ function lastTurn({ turns }: SessionState): Turn {
 /** The message of the turn is not in the log, because the log was lost or the message is not published yet. */
 class MessageNotInLog extends Error {}
 
-async function restoreMessage(context: RuntimeContext, ref: SessionRef): Promise<void> {
+async function restoreMessage(
+  context: RuntimeContext,
+  ref: SessionRef,
+  takeEpoch: NonNullable<ClaimRequest["takeEpoch"]>,
+): Promise<void> {
+  const event = async (session: Session): Promise<FirstEvent> => {
+    const head = await context.log.head(ref);
+    const isNew = head === null && session.archived === START_CURSOR;
+    const last = head?.last ?? session.archived;
+    return { event: isNew ? sessionStart(session) : IDLE, last };
+  };
   // Claiming also restores events that were lost with the log.
-  if (!(await ensureSessionLog(context, ref))) await claimIdleSession(context, ref, context.executor);
+  await claimSession(context, ref, { by: context.executor, event, takeEpoch });
   const { failure } = await publishCommitted(context, ref);
   if (failure !== null) throw failure;
 }

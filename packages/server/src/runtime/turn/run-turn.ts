@@ -2,7 +2,7 @@
  * `runTurn` runs attempts at a turn until it ends. It classifies each error: end the turn, start another attempt, or
  * leave the turn to its new owner.
  *
- * Invariant: a worker that lost its lease writes nothing more, and its job stays unfinished until the signal aborts. While
+ * Invariant: a worker that lost its lease writes nothing more, and keeps its turns until the signal aborts. While
  * the lease is in doubt, no attempt starts. A worker that shuts down throws LEFT as soon as no step or tool runs. An
  * error outcome is journaled before its events are written, so every later attempt ends the turn the same way. One
  * commit archives the turn with its last step, counts its usage and ends it.
@@ -13,14 +13,18 @@ import { EngineError } from "../../engine/errors.ts";
 import { isLogError } from "../../log/errors.ts";
 import { enqueueTurnEvent } from "../../session/webhooks/enqueue-events.ts";
 import { isStoreError } from "../../store/errors.ts";
-import { MAX_DEATHS, type TurnJob } from "../../store/ports/jobs.ts";
-import type { EndReceipt, RunningTurn } from "../../store/ports/running.ts";
+import {
+  type EndReceipt,
+  type HeldTurn,
+  MAX_DEATHS,
+  type StartedTurn,
+} from "../../store/ports/turn-queue.ts";
+import type { RunningTurn } from "../../store/ports/running.ts";
 import type { TurnAttempt, TurnMemory } from "../attempt/attempt.ts";
 import { ModelCalls } from "../attempt/model-calls.ts";
 import { recoverEnd } from "../attempt/recover-end.ts";
 import { runStreamAgent } from "../agent-loop/stream-agent.ts";
 import { beginAttempt } from "./begin-attempt.ts";
-import { nextAttempt } from "./next-attempt.ts";
 import { nextClosingEvents, type TurnOutcome } from "../events/closing-events.ts";
 import type { RuntimeStrings } from "../strings/runtime-strings.ts";
 import { buildPrompt } from "../prompt/build-prompt.ts";
@@ -69,72 +73,100 @@ const BACKOFF = { initialDelayMs: 100, maxDelayMs: 10_000 };
 const TITLE_MS = 3_000;
 
 /**
- * Starts or continues the turn of a job. Returns when the turn has ended, is parked, or belongs to another worker. Throws
- * if the job must return to the queue: after the signal is aborted or the worker has started to drain, or if the session
- * can't be claimed in many attempts.
+ * Runs a turn that the store has given to this process. Returns when the turn has ended, is parked, or belongs to another
+ * worker. Throws if it must return to the queue: after the signal is aborted or the worker has started to drain, or if the
+ * session can't be claimed in many attempts.
  */
 export async function runTurn(
   context: RuntimeContext,
   activeTurns: ActiveTurns,
-  job: TurnJob,
+  { held, row }: StartedTurn,
   signal: AbortSignal,
 ): Promise<void> {
   const modelCalls = new ModelCalls(context.modelCallMemory);
+  const memory: TurnMemory = { stepAttempts: new Map(), modelCalls };
+  const turn: CurrentTurn = { held, row };
   try {
-    await runAttempts(context, activeTurns, job, signal, { stepAttempts: new Map(), modelCalls });
+    let failure = await runAttempt(context, activeTurns, turn, null, signal, memory);
+    while (failure !== null) {
+      await activeTurns.pause(turn.row, failure.delayMs, signal);
+      failure = await runAttempt(context, activeTurns, turn, failure, signal, memory);
+    }
   } finally {
     modelCalls.close(new RestartAttempt("this worker no longer runs the turn"));
   }
 }
 
-async function runAttempts(
+/** A turn that this process runs, at its newest attempt. */
+interface CurrentTurn {
+  readonly held: HeldTurn;
+  row: RunningTurn;
+}
+
+/** Another attempt follows in this process. */
+interface AttemptFailure {
+  /** False if the next attempt doesn't count. */
+  readonly isCounted: boolean;
+  /** How many attempts in a row have failed here without progress. */
+  readonly failures: number;
+  /** How long to wait before the next one. */
+  readonly delayMs: number;
+}
+
+/**
+ * @param last how the previous attempt in this process failed, or null
+ * @returns null if the turn has ended, is parked, or belongs to another worker
+ */
+async function runAttempt(
   context: RuntimeContext,
   activeTurns: ActiveTurns,
-  job: TurnJob,
+  turn: CurrentTurn,
+  last: AttemptFailure | null,
   signal: AbortSignal,
   memory: TurnMemory,
-): Promise<void> {
-  let row: RunningTurn | null = null;
-  for (let [failures, isCounted] = [0, false]; ;) {
+): Promise<AttemptFailure | null> {
+  const { held } = turn;
+  let failures = last?.failures ?? 0;
+  let hasClaimed = false;
+  try {
     signal.throwIfAborted();
-    let delayMs: number;
-    let hasClaimed = false;
-    try {
-      const next = await nextAttempt(context, job, row, isCounted);
-      if (next === null) return;
-      ({ row } = next);
+    if (last !== null) {
+      if (!context.holdsLease()) throw new EngineError("LEFT", `turn ${turn.row.turn}`);
+      const row = await context.store.queue.again(held, { isCounted: last.isCounted });
+      if (row === null) return null;
+      turn.row = row;
       // The previous attempt made progress.
-      if (!isCounted && row.attemptsWithoutProgress === 1) failures = 0;
-      const attempt = await runAs(row, () => beginAttempt(context, next, memory));
-      hasClaimed = true;
-      parkWhenIdle(attempt, job);
-      await runAs(row, () => finishAttempt(attempt, activeTurns, signal));
-      return;
-    } catch (error) {
-      if (error instanceof TurnParked) return;
-      const ref = { ...job, turn: row?.turn ?? "" };
-      reportFenced(context, ref, error);
-      if (signal.aborted || context.draining.aborted) {
-        if (row !== null && context.holdsLease()) await forgiveAttempt(context, row);
-        throw error;
-      }
-      const isExpected = error instanceof RestartAttempt;
-      if (!isExpected && !isTransient(error)) context.onError(error, { during: `turn ${ref.turn}` });
-      // The step counts its own model failures, so this attempt is not counted again.
-      // Neither is one that couldn't claim the session during an outage, because a long one would use up all attempts.
-      isCounted = error instanceof ModelStreamInterrupted || (!hasClaimed && isOutage(error));
-      delayMs = error instanceof ModelStreamInterrupted ? 0 : retryDelayMs(failures++, isExpected);
-      // A worker without a lease has lost the turn. Another claim would take it from its new owner.
-      if (!(await context.confirmLease(signal))) {
-        memory.modelCalls.close(error);
-        return waitForAbort(signal, ref);
-      }
-      // Other turns need the slot.
-      if (!hasClaimed && row !== null && row.attemptsWithoutProgress > context.maxAttemptsWithoutProgress)
-        throw error;
+      if (last.isCounted && row.attemptsWithoutProgress === 1) failures = 0;
     }
-    if (row === null) await sleep(delayMs, { signal });
-    else await activeTurns.pause(row, delayMs, signal);
+    const attempt = await runAs(turn.row, () => beginAttempt(context, turn, memory));
+    hasClaimed = true;
+    parkWhenIdle(attempt, held);
+    await runAs(turn.row, () => finishAttempt(attempt, activeTurns, signal));
+    return null;
+  } catch (error) {
+    if (error instanceof TurnParked) return null;
+    const { row } = turn;
+    reportFenced(context, row, error);
+    if (signal.aborted || context.draining.aborted) {
+      if (context.holdsLease()) await forgiveAttempt(context, row);
+      throw error;
+    }
+    const isExpected = error instanceof RestartAttempt;
+    const isModels = error instanceof ModelStreamInterrupted;
+    if (!isExpected && !isTransient(error)) context.onError(error, { during: `turn ${row.turn}` });
+    // A worker without a lease has lost the turn. Another claim would take it from its new owner.
+    if (!(await context.confirmLease(signal))) {
+      memory.modelCalls.close(error);
+      return waitForAbort(signal, row);
+    }
+    // Other turns need the slot.
+    if (!hasClaimed && row.attemptsWithoutProgress > context.maxAttemptsWithoutProgress) throw error;
+    return {
+      // A step counts its own model failures. An outage may be long, and must not use up all attempts.
+      isCounted: !isModels && (hasClaimed || !isOutage(error)),
+      failures: isModels ? failures : failures + 1,
+      delayMs: isModels ? 0 : retryDelayMs(failures, isExpected),
+    };
   }
 }
 
@@ -176,7 +208,7 @@ function isTransient(error: unknown): boolean {
   );
 }
 
-/** Never resolves: the engine must not mark the job as done, because another worker owns it or will soon. */
+/** Never resolves: this process has lost the turn, and must not return it to the queue. */
 function waitForAbort(signal: AbortSignal, { turn }: TurnRef): Promise<never> {
   return new Promise((_, reject) => {
     const stop = (): void =>
@@ -358,10 +390,10 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
     }
     await enqueueTurnEvent(tx, ref, row.turn, end);
     await attempt.closeJournal(tx);
-    if (row.deaths >= MAX_DEATHS) await tx.jobs.bury(ref, row.turn);
-    next = await tx.running.end(ref, row.turn, { epoch: attempt.epoch });
+    if (row.deaths >= MAX_DEATHS) await tx.queue.bury(ref, row.turn);
+    next = await tx.queue.end(ref, row.turn, { epoch: attempt.epoch });
   });
-  if (typeof next === "object") context.fetchNext(next.queuedFor);
+  if (typeof next === "object") context.startNext(next.queuedFor);
   // Not awaited: the next turn must not wait for a slow Redis.
   context.logRetention
     .settle(ref, archived)

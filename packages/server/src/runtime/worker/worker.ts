@@ -16,7 +16,12 @@ import { archiveLeftovers, LogRetention } from "../../session/archive/log-retent
 import { relayOutbox } from "../../session/archive/relay-outbox.ts";
 import { claimIdleSession } from "../../session/lifecycle/claim.ts";
 import { createLossReporter } from "../../session/lifecycle/report-loss.ts";
-import { DECISIONS_CHANNEL, decodeSessionRef, STOPS_CHANNEL } from "../../session/signal-channels.ts";
+import {
+  DECISIONS_CHANNEL,
+  decodeSessionRef,
+  STOPS_CHANNEL,
+  TURNS_CHANNEL,
+} from "../../session/signal-channels.ts";
 import { WebhookSender } from "../../session/webhooks/webhook-sender.ts";
 import type { RegisteredAgent } from "../../store/ports/agents.ts";
 import type { SessionRef } from "../../util/refs.ts";
@@ -39,13 +44,12 @@ import { lookupAttachments } from "../files/lookup-tool.ts";
 import { DecisionWaiters } from "../interactions/decision-waiters.ts";
 import { ToolSources } from "../tool-calls/tool-sources.ts";
 import { ActiveTurns } from "../turn/active-turns.ts";
-import { recoverTurns } from "../turn/recover-turns.ts";
 import { runTurn } from "../turn/run-turn.ts";
-import { JobLoop } from "./job-loop.ts";
 import { LogProbe } from "./log-probe.ts";
 import { StoreClock } from "../attempt/store-clock.ts";
 import { HANDOVER_MS, resolveOptions, type WorkerOptions } from "./options.ts";
 import { pruneTables } from "./prune-tables.ts";
+import { TurnLoop } from "./turn-loop.ts";
 
 export interface Worker {
   readonly executor: string;
@@ -102,7 +106,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
   );
   const holdsLease = (): boolean => executor?.isFresh() ?? true;
   const name = env.id();
-  let draining = new AbortController();
+  const draining = new AbortController();
   const probe = new LogProbe(log);
   const storeClock = new StoreClock(store.leases);
   const context: RuntimeContext = {
@@ -133,31 +137,27 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     maxAttemptsWithoutProgress: settings.maxAttemptsWithoutProgress,
     showsProviderErrors: settings.showsProviderErrors,
     modelCallMemory: new ModelCallMemory(),
-    get draining() {
-      return draining.signal;
-    },
+    draining: draining.signal,
     logRetention,
     deltaBatchMs: settings.deltaBatchMs,
     holdsLease,
     hasLostLease: () => executor?.isLost() ?? false,
     awaitLease: async (signal) => (await executor?.untilFresh(signal)) ?? true,
     confirmLease: async (signal) => (await executor?.confirm(signal)) ?? true,
-    fetchNext: (agent) => loop.fetchNext(agent),
+    startNext: (agent) => loop.startNext(agent),
     onError,
     reportSecurityEvent,
     onLoss: createLossReporter(reportSecurityEvent, onError),
     ...(options.onEvent !== undefined && { onEvent: guarded(options.onEvent, onError) }),
   };
-  const loop = new JobLoop({
+  const loop = new TurnLoop({
     executor: name,
-    jobs: store.jobs,
+    queue: store.queue,
     signals,
-    run: (job, signal) => runAs(job, () => runTurn(context, activeTurns, job, signal)),
-    maxJobs: settings.maxConcurrentTurns,
+    run: (turn, signal) => runAs(turn.row, () => runTurn(context, activeTurns, turn, signal)),
+    maxTurns: settings.maxConcurrentTurns,
     agents: () => [...offered.agents.keys()],
-    mayFetch: () => holdsLease() && probe.reachesLog,
-    drain: () => draining.abort(),
-    onDrained: () => (draining = new AbortController()),
+    mayStart: () => holdsLease() && probe.reachesLog,
     onError,
   });
   const polling = new PeriodicTask(
@@ -167,8 +167,8 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     async () => {
       await stopRequestedTurns(context, activeTurns);
       loop.poll();
-      // Another fetch takes the woken turns.
-      if ((await store.jobs.wakeDue({ limit: BATCH })) > 0) loop.poll();
+      // Another look takes the woken turns.
+      if ((await store.queue.wakeDue({ limit: BATCH })) > 0) loop.poll();
       await relayOutbox(context, { claim: (ref) => claimIfIdle(context, ref) });
       await expireForms({ store, log, signals }, onError);
     },
@@ -195,8 +195,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     (error) => onError(error, { during: "maintenance" }),
     async () => {
       await storeClock.sync();
-      await loop.freeAllSlots();
-      await store.jobs.maintain();
+      await store.queue.releaseLost({ limit: BATCH });
       await archiveLeftovers(context, logRetention);
       await pruneTables(context, settings);
     },
@@ -224,10 +223,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
   executor = await createExecutor({
     executor: name,
     running: loop,
-    jobs: {
-      heartbeat: (jobs) => store.jobs.heartbeat(jobs),
-      recover: (dead, query) => recoverTurns(context, dead, query),
-    },
+    queue: store.queue,
     leases: store.leases,
     signals,
     ttlMs: leaseTtlMs,
@@ -241,8 +237,8 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
   });
   const unsubscribe = [
     log.onOutage?.((error) => onError(error, { during: "the log" })) ?? (() => undefined),
-    signals.listen(name, (topic) => loop.hint(topic)),
-    signals.listen(RECOVERED_CHANNEL, () => loop.onRecovered()),
+    signals.listen(TURNS_CHANNEL, (agent) => loop.onQueued(agent === "" ? null : agent)),
+    signals.listen(RECOVERED_CHANNEL, () => loop.onQueued(null)),
     signals.listen(DECISIONS_CHANNEL, (text) => {
       const ref = decodeSessionRef(text);
       if (ref !== null) decisionWaiters.wake(ref);
@@ -256,7 +252,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     }),
   ];
   for (const task of tasks) task.start();
-  loop.start();
+  loop.open();
   return {
     executor: name,
     get running() {
@@ -269,7 +265,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
       loop.poll();
     },
     async shutdown({ drainMs = settings.drainMs } = {}) {
-      loop.stop();
+      loop.close();
       stopTasks();
       draining.abort();
       await executor?.leave(drainMs);

@@ -61,7 +61,7 @@ export async function transitionInteraction(
   const draft = { ...updateEvent(interaction, change), turn: interaction.turn } as EventDraft;
   await tx.outbox.add(ref, { key: `i/${id}/${version}`, draft });
   await enqueueInteractionEvent(tx, ref, result.interaction);
-  await tx.running.wake(ref);
+  await tx.queue.wake(ref);
   const more = await also?.();
   const actor = userId ?? null;
   const subject = { session: ref.session, interaction: id };

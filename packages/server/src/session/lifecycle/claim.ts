@@ -10,34 +10,25 @@ import type { EventDraft } from "@turnstream/protocol/writer";
 import { isLogError, LogError } from "../../log/errors.ts";
 import type { AppendResult, Claim, LogHead } from "../../log/log.ts";
 import { StoreError } from "../../store/errors.ts";
-import type { Session } from "../../store/ports/sessions.ts";
+import type { SessionWithEpoch } from "../../store/ports/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { retry } from "../../util/retry.ts";
 import type { Backend } from "../backend.ts";
-import { defined } from "../../util/defined.ts";
 
-export interface ClaimRequest {
-  /** The process that claims, and the reason, for operators. */
+export interface ClaimRequest<First extends FirstEvent = FirstEvent> {
+  /** The process that claims. It becomes a part of the writer's name. */
   readonly by: string;
-  readonly reason: string;
   /**
    * The first event of the epoch: `session.start`, `turn.start` or `turn.takeover`. A function is called after the
    * epoch is allocated, when the previous writer can't commit any more. It is called again if the previous writer has
    * appended since.
    */
-  readonly event: EventDraft | ((session: Session) => Promise<FirstEvent>);
-  /** Returns the epoch of the claimed state, to claim only if no other process has taken over: see `EpochClaim.ifEpoch`. */
-  readonly ifEpoch?: () => Promise<number>;
-  /** The epoch to claim under first. Default: a new one. */
-  readonly taken?: TakenEpoch | null;
-}
-
-/** A new epoch whose log is not claimed yet. */
-export interface TakenEpoch {
-  /** The session with the epoch. */
-  readonly session: Session;
-  /** The head of the log before the epoch was taken. */
-  readonly head: LogHead | null;
+  readonly event: EventDraft | ((session: SessionWithEpoch) => Promise<First>);
+  /**
+   * Takes a new epoch, higher than the one in which the log was seen. It throws if the caller may not claim the session.
+   * @default the next epoch of the session, whoever has it
+   */
+  readonly takeEpoch?: (seen: number) => Promise<SessionWithEpoch>;
 }
 
 export interface FirstEvent {
@@ -46,13 +37,15 @@ export interface FirstEvent {
   readonly last: Cursor;
 }
 
-export interface Claimed {
+export interface Claimed<First extends FirstEvent = FirstEvent> {
   readonly epoch: number;
   /** The name under which the new writer appends. */
   readonly writer: string;
   readonly cursor: Cursor;
   /** The seq after which events are lost; null if the claim found no loss. */
   readonly lostAfter: number | null;
+  /** What `event` returned for the claim; null if it is no function. */
+  readonly first: First | null;
 }
 
 const TIMEOUT_MS = 20_000;
@@ -61,30 +54,27 @@ const RETRY_DELAY_MS = 50;
 const MAX_MOVES = 20;
 
 /** @throws LogError OUTBID if another process was faster, or StoreError NOT_FOUND if the session was erased */
-export async function claimSession(
+export async function claimSession<First extends FirstEvent>(
   backend: Backend,
   ref: SessionRef,
-  request: ClaimRequest,
-): Promise<Claimed> {
+  { by, event, takeEpoch = (seen) => backend.store.epochs.next(ref, { seen }) }: ClaimRequest<First>,
+): Promise<Claimed<First>> {
   const deadline = performance.now() + TIMEOUT_MS;
-  let taken = request.taken ?? (await takeEpoch(backend, ref, request));
   for (;;) {
-    const { head, session } = taken;
+    // Before the session: the archive may advance in between, and a log that starts after it would look like a loss.
+    const head = await backend.log.head(ref);
+    const session = await takeEpoch(head?.epoch ?? 0);
     const { epoch, archived } = session;
-    const writer = `${request.by}.${epoch}`;
+    const writer = `${by}.${epoch}`;
     const claim = { epoch, writer, archivedUpTo: archived };
-    const result = await claimAfter(backend, session, request.event, claim, deadline);
-    if (result === null) {
-      const ifEpoch = request.ifEpoch && (() => Promise.resolve(epoch));
-      taken = await takeEpoch(backend, ref, { ...request, ...(ifEpoch && { ifEpoch }) });
-      continue;
-    }
+    const { result, first } = await claimAfter(backend, session, event, claim, deadline);
+    if (result === null) continue;
     const isLoss = head !== null && isArchiveBehind(head, archived);
     const { last: seq, setAside = null } = result;
     if (isLoss) backend.onLoss?.({ ...ref, archived, base: head.base, last: head.last, setAside });
     const lostAfter = isLoss ? (parseCursor(archived)?.seq ?? 0) : null;
     await confirm(backend, ref, epoch, lostAfter);
-    return { epoch, writer, cursor: `${epoch}-${seq}`, lostAfter };
+    return { epoch, writer, cursor: `${epoch}-${seq}`, lostAfter, first };
   }
 }
 
@@ -97,46 +87,38 @@ export function isArchiveBehind({ base }: Pick<LogHead, "base">, archived: Curso
   return first !== null && end !== null && comparePositions(end, first) < 0;
 }
 
-async function takeEpoch(
-  { store, log }: Backend,
-  ref: SessionRef,
-  { by, reason, ifEpoch }: ClaimRequest,
-): Promise<TakenEpoch> {
-  const [head, expected] = await Promise.all([log.head(ref), ifEpoch?.()]);
-  const seen = head?.epoch ?? 0;
-  const session = await store.epochs.next(ref, {
-    seen,
-    by,
-    reason,
-    ...defined({ ifEpoch: expected }),
-  });
-  return { session, head };
-}
-
-async function claimAfter(
+async function claimAfter<First extends FirstEvent>(
   backend: Backend,
-  session: Session,
-  event: ClaimRequest["event"],
+  session: SessionWithEpoch,
+  event: ClaimRequest<First>["event"],
   claim: Omit<Claim, "event" | "last">,
   deadline: number,
-): Promise<AppendResult | null> {
+): Promise<{ readonly result: AppendResult | null; readonly first: First | null }> {
   const ref = { tenant: session.tenant, session: session.id };
-  if (typeof event !== "function") return claimLog(backend, ref, { ...claim, event }, deadline);
+  const claimWith = (rest: Pick<Claim, "event" | "last">) =>
+    claimLog(backend, ref, { ...claim, ...rest }, deadline);
+  if (typeof event !== "function") return { result: await claimWith({ event }), first: null };
   for (let moves = 0; ; moves++) {
     const first = await event(session);
     try {
-      return await claimLog(backend, ref, { ...claim, ...first }, deadline);
+      return { result: await claimWith({ event: first.event, last: first.last }), first };
     } catch (error) {
       if (!isLogError(error, "MOVED")) throw error;
-      if (moves === MAX_MOVES) return claimLog(backend, ref, { ...claim, event: first.event }, deadline);
+      if (moves === MAX_MOVES) return { result: await claimWith({ event: first.event }), first };
     }
   }
 }
 
-/** Claims a session without a running turn, so that a message, a title or a late payment can be appended. */
+/** The first event of an epoch in which no turn runs. */
+export const IDLE = { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] } as const;
+
+/**
+ * Claims a session without a turn, so that a message, a title or a late payment can be appended.
+ * @throws StoreError CONFLICT if it has a turn: the worker of the turn claims the log
+ */
 export function claimIdleSession(backend: Backend, ref: SessionRef, by: string): Promise<Claimed> {
-  const event = { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] } as const;
-  return claimSession(backend, ref, { by, reason: "idle", event });
+  const takeEpoch = (seen: number) => backend.store.epochs.next(ref, { seen, ifIdle: true });
+  return claimSession(backend, ref, { by, event: IDLE, takeEpoch });
 }
 
 /**

@@ -10,15 +10,14 @@ import type { EventDraft } from "@turnstream/protocol/writer";
 import { isLogError } from "../../log/errors.ts";
 import { type Env, systemEnv } from "../../util/env.ts";
 import { isStoreError, StoreError } from "../../store/errors.ts";
-import type { Session } from "../../store/ports/sessions.ts";
+import type { Session, SessionWithEpoch } from "../../store/ports/sessions.ts";
 import type { Actor, SessionRef } from "../../util/refs.ts";
-import { claimSession, type FirstEvent, isArchiveBehind } from "./claim.ts";
+import { claimSession, type FirstEvent, IDLE, isArchiveBehind } from "./claim.ts";
 import type { Backend } from "../backend.ts";
 import { defined } from "../../util/defined.ts";
 
 /** The name of the claimer, for operators. */
 const BY = "command";
-const IDLE = { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] } as const;
 
 export interface CreateSessionOptions {
   /** With an id, the caller can repeat the call: a session of the same user is returned. Default: a new id. */
@@ -64,14 +63,12 @@ export async function ensureSessionLog(backend: Backend, ref: SessionRef): Promi
   const head = await backend.log.head(ref);
   const hasLog = head !== null && !isArchiveBehind(head, session.archived);
   if (session.archived !== START_CURSOR || hasLog) return false;
-  const { id, number, title } = session;
-  const event: EventDraft = {
-    type: "session.start",
-    session: id,
-    number,
-    ...(title === null ? {} : { title }),
-  };
-  return claimAlone(backend, ref, session.epoch, { reason: "open", event, last: START_CURSOR });
+  return claimAlone(backend, ref, session.epoch, { event: sessionStart(session), last: START_CURSOR });
+}
+
+/** The first event of a log. */
+export function sessionStart({ id, number, title }: Session): EventDraft {
+  return { type: "session.start", session: id, number, ...(title === null ? {} : { title }) };
 }
 
 /**
@@ -87,7 +84,7 @@ export async function reopenIdleLog(backend: Backend, ref: SessionRef): Promise<
   const isLost = head === null || isArchiveBehind(head, session.archived);
   if (isLost && session.archived === START_CURSOR) return ensureSessionLog(backend, ref);
   const last = isLost ? session.archived : later(head.last, session.archived);
-  return claimAlone(backend, ref, session.epoch, { reason: "idle", event: IDLE, last });
+  return claimAlone(backend, ref, session.epoch, { event: IDLE, last });
 }
 
 /**
@@ -110,9 +107,8 @@ async function claimAlone(
   backend: Backend,
   ref: SessionRef,
   ifEpoch: number,
-  claim: FirstEvent & { readonly reason: string },
+  { event, last }: FirstEvent,
 ): Promise<boolean> {
-  const { reason, event, last } = claim;
   let isFirst = true;
   const first = async (): Promise<FirstEvent> => {
     const head = isFirst ? null : await backend.log.head(ref);
@@ -120,12 +116,13 @@ async function claimAlone(
     return head === null ? { event, last } : { event: IDLE, last: head.last };
   };
   try {
-    await claimSession(backend, ref, {
-      by: BY,
-      reason,
-      event: first,
-      ifEpoch: () => Promise.resolve(ifEpoch),
-    });
+    let expected = ifEpoch;
+    const takeEpoch = async (seen: number): Promise<SessionWithEpoch> => {
+      const session = await backend.store.epochs.next(ref, { seen, ifEpoch: expected });
+      expected = session.epoch;
+      return session;
+    };
+    await claimSession(backend, ref, { by: BY, event: first, takeEpoch });
     return true;
   } catch (error) {
     if (isLogError(error, "OUTBID") || isStoreError(error, "CONFLICT")) return false;

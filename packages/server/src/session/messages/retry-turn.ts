@@ -2,7 +2,7 @@
  * `retryTurn` answers the message of a failed or stopped turn again, with a new turn. It does not run the turn.
  *
  * Invariant: only the last turn can be retried, and only if `canRetry` allows it and no turn runs. The new turn keeps
- * the agent and mode. The store's `begin` lets one of several concurrent retries win. Users see the end of a turn before
+ * the agent and mode. The store lets one of several concurrent retries win. Users see the end of a turn before
  * the worker commits it, so a retry waits for that commit.
  */
 import { listBlocks, type Turn } from "@turnstream/protocol";
@@ -50,7 +50,7 @@ export async function retryTurn(
   const { agent, mode } = last;
   const next = { turn: env.id(), retries: turn, options: { agent, mode }, ...toTurnCaller(limits) };
   const started = await store.transaction(async (tx) => {
-    const added = await tx.running.begin(ref, next);
+    const added = await tx.queue.retry(ref, next);
     if (added !== null && limits !== undefined) await requireTurnLimits(tx, limits);
     return added;
   });

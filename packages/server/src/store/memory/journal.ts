@@ -66,7 +66,9 @@ export function addEntries(rows: Rows, ref: SessionRef, given: readonly NewJourn
     const n = rows.next("turn_journal");
     rows.put(JOURNAL, ref, rowKey({ turn, key }), { turn, key, n, value, isRetained });
     const row = runningOf(rows, ref);
-    if (used !== null && row?.turn === turn) putRunning(rows, { ...row, used: addUsed(row.used, used) });
+    if (row?.turn !== turn) continue;
+    const sum = used === null ? row.used : addUsed(row.used, used);
+    putRunning(rows, { ...row, used: sum, attemptsWithoutProgress: 0 });
   }
   return added.length;
 }
@@ -81,11 +83,6 @@ function journalOf(rows: Rows, ref: SessionRef): JournalRow[] {
   return rows.of(JOURNAL, ref).toSorted((a, b) => a.n - b.n);
 }
 
-/** Returns the number of the newest entry of a turn, or 0. */
-export function newestEntry(rows: Rows, ref: SessionRef, turn: string): number {
-  return journalOf(rows, ref).findLast((row) => row.turn === turn)?.n ?? 0;
-}
-
 function addUsed(one: RunningRow["used"], other: RunningRow["used"]): RunningRow["used"] {
   return { tokens: one.tokens + other.tokens, micros: one.micros + other.micros };
 }
@@ -98,6 +95,10 @@ interface Lease {
 }
 
 const LEASES = table<Lease>("leases", "none");
+
+export function hasLease(rows: Rows, executor: string): boolean {
+  return rows.get(LEASES, "", executor) !== undefined;
+}
 
 export function memoryLeases(tables: MemoryTables, env: Env): Leases {
   const extend = (

@@ -7,22 +7,21 @@
  */
 import { StoreError } from "../errors.ts";
 import { type SessionRef, sessionKey } from "../../util/refs.ts";
-import type { EpochRecord, Erasure, Session } from "../ports/sessions.ts";
+import type { Erasure, SessionWithEpoch } from "../ports/sessions.ts";
 import { deleteRequestsOfSession } from "./request-rows.ts";
-import { type Rows, sessionTable, table } from "./tables.ts";
+import { type Rows, table } from "./tables.ts";
 
 /**
  * JSON is stored as text, as in PostgreSQL. So a stored value can't be changed from outside, and undefined fields are
  * dropped.
  */
-export interface SessionRow extends Session {
+export interface SessionRow extends SessionWithEpoch {
   readonly header: string | null;
   readonly v: number | null;
   readonly checkpoint: string | null;
 }
 
 export const SESSIONS = table<SessionRow>("sessions", "tenant");
-export const EPOCHS = sessionTable<EpochRecord>("session_epochs");
 /** By `sessionKey`. They outlive their tenant. */
 interface ErasureRow extends Erasure {
   readonly claimedUntil: number;
@@ -59,7 +58,7 @@ export function eraseSession(rows: Rows, { tenant, session }: SessionRef, now: n
   });
 }
 
-export function refOf({ tenant, id }: Pick<Session, "tenant" | "id">): SessionRef {
+export function refOf({ tenant, id }: Pick<SessionWithEpoch, "tenant" | "id">): SessionRef {
   return { tenant, session: id };
 }
 

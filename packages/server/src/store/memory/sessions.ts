@@ -16,6 +16,7 @@ import {
   type UserNumbers,
   type Session,
   type Sessions,
+  type SessionWithEpoch,
 } from "../ports/sessions.ts";
 import { type Actor, sessionKey } from "../../util/refs.ts";
 import {
@@ -37,11 +38,11 @@ import { removeMemories } from "./knowledge.ts";
 import { eraseLimitsOfUser } from "./limits.ts";
 import { deleteRequestsOfUser } from "./request-rows.ts";
 import { clearRunningTurnUser } from "./running.ts";
+import { queueRow } from "./running-rows.ts";
 import { clearMessageAuthor } from "./waiting.ts";
 import {
   changeSession,
   compareText,
-  EPOCHS,
   eraseSession,
   ERASURES,
   refOf,
@@ -69,7 +70,11 @@ export function memorySessions(tables: MemoryTables, env: Env): Sessions {
         const row = rows.of(SESSIONS, actor.tenant).find((candidate) => candidate.number === number);
         return sessionOrNull(row?.user === actor.user ? row : undefined);
       }),
-    find: (ref) => tables.run((rows) => sessionOrNull(sessionRow(rows, ref))),
+    find: (ref) =>
+      tables.run((rows) => {
+        const row = sessionRow(rows, ref);
+        return row === undefined ? null : withEpoch(row);
+      }),
     list: (actor, page) => tables.run((rows) => list(rows, actor, page)),
     rename: (actor, id, title) =>
       tables.run((rows) => {
@@ -163,8 +168,12 @@ function removeUser(rows: Rows, tenant: string, user: string, now: number): stri
   return removed.map((row) => row.id).toSorted();
 }
 
-function sessionOf({ header: _, v: _v, checkpoint: _c, ...session }: SessionRow): Session {
+function sessionOf({ header: _, v: _v, checkpoint: _c, epoch: _e, ...session }: SessionRow): Session {
   return session;
+}
+
+function withEpoch(row: SessionRow): SessionWithEpoch {
+  return { ...sessionOf(row), epoch: row.epoch };
 }
 
 function sessionOrNull(row: SessionRow | undefined): Session | null {
@@ -176,7 +185,7 @@ function owned(rows: Rows, actor: Actor, id: string): SessionRow | undefined {
   return row?.user === actor.user ? row : undefined;
 }
 
-function create(rows: Rows, env: Env, actor: Actor, session: NewSession): Session {
+function create(rows: Rows, env: Env, actor: Actor, session: NewSession): SessionWithEpoch {
   const id = checkSessionId(session.id);
   const title = session.title === undefined ? null : checkText(session.title, "title");
   const epoch = firstEpoch(session.firstEpoch, env) - 1;
@@ -206,7 +215,7 @@ function create(rows: Rows, env: Env, actor: Actor, session: NewSession): Sessio
     v: null,
   };
   rows.put(SESSIONS, actor.tenant, id, row);
-  return sessionOf(row);
+  return withEpoch(row);
 }
 
 const COUNTERS = table<number>("session_counters", "tenant");
@@ -246,15 +255,13 @@ export function memoryEpochs(tables: MemoryTables, env: Env): Epochs {
     next: (ref, claim) =>
       tables.run((rows) => {
         const seen = checkCount(claim.seen, "seen");
-        const by = checkId(claim.by, "by");
-        const reason = checkText(claim.reason, "reason");
         const session = requireSession(rows, ref);
-        const { ifEpoch = session.epoch } = claim;
-        if (checkCount(ifEpoch, "ifEpoch") !== session.epoch)
+        const { ifEpoch = session.epoch, ifIdle = false } = claim;
+        const isBusy = ifIdle && queueRow(rows, ref).turn !== null;
+        if (isBusy || checkCount(ifEpoch, "ifEpoch") !== session.epoch)
           throw new StoreError("CONFLICT", `epoch of session ${ref.session}`);
         const epoch = Math.max(session.epoch, seen) + 1;
-        rows.put(EPOCHS, ref, String(epoch), { epoch, by, reason, at: env.now() });
-        return sessionOf(changeSession(rows, session, { epoch }));
+        return withEpoch(changeSession(rows, session, { epoch }));
       }),
     confirm: (ref, lostAfter) =>
       tables.run((rows) => {
@@ -264,12 +271,6 @@ export function memoryEpochs(tables: MemoryTables, env: Env): Epochs {
           changeSession(rows, session, { lostAfter: checkCount(lostAfter, "lostAfter") });
         return session?.epoch ?? null;
       }),
-    list: (ref, limit) =>
-      tables.run((rows) =>
-        (sessionRow(rows, ref) === undefined ? [] : rows.of(EPOCHS, ref))
-          .toSorted((a, b) => b.epoch - a.epoch)
-          .slice(0, checkLimit(limit, MAX_PAGE)),
-      ),
   };
 }
 

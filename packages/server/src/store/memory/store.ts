@@ -19,7 +19,7 @@ import { memoryAudit } from "./audit.ts";
 import { memoryIdempotency, memoryKeys, memoryShares, memoryTickets } from "./access.ts";
 import { memoryPayments } from "./payments.ts";
 import { memoryEpochs, memoryUserNumbers, memorySessions } from "./sessions.ts";
-import { memoryJobs } from "./jobs.ts";
+import { memoryTurnQueue } from "./turn-queue.ts";
 import { memoryJournal, memoryLeases } from "./journal.ts";
 import { memoryRunning } from "./running.ts";
 import { memoryWaiting } from "./waiting.ts";
@@ -48,7 +48,7 @@ function portsOn(tables: MemoryTables, env: Env, audit: ResolvedAuditOptions): S
     turns: memoryTurns(tables, memoryArchive(tables, env)),
     queuedMessages: memoryWaiting(tables, env),
     running: memoryRunning(tables, env),
-    jobs: memoryJobs(tables, env),
+    queue: memoryTurnQueue(tables, env),
     journal: memoryJournal(tables),
     archive: memoryArchive(tables, env),
     outbox: memoryOutbox(tables, env),

@@ -1,8 +1,7 @@
 /**
- * `memoryWaiting` implements queued messages in memory. `takeWaiting` and `queueNext` are for running turns.
+ * `memoryWaiting` implements queued messages in memory. `waitingOf` and `settle` are for the queue of turns.
  *
- * Invariant: a taken message keeps its row without a body, so that a repeat is not queued again. While no turn runs, the
- * oldest queued message has the session's job.
+ * Invariant: a taken message keeps its row without a body, so that a repeat is not queued again.
  */
 import type { UserMessage } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
@@ -15,12 +14,12 @@ import {
 } from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
-import { agentOf } from "../rules/jobs.ts";
+import { agentOf } from "../rules/turn-queue.ts";
 import { checkOptions, checkTurnCaller, type StoredTurnCaller } from "../rules/running.ts";
-import { dropJob, type JobRow, queueJob } from "./jobs.ts";
-import { runningOf } from "./running-rows.ts";
+import { queueRow } from "./running-rows.ts";
 import { requireSession, sessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, sessionTable } from "./tables.ts";
+import { queueNext } from "./turn-queue.ts";
 
 /** A queued message. Without a body it is no longer queued. */
 interface WaitingRow extends StoredTurnCaller {
@@ -33,8 +32,6 @@ interface WaitingRow extends StoredTurnCaller {
   /** As JSON. */
   readonly options: string | null;
   readonly agent: string | null;
-  /** The job that was queued for it, and its rank. */
-  readonly job: { readonly id: string; readonly rank: number } | null;
 }
 
 export const WAITING = sessionTable<WaitingRow>("waiting_messages");
@@ -50,9 +47,10 @@ export function memoryWaiting(tables: MemoryTables, env: Env): QueuedMessages {
         const body = JSON.stringify(queuedMessageBody(message));
         const n = rows.next("waiting");
         const [caller, agent] = [checkTurnCaller(message), agentOf(message.options)];
-        const row = { ref, id, n, body, by, at: env.now(), options, ...caller, agent, job: null };
+        const row = { ref, id, n, body, by, at: env.now(), options, ...caller, agent };
         rows.put(WAITING, ref, id, row);
-        queueNext(rows, env, ref);
+        const queue = queueRow(rows, ref);
+        if (queue.turn === null && queue.nextMessage === null) queueNext(rows, env, ref, null);
         return "added";
       }),
     remove: (ref, id) =>
@@ -60,15 +58,12 @@ export function memoryWaiting(tables: MemoryTables, env: Env): QueuedMessages {
         requireSession(rows, ref);
         return remove(rows, env, ref, id);
       }),
-    list: (ref) => tables.run((rows) => waitingOf(rows, ref).slice(0, MAX_BATCH).map(messageOf)),
-    take: (ref) =>
-      tables.run((rows) => {
-        requireSession(rows, ref);
-        const [row] = waitingOf(rows, ref);
-        if (row === undefined) return null;
-        remove(rows, env, ref, row.id);
-        return messageOf(row);
-      }),
+    list: (ref) =>
+      tables.run((rows) =>
+        waitingOf(rows, ref)
+          .slice(0, MAX_BATCH)
+          .map(({ message }) => message),
+      ),
     prune: ({ olderThanMs, limit }) =>
       tables.run((rows) => {
         const before = env.now() - checkDuration(olderThanMs, "olderThanMs");
@@ -83,48 +78,22 @@ export function memoryWaiting(tables: MemoryTables, env: Env): QueuedMessages {
   };
 }
 
-/** Queues a job for the oldest message, unless it has one or a turn runs. Returns the job, or null. */
-export function queueNext(rows: Rows, env: Env, ref: SessionRef): JobRow | null {
-  const [next] = waitingOf(rows, ref);
-  if (next === undefined || next.job !== null || runningOf(rows, ref) !== undefined) return null;
-  return queueFor(rows, env, ref, next);
-}
-
-/** Queues a job for a message, and replaces the job of the session. */
-export function queueFor(rows: Rows, env: Env, ref: SessionRef, next: WaitingRow): JobRow {
-  const job = queueJob(rows, env, ref, { agent: next.agent });
-  rows.put(WAITING, ref, next.id, { ...next, job: { id: job.id, rank: job.rank } });
-  return job;
-}
-
-/** Another job replaces the one of the oldest message. */
-export function forgetJob(rows: Rows, ref: SessionRef): void {
-  for (const row of waitingOf(rows, ref))
-    if (row.job !== null) rows.put(WAITING, ref, row.id, { ...row, job: null });
-}
-
-/** Returns the oldest message with its options and limits as JSON. */
-export function nextWaiting(rows: Rows, ref: SessionRef) {
-  const [row] = waitingOf(rows, ref);
-  if (row === undefined) return null;
-  const { options, apiKey, usageLimits, agent, job } = row;
-  return { message: messageOf(row), options, apiKey, usageLimits, agent, job };
-}
-
 function remove(rows: Rows, env: Env, ref: SessionRef, id: string): boolean {
   const row = rows.get(WAITING, ref, id);
   if (!settle(rows, ref, id)) return false;
-  if (row?.job !== undefined && row.job !== null) dropJob(rows, ref, row.job.id);
-  queueNext(rows, env, ref);
+  const { nextMessage, rank } = queueRow(rows, ref);
+  if (nextMessage === row?.n) queueNext(rows, env, ref, rank);
   return true;
 }
 
-export function waitingOf(rows: Rows, ref: SessionRef): WaitingRow[] {
+/** Returns the queued messages of a session, the oldest first. */
+export function waitingOf(rows: Rows, ref: SessionRef): (WaitingRow & { readonly message: UserMessage })[] {
   if (sessionRow(rows, ref) === undefined) return [];
   return rows
     .of(WAITING, ref)
     .filter(({ body }) => body !== null)
-    .toSorted((a, b) => a.n - b.n);
+    .toSorted((a, b) => a.n - b.n)
+    .map((row) => ({ ...row, message: messageOf(row) }));
 }
 
 function messageOf({ id, body, by, at }: WaitingRow): UserMessage {
@@ -141,6 +110,6 @@ export function clearMessageAuthor(rows: Rows, ref: SessionRef, user: string): v
 export function settle(rows: Rows, ref: SessionRef, id: string): boolean {
   const row = rows.get(WAITING, ref, id);
   if (row === undefined || row.body === null) return false;
-  rows.put(WAITING, ref, id, { ...row, body: null, by: null, options: null, usageLimits: null, job: null });
+  rows.put(WAITING, ref, id, { ...row, body: null, by: null, options: null, usageLimits: null });
   return true;
 }

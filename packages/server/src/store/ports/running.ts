@@ -8,7 +8,6 @@
  */
 import type { Json, UserMessage } from "@turnstream/protocol";
 import type { SessionRef } from "../../util/refs.ts";
-import type { TurnJob } from "./jobs.ts";
 import { checkId } from "../rules/arguments.ts";
 import type { ByUseScope, UsageLimits } from "../rules/limits.ts";
 
@@ -44,15 +43,6 @@ export interface RunningTurn extends SessionRef, TurnCaller {
   readonly stop: { readonly by: string | null; readonly at: number } | null;
 }
 
-/** The caller's fields only with `retries`: a message has its own. */
-export interface NewTurn extends Partial<TurnCaller> {
-  readonly turn: string;
-  /** Retry this turn instead of taking a queued message. */
-  readonly retries?: string;
-  /** Only with `retries`; see RunningTurn. A message has its own options. */
-  readonly options?: Json;
-}
-
 /**
  * - "stopping": the stop was recorded now. "already": it was requested before. Both confirm the stop.
  * - "over": that turn isn't running.
@@ -60,49 +50,13 @@ export interface NewTurn extends Partial<TurnCaller> {
 export type StopReceipt = "stopping" | "already" | "over";
 
 /**
- * - "over": the turn isn't running.
- * - "ended": it was removed.
- * - `queuedFor`: it was removed, and a job for the next message is in the queue of this agent, or of all workers for null.
- */
-export type EndReceipt = "over" | "ended" | { readonly queuedFor: string | null };
-
-/**
- * The sub-port of running turns: at most one per session, from taking its message until its end is in the log. A worker
- * that takes over a turn continues from here, and a stop request waits here.
+ * The sub-port that reads running turns and asks them to stop. `TurnQueue` starts and ends them. At most one per session,
+ * from taking its message until its end is in the log.
  */
 export interface RunningTurns {
-  /**
-   * Takes the oldest queued message and makes its turn the running one, in one step. Returns null if a turn is running
-   * already or no message is queued.
-   * @throws StoreError with NOT_FOUND if the session does not exist.
-   */
-  begin(ref: SessionRef, turn: NewTurn): Promise<RunningTurn | null>;
   get(ref: SessionRef): Promise<RunningTurn | null>;
   /**
-   * Starts the turn of a fetched job, or continues it: makes the oldest queued message the running turn if no turn runs,
-   * counts the attempt, and records job and executor. The job is completed. Returns null if there is nothing to run, if
-   * another process runs the turn, and if it needs a registered agent that is not in `agents`; then the job is moved to the
-   * queue of that agent.
-   */
-  start(
-    job: TurnJob,
-    by: { readonly executor: string; readonly turn: string; readonly agents: readonly string[] },
-  ): Promise<RunningTurn | null>;
-  /**
-   * Leaves a turn that waits for a user, so that no process has to wait with it. A decision, a stop request or `wakeAt`
-   * queues a job for it again. Returns false if the job no longer belongs to the caller. It locks the session: read the
-   * decisions afterwards in the same transaction, and call `wake` if there is one.
-   */
-  park(job: TurnJob, turn: string, options: { readonly wakeAt: number | null }): Promise<boolean>;
-  /** Queues a job if the session's turn is parked. Decisions call it in their transaction. Returns whether it was. */
-  wake(ref: SessionRef): Promise<boolean>;
-  /**
-   * Counts another attempt.
-   * @returns the turn with the new count, or null if it isn't running
-   */
-  attempt(ref: SessionRef, turn: string): Promise<RunningTurn | null>;
-  /**
-   * Excludes an attempt from `attemptsWithoutProgress`, because its worker handed it over in good order. Does nothing
+   * Excludes an attempt from `attemptsWithoutProgress`, because its process handed it over in good order. Does nothing
    * once another attempt has started.
    */
   forgive(ref: SessionRef, attempt: { readonly turn: string; readonly attempts: number }): Promise<void>;
@@ -114,20 +68,11 @@ export interface RunningTurns {
   /** Returns turns with a stop request, oldest request first. */
   stopping(query: { readonly limit: number }): Promise<RunningTurn[]>;
   /**
-   * Removes the running turn after its end was written to the log.
-   * @param options.epoch the epoch that the caller has claimed
-   * @throws StoreError with FENCED if a higher epoch was issued since
-   */
-  end(ref: SessionRef, turn: string, options?: { readonly epoch?: number }): Promise<EndReceipt>;
-  /**
    * Returns the running turns of at most 1,000 sessions whose process has left them or has lost its lease, by the store's
    * clock. Another worker will continue them. In no order.
    */
   interrupted(sessions: readonly SessionRef[]): Promise<(SessionRef & { readonly turn: string })[]>;
-  /**
-   * Returns sessions in which a message has been queued that long and no turn is running. The longest queued come
-   * first.
-   */
+  /** Returns sessions whose next message has been queued that long without a turn, in the order of the queue. */
   startable(query: { readonly olderThanMs: number; readonly limit: number }): Promise<SessionRef[]>;
 }
 
@@ -249,8 +194,6 @@ export interface QueuedMessages {
   remove(ref: SessionRef, id: string): Promise<boolean>;
   /** Returns the next messages in the order of arrival, at most 1,000. */
   list(ref: SessionRef): Promise<UserMessage[]>;
-  /** Removes and returns the oldest message, or null if none is queued. Each message is returned to one caller only. */
-  take(ref: SessionRef): Promise<UserMessage | null>;
   /**
    * Forgets messages that were added that long ago and are no longer queued, at most `limit`. Their ids count as new
    * afterwards.

@@ -16,8 +16,6 @@ export interface Session {
   /** The session as a number, for clients that use numbers. Unique in the tenant and never reused. */
   readonly number: number;
   readonly title: string | null;
-  /** The highest epoch ever issued; see `Epochs`. */
-  readonly epoch: number;
   /** How far the log is archived; "0-0" at first. */
   readonly archived: Cursor;
   readonly forkedFromShare: boolean;
@@ -28,6 +26,11 @@ export interface Session {
   readonly createdAt: number;
   /** When a turn last started or ended, or the session was touched or renamed. */
   readonly updatedAt: number;
+}
+
+export interface SessionWithEpoch extends Session {
+  /** The highest epoch ever issued; see `Epochs`. */
+  readonly epoch: number;
 }
 
 export interface NewSession {
@@ -72,7 +75,7 @@ export interface Sessions {
    * @throws StoreError with EXISTS if the tenant has a session with this id, or is still erasing one, with NOT_FOUND
    *   without the tenant, with INVALID if the log would refuse the id.
    */
-  create(actor: Actor, session: NewSession): Promise<Session>;
+  create(actor: Actor, session: NewSession): Promise<SessionWithEpoch>;
   /** Returns a session of this user, or null. */
   get(actor: Actor, id: string): Promise<Session | null>;
   /**
@@ -83,7 +86,7 @@ export interface Sessions {
   /** Like `get`, by number. */
   byNumber(actor: Actor, number: number): Promise<Session | null>;
   /** Returns a session of any user within the tenant, for servers. */
-  find(ref: SessionRef): Promise<Session | null>;
+  find(ref: SessionRef): Promise<SessionWithEpoch | null>;
   /**
    * Returns the actor's sessions, the most recently updated first. Following `next` returns each session at most once.
    * It returns every session that existed at the first page and was not updated meanwhile; an update moves a session to
@@ -127,21 +130,13 @@ export interface Sessions {
 export interface EpochClaim {
   /** The highest epoch in which the log was seen, or 0 without a log. */
   readonly seen: number;
-  /** The process that claims, for operators. Must not contain content. */
-  readonly by: string;
-  readonly reason: string;
   /**
    * Fails with CONFLICT unless this is still the newest epoch. For callers that don't need the session if others are
    * working on it.
    */
   readonly ifEpoch?: number;
-}
-
-export interface EpochRecord {
-  readonly epoch: number;
-  readonly by: string;
-  readonly reason: string;
-  readonly at: number;
+  /** Fails with CONFLICT if the session has a turn. For callers without one. */
+  readonly ifIdle?: boolean;
 }
 
 /** The sub-port of epochs, which decide what may write a session's log. Does not read the log. */
@@ -153,15 +148,13 @@ export interface Epochs {
    * epoch or a higher one
    * @throws StoreError with NOT_FOUND if the session does not exist.
    */
-  next(ref: SessionRef, claim: EpochClaim): Promise<Session>;
+  next(ref: SessionRef, claim: EpochClaim): Promise<SessionWithEpoch>;
   /**
    * Returns the newest issued epoch, or null if the session does not exist. Call it after the claim of the log: like
    * `outbox.reopen`, it makes rows due again whose entries the log may have lost.
    * @param lostAfter set if the claim found that all events after this seq are lost. The session keeps it
    */
   confirm(ref: SessionRef, lostAfter?: number): Promise<number | null>;
-  /** Returns the newest claims first. */
-  list(ref: SessionRef, limit: number): Promise<EpochRecord[]>;
 }
 
 /**

@@ -7,16 +7,13 @@
 import { sql } from "kysely";
 import { type Agents, checkAgent, MAX_AGENTS, type RegisteredAgent, tooManyAgents } from "../ports/agents.ts";
 import type { Db } from "./database.ts";
-import type { JobQueue } from "./job-queue.ts";
 import { bytewiseOrder, clock, inTransaction } from "./session-row.ts";
 
-export function postgresAgents(db: Db, queue: JobQueue): Agents {
+export function postgresAgents(db: Db): Agents {
   return {
     async register(agents) {
       const rows = lastByName(agents.map(checkAgent));
       if (rows.length === 0) return;
-      // Before the agent is known, so that a known agent always has a queue.
-      await queue.create(rows.map(({ name }) => name));
       await inTransaction(db, async (tx) => {
         await sql`select pg_advisory_xact_lock(hashtextextended('agents', 0))`.execute(tx);
         await tx

@@ -14,6 +14,7 @@ import { checkDuration, checkLimit } from "../rules/arguments.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Db } from "./database.ts";
 import { ago, inTransaction } from "./session-row.ts";
+import { lockTurn } from "./turn-queue.ts";
 
 /** Longer than any read that started before the last session was copied. */
 const MIN_AGE_MS = 10 * 60 * 1_000;
@@ -74,7 +75,8 @@ function moveSession(db: Db, period: number, retentionMs: number): Promise<boole
       limit 1 for no key update skip locked`.execute(tx);
     const [ref] = rows;
     if (ref === undefined) return false;
-    // Statements of their own, so that they see what was written before the lock.
+    // Statements of their own, so that they see what was written before the locks. No process starts a turn under them.
+    await lockTurn(tx, ref);
     const { rows: found } = await sql<{ period: number }>`
       update sessions set period = ${currentPeriod}
       where tenant_id = ${ref.tenant} and id = ${ref.session} and not ${isRunning}

@@ -15,11 +15,10 @@ import { type Erasure, MAX_BATCH, type TakeErasuresQuery } from "../ports/sessio
 import type { SessionRef } from "../../util/refs.ts";
 import { currentPeriod, PARTITIONED } from "./archive-periods.ts";
 import type { Db } from "./database.ts";
-import type { JobQueue } from "./job-queue.ts";
 import { deleteRequestsOfUser } from "./access.ts";
 import { removeMemories } from "./memories.ts";
 import { ago, bytewiseOrder, clock, clockPlus, inTransaction, ofSession } from "./session-row.ts";
-import { dropJobsOf } from "./turn-jobs.ts";
+import { lockTurns } from "./turn-queue.ts";
 
 /** Every column with a user id in the tables of a session. */
 const USER_COLUMNS = [
@@ -38,7 +37,6 @@ const USER_COLUMNS = [
  */
 export function eraseSessions(
   db: Db,
-  queue: JobQueue,
   of: { readonly tenant: string; readonly session?: string },
 ): Promise<string[]> {
   return inTransaction(db, async (tx) => {
@@ -46,7 +44,7 @@ export function eraseSessions(
     if (of.session !== undefined) found = found.where("id", "=", of.session);
     // Locked in the order of their ids, so that two erasures of the same sessions don't deadlock.
     const rows = await found.orderBy(bytewiseOrder("id")).forUpdate().execute();
-    return deleteAndNote(tx, queue, of.tenant, rows);
+    return deleteAndNote(tx, of.tenant, rows);
   });
 }
 
@@ -54,7 +52,7 @@ export function eraseSessions(
  * Erases the sessions of a user, and the user's id in other sessions of the tenant.
  * @returns the ids of the erased sessions
  */
-export function eraseUser(db: Db, queue: JobQueue, tenant: string, user: string): Promise<string[]> {
+export function eraseUser(db: Db, tenant: string, user: string): Promise<string[]> {
   return inTransaction(db, async (tx) => {
     const rows = await withTraceOf(tx, tenant, user)
       .select(["id", "user_id"])
@@ -64,7 +62,13 @@ export function eraseUser(db: Db, queue: JobQueue, tenant: string, user: string)
       .forUpdate()
       .execute();
     const own = rows.filter((row) => row.user_id === user);
-    const removed = await deleteAndNote(tx, queue, tenant, own);
+    // A process that starts a turn copies the sender of its message.
+    await lockTurns(
+      tx,
+      tenant,
+      rows.map(({ id }) => id),
+    );
+    const removed = await deleteAndNote(tx, tenant, own);
     await unname(tx, tenant, user);
     await removeMemories(tx, { tenant, user });
     await deleteRequestsOfUser(tx, { tenant, user });
@@ -106,7 +110,6 @@ async function unname(tx: Db, tenant: string, user: string): Promise<void> {
 
 export async function eraseExpired(
   db: Db,
-  queue: JobQueue,
   query: { readonly olderThanMs: number; readonly limit: number },
 ): Promise<SessionRef[]> {
   const olderThanMs = checkDuration(query.olderThanMs, "olderThanMs");
@@ -127,8 +130,7 @@ export async function eraseExpired(
     const erased: SessionRef[] = [];
     for (const tenant of new Set(rows.map(({ tenant_id }) => tenant_id))) {
       const ofTenant = rows.filter(({ tenant_id }) => tenant_id === tenant);
-      for (const session of await deleteAndNote(tx, queue, tenant, ofTenant))
-        erased.push({ tenant, session });
+      for (const session of await deleteAndNote(tx, tenant, ofTenant)) erased.push({ tenant, session });
     }
     return erased;
   });
@@ -137,7 +139,6 @@ export async function eraseExpired(
 /** Deletes sessions of a tenant and records their erasure. The caller must have locked them. */
 async function deleteAndNote(
   tx: Db,
-  queue: JobQueue,
   tenant: string,
   sessions: readonly { readonly id: string; readonly isInOldPeriod?: boolean }[],
 ): Promise<string[]> {
@@ -146,7 +147,7 @@ async function deleteAndNote(
   // finish.
   await sql`select set_config('statement_timeout', '0', true)`.execute(tx);
   const ids = sessions.map(({ id }) => id);
-  await dropJobsOf(tx, queue, tenant, ids);
+  await lockTurns(tx, tenant, ids);
   const withRows = sessions.filter(({ isInOldPeriod }) => isInOldPeriod !== true).map(({ id }) => id);
   // Of all periods: a session that was moved has rows in two of them.
   if (withRows.length > 0)

@@ -1,6 +1,6 @@
 /**
- * `migrate` creates and updates the tables that this version needs, in the schema of the connection, and those of the job
- * queue in `<schema>_jobs`. It creates the schemas if they are missing, and reads and writes nothing in other schemas.
+ * `migrate` creates and updates the tables that this version needs, in the schema of the connection. It creates the schema
+ * if it is missing, and reads and writes nothing in other schemas.
  *
  * Invariant: any number of processes may call it concurrently, also on an empty database: each migration runs once, in a
  * transaction of its own. It never migrates down, and refuses a database with unknown migrations. Until the first
@@ -13,15 +13,8 @@ import { poll } from "../../util/retry.ts";
 import { StoreError } from "../errors.ts";
 import type { Db } from "./database.ts";
 import { toStoreError } from "./errors.ts";
-import { dropQueueReferences, installJobQueue, jobSchema } from "./job-queue.ts";
 import { isPooled } from "./open-database.ts";
-import {
-  buildIndex,
-  type IndexBuild,
-  inShortTransaction,
-  retryOnLock,
-  type StoreMigration,
-} from "./migration-steps.ts";
+import { buildIndex, type IndexBuild, inShortTransaction, type StoreMigration } from "./migration-steps.ts";
 import { baseline } from "./migrations/0001-baseline.ts";
 
 /** The migrations after the baseline, in order. */
@@ -80,10 +73,8 @@ async function migrateAlone(
   const { otherBaseline, unknown } = await compareMigrations(db, migrations);
   if (otherBaseline !== null) throw wrongBaseline(schema);
   if (unknown.length > 0) throw new StoreError("OUTDATED", `migration ${unknown.join(", ")}`);
-  await requireSchemas(db);
+  await requireSchema(db, schema);
   await inShortTransaction(db, (tx) => createLedger(tx, schema));
-  await retryOnLock(() => installJobQueue(db));
-  await inShortTransaction(db, dropQueueReferences);
   const ran: string[] = [];
   const { pending } = await compareMigrations(db, migrations);
   for (const migration of migrations.filter(({ name }) => pending.includes(name))) {
@@ -177,7 +168,7 @@ export async function requireBaseline(db: Db): Promise<void> {
 }
 
 function wrongBaseline(schema: string): StoreError {
-  return new StoreError("OTHER_BASELINE", `the schemas ${schema} and ${jobSchema(schema)}`);
+  return new StoreError("OTHER_BASELINE", `the schema ${schema}`);
 }
 
 /** Returns the first schema of the connection's search path. It need not exist yet. */
@@ -187,16 +178,14 @@ async function readSchema(db: Db): Promise<string> {
   return rows[0]?.schema ?? "";
 }
 
-/** @throws StoreError with the statements to run, if schemas are missing and the role may not create them */
-async function requireSchemas(db: Db): Promise<void> {
-  const schema = await readSchema(db);
+/** @throws StoreError with the statement to run, if the schema is missing and the role may not create it */
+async function requireSchema(db: Db, schema: string): Promise<void> {
   const { rows } = await sql<{ statement: string }>`
-    select format('create schema %I authorization %I;', name, current_user) as statement
-    from unnest(array[${schema}::text, ${jobSchema(schema)}::text]) name
+    select format('create schema %I authorization %I;', ${schema}::text, current_user) as statement
     where not has_database_privilege(current_database(), 'create')
-      and not exists (select from pg_namespace where nspname = name)`.execute(db);
-  if (rows.length === 0) return;
-  throw new StoreError("DENIED", rows.map(({ statement }) => statement).join(" "));
+      and not exists (select from pg_namespace where nspname = ${schema})`.execute(db);
+  const [missing] = rows;
+  if (missing !== undefined) throw new StoreError("DENIED", missing.statement);
 }
 
 /** Returns the migrations that have run, in their order. */

@@ -33,7 +33,7 @@ const LOCK_NOT_AVAILABLE = "55P03";
 const DEADLOCK = "40P01";
 
 /** Repeats work that has given way to other transactions. It must be atomic. */
-export function retryOnLock<T>(work: () => Promise<T>): Promise<T> {
+function retryOnLock<T>(work: () => Promise<T>): Promise<T> {
   return retry(work, { ...RETRIES, isRetryable: hasGivenWay });
 }
 

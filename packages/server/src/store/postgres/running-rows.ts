@@ -1,56 +1,46 @@
 /**
- * `runningTurns` reads rows of running turns on PostgreSQL, and `turnOf` makes a `RunningTurn` of a row.
- *
- * Invariant: exactly one of these is true for a row: a process runs the turn (`executor`), a job is queued or fetched for
- * it (`job` without `executor`), or it is parked (`parked_at` without both).
+ * `runningTurns` reads the rows of running turns, with what `turn_queue` has of them, and `turnOf` makes a `RunningTurn` of
+ * a row.
  */
 import { sql } from "kysely";
 import type { UserMessage } from "@turnstream/protocol";
 import type { SessionRef } from "../../util/refs.ts";
 import type { RunningTurn } from "../ports/running.ts";
-import { periodOf } from "./archive-periods.ts";
 import type { Db } from "./database.ts";
 
-export const COLUMNS = [
-  "turn",
-  "message_id",
-  "message",
-  "message_by",
-  "message_at",
-  "retries",
-  "options",
-  "begun_at",
-  "attempts",
-  "fruitless",
-  "deaths",
-  "stop_by",
-  "stop_at",
-  "key_id",
-  "usage_limits",
-] as const;
-
-/** The newest journal entry of the session's row of `running_turns`. */
-export function newestEntry(ref: SessionRef) {
-  return sql<number>`coalesce((select max(n) from turn_journal j
-    where j.tenant_id = running_turns.tenant_id and j.session_id = running_turns.session_id
-      and j.period = ${periodOf(ref)} and j.turn = running_turns.turn), 0)`;
-}
+/** What an attempt changes in a row of `running_turns`. A journal entry of the turn sets `fruitless` to 0. */
+export const countedAttempt = sql`attempts = attempts + 1, fruitless = fruitless + 1`;
 
 export function runningTurns(db: Db) {
   return db
-    .selectFrom("running_turns")
-    .innerJoin("sessions", (join) =>
-      join
-        .onRef("sessions.tenant_id", "=", "running_turns.tenant_id")
-        .onRef("sessions.id", "=", "running_turns.session_id"),
+    .selectFrom("running_turns as r")
+    .innerJoin("turn_queue as q", (join) =>
+      join.onRef("q.tenant_id", "=", "r.tenant_id").onRef("q.session_id", "=", "r.session_id"),
     )
-    .select([...COLUMNS, "sessions.id", "sessions.tenant_id", "sessions.user_id"]);
+    .select([
+      "r.tenant_id",
+      "r.session_id",
+      "r.turn",
+      "r.message_id",
+      "r.message",
+      "r.message_by",
+      "r.message_at",
+      "r.retries",
+      "r.options",
+      "r.begun_at",
+      "r.attempts",
+      "r.fruitless",
+      "r.stop_by",
+      "r.stop_at",
+      "r.key_id",
+      "r.usage_limits",
+      "q.deaths",
+      "q.owner",
+    ]);
 }
 
 export function runningTurn(db: Db, ref: SessionRef) {
-  return runningTurns(db)
-    .where("running_turns.tenant_id", "=", ref.tenant)
-    .where("running_turns.session_id", "=", ref.session);
+  return runningTurns(db).where("r.tenant_id", "=", ref.tenant).where("r.session_id", "=", ref.session);
 }
 
 export type TurnRow = Awaited<ReturnType<ReturnType<typeof runningTurns>["execute"]>>[number];
@@ -58,8 +48,8 @@ export type TurnRow = Awaited<ReturnType<ReturnType<typeof runningTurns>["execut
 export function turnOf(row: TurnRow): RunningTurn {
   return {
     tenant: row.tenant_id,
-    session: row.id,
-    user: row.user_id,
+    session: row.session_id,
+    user: row.owner,
     turn: row.turn,
     message: messageOf(row),
     retries: row.retries,

@@ -12,6 +12,30 @@ import type { JsonColumn, NullableTime, Time, UsageLimitsColumn } from "./schema
 type OptionsColumn = ColumnType<Json, string | null, string | null>;
 
 export interface RuntimeTables {
+  /** One row per session, and all that decides which process runs its turn. */
+  turn_queue: {
+    tenant_id: string;
+    session_id: string;
+    /** The owner of the session, for the order of the queue. */
+    owner: string;
+    /** The highest epoch ever issued. */
+    epoch: number;
+    /** The turn that runs, waits for a user, or is queued again. Null if the session has none. */
+    turn: string | null;
+    /** The number of the message that the next turn answers, while no turn runs. */
+    next_message: number | null;
+    /** The agent that the queued or running turn names. */
+    agent: string | null;
+    /** The place in the queue, the lowest first. A turn that runs keeps it; one that waits for a user has none. */
+    rank: number | null;
+    queued_at: NullableTime;
+    /** Not to be started before. */
+    due_at: NullableTime;
+    /** The process that runs the turn. */
+    executor: string | null;
+    /** How many processes have died while they ran the turn. */
+    deaths: Generated<number>;
+  };
   running_turns: {
     tenant_id: string;
     session_id: string;
@@ -27,8 +51,6 @@ export interface RuntimeTables {
     begun_at: Time;
     attempts: Generated<number>;
     fruitless: Generated<number>;
-    /** The newest entry of its journal at its last attempt. */
-    journaled: Generated<number>;
     stop_by: string | null;
     /** Null without a stop request. */
     stop_at: NullableTime;
@@ -37,19 +59,6 @@ export interface RuntimeTables {
     usage_limits: UsageLimitsColumn;
     used_tokens: Generated<number>;
     used_micros: Generated<number>;
-    agent: string | null;
-    /** The agent of the job's queue; null for the queue of all workers. */
-    queue_agent: string | null;
-    /** The job that is queued for the turn, or that its process has fetched. Null while it is parked. */
-    job: string | null;
-    rank: number | null;
-    /** The process that runs the turn. */
-    executor: string | null;
-    deaths: Generated<number>;
-    /** True if its process must run no other turn. */
-    alone: Generated<boolean>;
-    /** See `suspicionOf`. */
-    suspicion: Generated<number>;
     /** From `park` until the next start. */
     parked_at: NullableTime;
     wake_at: NullableTime;
@@ -62,7 +71,6 @@ export interface RuntimeTables {
     deaths: number;
     at: Time;
   };
-  job_maintenance: { at: Time };
   turn_journal: {
     tenant_id: string;
     session_id: string;

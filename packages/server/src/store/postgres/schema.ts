@@ -28,8 +28,6 @@ export interface CoreTables {
     user_id: string;
     number: number;
     title: string | null;
-    /** The highest epoch ever issued. */
-    epoch: number;
     archived_epoch: Generated<number>;
     archived_seq: Generated<number>;
     /** The header at the archived position. */
@@ -50,14 +48,6 @@ export interface CoreTables {
     period: Generated<number>;
   };
   archive_periods: { period: number; emptied_at: NullableTime };
-  session_epochs: {
-    tenant_id: string;
-    session_id: string;
-    epoch: number;
-    by: string;
-    reason: string;
-    at: Time;
-  };
   turns: {
     tenant_id: string;
     session_id: string;
@@ -89,11 +79,6 @@ export interface CoreTables {
     key_id: string | null;
     usage_limits: UsageLimitsColumn;
     agent: string | null;
-    /** The agent of the job's queue; null for the queue of all workers. */
-    queue_agent: string | null;
-    /** Null if no job is queued for this message, because it is not the next one. */
-    job: string | null;
-    rank: number | null;
   };
   archived_events: {
     tenant_id: string;

@@ -8,8 +8,9 @@
  *    - `lockSessionRow` to change rows of the session
  *    - `lockSession` to change rows in the session's order
  *    - FOR UPDATE to erase the session
- * 3. rows of the session
- * 4. the head of the audit
+ * 3. its row of `turn_queue`, for whatever starts, parks, wakes or ends a turn, and before its messages change
+ * 4. other rows of the session
+ * 5. the head of the audit
  *
  * One transaction may first call `lockSessionRow` and later `lockSession`: only an erasure conflicts, and it waits for
  * both. Work on several sessions, and a tenant's erasure, can't follow the order. There the database detects the
@@ -29,7 +30,6 @@ export const SESSION_COLUMNS = [
   "sessions.user_id",
   "sessions.number",
   "sessions.title",
-  "sessions.epoch",
   "sessions.archived_epoch",
   "sessions.archived_seq",
   "sessions.forked_from_share",
@@ -51,7 +51,6 @@ export function sessionOf(row: SessionRow): Session {
     user: row.user_id,
     number: row.number,
     title: row.title,
-    epoch: row.epoch,
     archived: formatCursor({ epoch: row.archived_epoch, seq: row.archived_seq }),
     forkedFromShare: row.forked_from_share,
     forkedTurns: row.forked_turns,
@@ -128,7 +127,7 @@ export function withSessionLock(db: Db, ref: SessionRef) {
   );
 }
 
-export type LockedSession = Pick<SessionRow, "epoch" | "archived_epoch" | "archived_seq">;
+export type LockedSession = Pick<SessionRow, "archived_epoch" | "archived_seq">;
 
 /**
  * Locks the session's row until the transaction ends, so that changes in the session's order run one after the other.
@@ -144,7 +143,7 @@ export async function lockSession(tx: Db, ref: SessionRef): Promise<LockedSessio
 export async function tryLockSession(tx: Db, ref: SessionRef): Promise<LockedSession | null> {
   const row = await tx
     .selectFrom("sessions")
-    .select(["epoch", "archived_epoch", "archived_seq"])
+    .select(["archived_epoch", "archived_seq"])
     .where("id", "=", ref.session)
     .where("tenant_id", "=", ref.tenant)
     .forNoKeyUpdate()

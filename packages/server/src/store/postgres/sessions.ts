@@ -13,10 +13,11 @@ import {
   MAX_BATCH,
   MAX_PAGE,
   type NewSession,
+  type SessionWithEpoch,
   type UserNumbers,
   type Sessions,
 } from "../ports/sessions.ts";
-import type { Actor } from "../../util/refs.ts";
+import type { Actor, SessionRef } from "../../util/refs.ts";
 import {
   checkCount,
   checkId,
@@ -27,7 +28,6 @@ import {
 } from "../rules/arguments.ts";
 import { formatPageToken, parsePageToken } from "../rules/page-token.ts";
 import type { Db } from "./database.ts";
-import type { JobQueue } from "./job-queue.ts";
 import { reopened } from "./outbox.ts";
 import {
   eraseExpired,
@@ -43,13 +43,12 @@ import {
   inTransaction,
   ofSession,
   sessionNotFound,
-  requireSession,
   SESSION_COLUMNS,
   sessionOf,
 } from "./session-row.ts";
 import { existingTenant } from "./tenant-row.ts";
 
-export function postgresSessions(db: Db, env: Env, queue: JobQueue): Sessions {
+export function postgresSessions(db: Db, env: Env): Sessions {
   return {
     create: (actor, session) => create(db, env, actor, session),
     async get(actor, id) {
@@ -76,15 +75,7 @@ export function postgresSessions(db: Db, env: Env, queue: JobQueue): Sessions {
         .executeTakeFirst();
       return row === undefined ? null : sessionOf(row);
     },
-    async find(ref) {
-      const row = await db
-        .selectFrom("sessions")
-        .select(SESSION_COLUMNS)
-        .where("id", "=", ref.session)
-        .where("tenant_id", "=", ref.tenant)
-        .executeTakeFirst();
-      return row === undefined ? null : sessionOf(row);
-    },
+    find: (ref) => findSession(db, ref),
     list: (actor, page) => list(db, actor, page),
     async rename(actor, id, title) {
       const row = await db
@@ -110,10 +101,10 @@ export function postgresSessions(db: Db, env: Env, queue: JobQueue): Sessions {
     async remove({ tenant, session }) {
       // Without a session id, `eraseSessions` would erase all sessions of the tenant.
       const target = { tenant: checkId(tenant, "tenant"), session: checkId(session, "session") };
-      return (await eraseSessions(db, queue, target)).length > 0;
+      return (await eraseSessions(db, target)).length > 0;
     },
-    removeUser: (tenant, user) => eraseUser(db, queue, tenant, user),
-    removeExpired: (query) => eraseExpired(db, queue, query),
+    removeUser: (tenant, user) => eraseUser(db, tenant, user),
+    removeExpired: (query) => eraseExpired(db, query),
     pendingErasures: (limit) => pendingErasures(db, limit),
     takeErasures: (query) => takeErasures(db, query),
     erased: (ref, query) => finishErasure(db, ref, query),
@@ -134,24 +125,39 @@ async function create(db: Db, env: Env, actor: Actor, session: NewSession) {
     tenant_id: checkId(actor.tenant, "tenant id"),
     user_id: checkId(actor.user, "user id"),
     title: session.title === undefined ? null : checkText(session.title, "title"),
-    // The first claim gets the next number.
-    epoch: firstEpoch(session.firstEpoch, env) - 1,
     forked_from_share: session.forkedTurns !== undefined,
     forked_turns: session.forkedTurns === undefined ? 0 : checkCount(session.forkedTurns, "forkedTurns"),
   };
+  // The first claim gets the next number.
+  const epoch = firstEpoch(session.firstEpoch, env) - 1;
   const number = await nextNumber(db, actor.tenant);
   return inTransaction(db, async (tx) => {
     const row = await tx
-      .insertInto("sessions")
-      .values({ ...values, tenant_id: existingTenant(values.tenant_id), number })
-      .returning(SESSION_COLUMNS)
+      .with("created", (qb) =>
+        qb
+          .insertInto("sessions")
+          .values({ ...values, tenant_id: existingTenant(values.tenant_id), number })
+          .returning(SESSION_COLUMNS),
+      )
+      .with("queue", (qb) =>
+        qb
+          .insertInto("turn_queue")
+          .columns(["tenant_id", "session_id", "owner", "epoch"])
+          .expression((eb) =>
+            eb
+              .selectFrom("created")
+              .select(["tenant_id", "id", "user_id", sql<number>`${epoch}::bigint`.as("epoch")]),
+          ),
+      )
+      .selectFrom("created")
+      .selectAll()
       .executeTakeFirstOrThrow();
     // The old log may still exist, and its deletion would delete the new one. Check after the insert, which waits for a
     // running erasure.
     const ref = { tenant: actor.tenant, session: values.id };
     const note = await ofSession(tx.selectFrom("erasures"), ref).select("session_id").executeTakeFirst();
     if (note !== undefined) throw new StoreError("EXISTS", `session ${values.id} is still being erased`);
-    return sessionOf(row);
+    return { ...sessionOf(row), epoch };
   });
 }
 
@@ -202,57 +208,18 @@ async function list(db: Db, actor: Actor, page: { limit: number; before?: string
 /** The row lock of the UPDATE makes each number unique. */
 export function postgresEpochs(db: Db): Epochs {
   return {
-    async next(ref, claim) {
-      const seen = checkCount(claim.seen, "seen");
-      const by = checkId(claim.by, "by");
-      const reason = checkText(claim.reason, "reason");
-      const ifEpoch = claim.ifEpoch === undefined ? null : checkCount(claim.ifEpoch, "ifEpoch");
-      const row = await db
-        .with("claimed", (qb) => {
-          const claimed = qb
-            .updateTable("sessions")
-            .set({ epoch: sql<number>`greatest(epoch, ${seen}::bigint) + 1` })
-            .where("id", "=", ref.session)
-            .where("tenant_id", "=", ref.tenant)
-            .returning(SESSION_COLUMNS);
-          return ifEpoch === null ? claimed : claimed.where("epoch", "=", ifEpoch);
-        })
-        // Those that `list` can't return any more.
-        .with("pruned", (qb) =>
-          ofSession(qb.deleteFrom("session_epochs"), ref).where(
-            "epoch",
-            "<=",
-            ofSession(qb.selectFrom("session_epochs as newer"), ref)
-              .select("newer.epoch")
-              .orderBy("newer.epoch", "desc")
-              .offset(MAX_PAGE - 1)
-              .limit(1),
-          ),
-        )
-        .with("noted", (qb) =>
-          qb
-            .insertInto("session_epochs")
-            .columns(["tenant_id", "session_id", "epoch", "by", "reason"])
-            .expression((eb) =>
-              eb
-                .selectFrom("claimed")
-                .select([
-                  "tenant_id",
-                  "id",
-                  "epoch",
-                  sql<string>`${by}::text`.as("by"),
-                  sql<string>`${reason}::text`.as("reason"),
-                ]),
-            ),
-        )
-        .selectFrom("claimed")
-        .selectAll()
-        .executeTakeFirst();
-      if (row === undefined) {
-        await requireSession(db, ref);
-        throw new StoreError("CONFLICT", `epoch of session ${ref.session}`);
-      }
-      return sessionOf(row);
+    async next(ref, { seen, ifEpoch, ifIdle = false }) {
+      let issue = ofSession(db.updateTable("turn_queue"), ref).set({
+        epoch: sql<number>`greatest(epoch, ${checkCount(seen, "seen")}::bigint) + 1`,
+      });
+      if (ifEpoch !== undefined) issue = issue.where("epoch", "=", checkCount(ifEpoch, "ifEpoch"));
+      if (ifIdle) issue = issue.where("turn", "is", null);
+      const row = await issue.returning("epoch").executeTakeFirst();
+      // A statement of its own, so that the archived position is that under the new epoch.
+      const session = await findSession(db, ref);
+      if (session === null) throw sessionNotFound(ref);
+      if (row === undefined) throw new StoreError("CONFLICT", `epoch of session ${ref.session}`);
+      return { ...session, epoch: row.epoch };
     },
     async confirm(ref, lostAfter) {
       if (lostAfter !== undefined)
@@ -262,22 +229,28 @@ export function postgresEpochs(db: Db): Epochs {
           .where("tenant_id", "=", ref.tenant)
           .where("id", "=", ref.session)
           .execute();
-      const row = await db
-        .with("reopened", (qb) => reopened(qb, ref))
-        .selectFrom("sessions")
+      const row = await ofSession(
+        db.with("reopened", (qb) => reopened(qb, ref)).selectFrom("turn_queue"),
+        ref,
+      )
         .select("epoch")
-        .where("tenant_id", "=", ref.tenant)
-        .where("id", "=", ref.session)
         .executeTakeFirst();
       return row?.epoch ?? null;
     },
-    list: (ref, limit) =>
-      ofSession(db.selectFrom("session_epochs"), ref)
-        .select(["epoch", "by", "reason", "at"])
-        .orderBy("epoch", "desc")
-        .limit(checkLimit(limit, MAX_PAGE))
-        .execute(),
   };
+}
+
+async function findSession(db: Db, ref: SessionRef): Promise<SessionWithEpoch | null> {
+  const row = await db
+    .selectFrom("sessions")
+    .innerJoin("turn_queue as q", (join) =>
+      join.onRef("q.tenant_id", "=", "sessions.tenant_id").onRef("q.session_id", "=", "sessions.id"),
+    )
+    .select([...SESSION_COLUMNS, "q.epoch"])
+    .where("sessions.id", "=", ref.session)
+    .where("sessions.tenant_id", "=", ref.tenant)
+    .executeTakeFirst();
+  return row === undefined ? null : { ...sessionOf(row), epoch: row.epoch };
 }
 
 export function postgresUserNumbers(db: Db): UserNumbers {

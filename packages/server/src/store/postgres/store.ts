@@ -34,8 +34,7 @@ import { postgresLimits } from "./limits.ts";
 import { postgresMemories } from "./memories.ts";
 import { type ObjectContext, postgresObjects } from "./objects.ts";
 import { postgresOutbox } from "./outbox.ts";
-import { JobQueue } from "./job-queue.ts";
-import { postgresJobs } from "./jobs.ts";
+import { postgresTurnQueue } from "./turn-queue.ts";
 import { postgresRunning } from "./running.ts";
 import { postgresShares } from "./shares.ts";
 import { postgresWaiting } from "./waiting.ts";
@@ -69,7 +68,6 @@ export function createPostgresStore(db: Db, options: PostgresStoreOptions = {}):
   const audit = resolveAuditOptions(options);
   const refusals = { last: -Infinity };
   const shared = {
-    queue: new JobQueue(db),
     lock: new LeaseLock(leases, holdsLock),
     objects: { env: systemEnv, storage },
     refusals,
@@ -85,7 +83,6 @@ export function createPostgresStore(db: Db, options: PostgresStoreOptions = {}):
   });
   const close = async (): Promise<void> => {
     shared.lock.release();
-    await shared.queue.close();
     await db.destroy();
     if (leases !== db) await leases.destroy();
   };
@@ -98,7 +95,6 @@ const REFUSAL_MS = 10_000;
 
 /** What all sub-ports of a store share, also in transactions. */
 interface Shared {
-  readonly queue: JobQueue;
   readonly lock: LeaseLock;
   readonly objects: ObjectContext;
   /** When the database last refused a write because its disk was full, by `performance.now()`. */
@@ -106,20 +102,16 @@ interface Shared {
 }
 
 /** Wraps the sub-ports so that every method throws only StoreErrors. */
-function portsOn(
-  db: Db,
-  { queue, lock, objects, refusals }: Shared,
-  audit: ResolvedAuditOptions,
-): StorePorts {
+function portsOn(db: Db, { lock, objects, refusals }: Shared, audit: ResolvedAuditOptions): StorePorts {
   const { env } = objects;
   const ports: StorePorts = {
-    tenants: postgresTenants(db, queue),
-    sessions: postgresSessions(db, env, queue),
+    tenants: postgresTenants(db),
+    sessions: postgresSessions(db, env),
     epochs: postgresEpochs(db),
     turns: postgresTurns(db),
-    queuedMessages: postgresWaiting(db, queue),
-    running: postgresRunning(db, queue),
-    jobs: postgresJobs(db, queue),
+    queuedMessages: postgresWaiting(db),
+    running: postgresRunning(db),
+    queue: postgresTurnQueue(db, env),
     journal: postgresJournal(db),
     archive: postgresArchive(db),
     outbox: postgresOutbox(db),
@@ -138,7 +130,7 @@ function portsOn(
     usage: postgresUsage(db),
     limits: postgresLimits(db),
     audit: postgresAudit(db, audit),
-    agents: postgresAgents(db, queue),
+    agents: postgresAgents(db),
     memories: postgresMemories(db),
     knowledge: postgresKnowledge(db),
     tickets: postgresTickets(db),

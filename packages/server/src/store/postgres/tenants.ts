@@ -8,7 +8,6 @@ import { checkId, checkText } from "../rules/arguments.ts";
 import type { Tenant, Tenants } from "../ports/sessions.ts";
 import type { Db } from "./database.ts";
 import { eraseSessions } from "./erase-sessions.ts";
-import type { JobQueue } from "./job-queue.ts";
 import { inTransaction } from "./session-row.ts";
 import { lockTenant } from "./tenant-row.ts";
 
@@ -27,7 +26,7 @@ const TENANT_TABLES = [
   "idempotency_keys",
 ] as const;
 
-export function postgresTenants(db: Db, queue: JobQueue): Tenants {
+export function postgresTenants(db: Db): Tenants {
   return {
     async create({ id, name }) {
       const values = { id: checkId(id, "tenant id"), name: checkText(name, "tenant name") };
@@ -41,7 +40,7 @@ export function postgresTenants(db: Db, queue: JobQueue): Tenants {
       inTransaction(db, async (tx) => {
         // The lock prevents new sessions, which would be erased without a record.
         await lockTenant(tx, id);
-        const erased = await eraseSessions(tx, queue, { tenant: id });
+        const erased = await eraseSessions(tx, { tenant: id });
         for (const table of TENANT_TABLES) await tx.deleteFrom(table).where("tenant_id", "=", id).execute();
         await tx.deleteFrom("tenants").where("id", "=", id).execute();
         return erased;

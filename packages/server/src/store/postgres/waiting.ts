@@ -1,8 +1,9 @@
 /**
  * `postgresWaiting` implements queued messages on PostgreSQL.
  *
- * Invariant: every change locks the session's row. A taken message keeps its row without a body, so that a repeat is not
- * queued again. While no turn runs, the oldest queued message has the session's job.
+ * Invariant: a message is added and removed with the session's row of `turn_queue` locked, so that numbers follow the
+ * order of commits, and that row names the oldest message while no turn runs. A taken message keeps its row without a
+ * body, so that a repeat is not queued again.
  */
 import { sql } from "kysely";
 import type { UserMessage } from "@turnstream/protocol";
@@ -10,34 +11,19 @@ import type { SessionRef } from "../../util/refs.ts";
 import { checkMessage, type NewMessage, type QueuedMessages, queuedMessageBody } from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
-import { agentOf } from "../rules/jobs.ts";
-import { checkOptions, checkTurnCaller, type StoredTurnCaller } from "../rules/running.ts";
+import { checkOptions, checkTurnCaller } from "../rules/running.ts";
+import { agentOf } from "../rules/turn-queue.ts";
 import type { Db } from "./database.ts";
-import type { JobQueue } from "./job-queue.ts";
-import { ago, inTransaction, lockSession, ofSession, ownerColumn, rowOf } from "./session-row.ts";
-import { newJobId, nextRank, QUEUED_COLUMNS, queueAgent, queueNext, toJob } from "./turn-jobs.ts";
+import { ago, inTransaction, ofSession, sessionNotFound } from "./session-row.ts";
+import { lockTurn, queued, queueNext } from "./turn-queue.ts";
 
-export function postgresWaiting(db: Db, queue: JobQueue): QueuedMessages {
+export function postgresWaiting(db: Db): QueuedMessages {
   return {
-    add: (ref, message) => inTransaction(db, (tx) => add(tx, queue, ref, message)),
-    remove: (ref, id) =>
-      inTransaction(db, async (tx) => {
-        await lockSession(tx, ref);
-        return remove(tx, queue, ref, id);
-      }),
+    add: (ref, message) => add(db, ref, message),
+    remove: (ref, id) => inTransaction(db, (tx) => remove(tx, ref, id)),
     async list(ref) {
       return (await waitingOf(db, ref).limit(MAX_BATCH).execute()).flatMap(queuedMessage);
     },
-    take: (ref) =>
-      inTransaction(db, async (tx) => {
-        // Concurrent calls queue up here. Locking the message instead would give the second call nothing, or the wrong
-        // message.
-        await lockSession(tx, ref);
-        const [message] = (await waitingOf(tx, ref).limit(1).execute()).flatMap(queuedMessage);
-        if (message === undefined) return null;
-        await remove(tx, queue, ref, message.id);
-        return message;
-      }),
     async prune({ olderThanMs, limit }) {
       const { numAffectedRows } = await sql`
         delete from waiting_messages where (tenant_id, session_id, id) in (
@@ -49,43 +35,32 @@ export function postgresWaiting(db: Db, queue: JobQueue): QueuedMessages {
   };
 }
 
-async function add(tx: Db, queue: JobQueue, ref: SessionRef, message: NewMessage) {
+/** One statement. The number is assigned under the lock. */
+async function add(db: Db, ref: SessionRef, message: NewMessage): Promise<"added" | "already"> {
   const { id, by } = checkMessage(message);
   const options = checkOptions(message.options);
+  const { apiKey, usageLimits } = checkTurnCaller(message);
   const agent = agentOf(message.options);
-  // The number is assigned under the lock, so that numbers follow the order of commits. The next statement sees the
-  // turns and messages of those who had the lock before.
-  await lockSession(tx, ref);
-  const { tenant, session } = ref;
-  const isNext = sql<boolean>`(not exists (select from running_turns
-      where tenant_id = ${tenant} and session_id = ${session})
-    and not exists (select from waiting_messages
-      where tenant_id = ${tenant} and session_id = ${session} and body is not null))`;
-  const row = await tx
-    .insertInto("waiting_messages")
-    .values({
-      ...rowOf(ref),
-      id,
-      body: JSON.stringify(queuedMessageBody(message)),
-      by_user: by,
-      options,
-      ...callerColumns(checkTurnCaller(message)),
-      ...ownerColumn(ref),
-      agent,
-      queue_agent: queueAgent(agent),
-      job: sql<string | null>`case when ${isNext} then ${newJobId()}::uuid end`,
-      rank: sql<number | null>`case when ${isNext} then ${nextRank(ref)} end`,
-    })
-    .onConflict((oc) => oc.columns(["tenant_id", "session_id", "id"]).doNothing())
-    .returning(QUEUED_COLUMNS)
-    .executeTakeFirst();
-  if (row === undefined) return "already";
-  if (row.job !== null) await queue.add(tx, toJob(ref, row));
-  return "added";
-}
-
-export function callerColumns({ apiKey, usageLimits }: StoredTurnCaller) {
-  return { key_id: apiKey, usage_limits: usageLimits };
+  const body = JSON.stringify(queuedMessageBody(message));
+  const { rows } = await sql<{ is_added: boolean }>`
+    with locked as materialized (
+      select tenant_id, id from sessions where tenant_id = ${ref.tenant} and id = ${ref.session} for no key update),
+    held as materialized (
+      select q.* from locked
+      join turn_queue q on q.tenant_id = locked.tenant_id and q.session_id = locked.id for no key update of q),
+    added as (
+      insert into waiting_messages (tenant_id, session_id, id, body, by_user, options, agent, owner, key_id, usage_limits)
+      select tenant_id, session_id, ${id}, ${body}::json, ${by}, ${options}::json, ${agent}, owner, ${apiKey},
+        ${usageLimits}::json
+      from held on conflict (tenant_id, session_id, id) do nothing returning n),
+    queued as (
+      update turn_queue set next_message = added.n, ${queued(sql`${agent}::text`)} from added, held
+      where turn_queue.tenant_id = held.tenant_id and turn_queue.session_id = held.session_id
+        and held.turn is null and held.next_message is null)
+    select exists (select from added) as is_added from held`.execute(db);
+  const [row] = rows;
+  if (row === undefined) throw sessionNotFound(ref);
+  return row.is_added ? "added" : "already";
 }
 
 function waitingOf(db: Db, ref: SessionRef) {
@@ -101,35 +76,15 @@ function queuedMessage(row: MessageRow): UserMessage[] {
   return row.body === null ? [] : [{ id: row.id, ...row.body, by: row.by_user, at: row.added_at }];
 }
 
-/** A row without a body is no longer queued. */
-export const NOT_QUEUED = {
-  body: null,
-  by_user: null,
-  options: null,
-  usage_limits: null,
-  job: null,
-  rank: null,
-};
-
-async function remove(tx: Db, queue: JobQueue, ref: SessionRef, id: string): Promise<boolean> {
-  const row = await tx
-    .with("before", (qb) =>
-      ofSession(qb.selectFrom("waiting_messages"), ref)
-        .select(["tenant_id", "session_id", "id", "job", "queue_agent"])
-        .where("id", "=", id)
-        .where("body", "is not", null),
-    )
-    .updateTable("waiting_messages")
-    .from("before")
-    .set(NOT_QUEUED)
-    .whereRef("waiting_messages.tenant_id", "=", "before.tenant_id")
-    .whereRef("waiting_messages.session_id", "=", "before.session_id")
-    .whereRef("waiting_messages.id", "=", "before.id")
-    .returning(["before.job", "before.queue_agent"])
+/** The next message takes the place of a removed one. */
+async function remove(tx: Db, ref: SessionRef, id: string): Promise<boolean> {
+  const { next_message: next } = await lockTurn(tx, ref);
+  const row = await ofSession(tx.updateTable("waiting_messages"), ref)
+    .set({ body: null, by_user: null, options: null, usage_limits: null })
+    .where("id", "=", id)
+    .where("body", "is not", null)
+    .returning("n")
     .executeTakeFirst();
-  if (row === undefined) return false;
-  if (row.job === null) return true;
-  await queue.delete(tx, [{ id: row.job, agent: row.queue_agent, alone: false }]);
-  await queueNext(tx, queue, ref);
-  return true;
+  if (row?.n === next && next !== null) await queueNext(tx, ref, sql`rank`);
+  return row !== undefined;
 }

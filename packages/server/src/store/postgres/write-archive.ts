@@ -1,8 +1,8 @@
 /**
  * `writeArchive` writes one batch of the archive, and the journal entries that belong to it.
  *
- * Invariant: it is one statement, so it needs no transaction of its own. The statement locks the session, and compares
- * position and epochs with the row as it is then, not as it was when the statement started. Either everything is
+ * Invariant: it is one statement, so it needs no transaction of its own. The statement locks the session and its row of
+ * `turn_queue`, and compares position and epochs with the rows as they are then, not as they were when it started. Either everything is
  * written or nothing.
  */
 import { type RawBuilder, sql } from "kysely";
@@ -85,9 +85,12 @@ async function writeBatch(
     then ${batch.v}::integer else ${-batch.v}::integer end`;
   const checkpoint = batch.checkpoint === undefined ? null : JSON.stringify(batch.checkpoint);
   const result = await sql<Locked>`
-    with held as materialized (
-      select tenant_id, id, period, epoch, archived_epoch, archived_seq from sessions
+    with locked as materialized (
+      select tenant_id, id, period, archived_epoch, archived_seq from sessions
       where tenant_id = ${ref.tenant} and id = ${ref.session} for no key update
+    ), held as materialized (
+      select locked.*, q.epoch from locked
+      join turn_queue q on q.tenant_id = locked.tenant_id and q.session_id = locked.id for no key update of q
     ), allowed as materialized (
       select tenant_id, id, period from held
       where archived_epoch = ${from.epoch}::bigint and archived_seq = ${from.seq}::bigint
@@ -127,11 +130,13 @@ async function writeBatch(
         archived_epoch = ${to.epoch}::bigint, archived_seq = ${to.seq}::bigint,
         header = ${JSON.stringify(batch.header)}::json, v = ${nextVersion(sql.ref("sessions.v"))},
         turn_count = turn_count + ${turns.filter(({ start }) => start > from.seq).length}::integer,
-        -- An epoch that the log has reached was issued, whatever this database has stored.
-        epoch = greatest(sessions.epoch, ${batch.epoch}::bigint),
         updated_at = case when ${turning}::boolean then clock_timestamp() else updated_at end,
         checkpoint = coalesce(${checkpoint}::json, checkpoint)
       from allowed where sessions.tenant_id = allowed.tenant_id and sessions.id = allowed.id
+    ), issued as (
+      -- An epoch that the log has reached was issued, whatever this database has stored.
+      update turn_queue set epoch = ${batch.epoch}::bigint from allowed
+      where turn_queue.tenant_id = allowed.tenant_id and session_id = allowed.id and epoch < ${batch.epoch}::bigint
     ) ${entries === null ? sql`` : journaled(entries, sql`select tenant_id, id, period from allowed`)}
     select epoch, archived_epoch, archived_seq, exists (select from allowed) as is_written from held`.execute(
     db,
@@ -139,7 +144,7 @@ async function writeBatch(
   return result.rows[0];
 }
 
-/** Adds the entries of a turn under the lock of the session, in one statement. @returns how many are new */
+/** Adds the entries of a turn, with the session's row of `turn_queue` locked, in one statement. @returns how many are new */
 export async function writeJournal(
   db: Db,
   ref: SessionRef,
@@ -150,8 +155,9 @@ export async function writeJournal(
   // After waiting for the lock, the statement sees the current epoch, not the one from its start.
   const { rows } = await sql<{ epoch: number; added: number }>`
     with held as materialized (
-      select tenant_id, id, period, epoch from sessions
-      where tenant_id = ${ref.tenant} and id = ${ref.session} for no key update
+      select q.tenant_id, q.session_id as id, s.period, q.epoch from turn_queue q
+      join sessions s on s.tenant_id = q.tenant_id and s.id = q.session_id
+      where q.tenant_id = ${ref.tenant} and q.session_id = ${ref.session} for no key update of q
     ) ${journaled(entries, sql`select tenant_id, id, period from held where epoch <= ${entries.epoch}::bigint`)}
     select epoch, (select count(*) from journaled)::int as added from held`.execute(db);
   const [row] = rows;
@@ -160,7 +166,7 @@ export async function writeJournal(
   return row.added;
 }
 
-/** Two more parts of a statement: the new entries, and what they add to the usage of the running turn. */
+/** Three more parts of a statement: the new entries, and what they add to the usage and progress of the running turn. */
 function journaled({ turn, entries }: CheckedEntries, session: ReturnType<typeof sql>) {
   return sql`, journaled as (
       insert into turn_journal (tenant_id, session_id, period, turn, key, value, kept)
@@ -178,13 +184,14 @@ function journaled({ turn, entries }: CheckedEntries, session: ReturnType<typeof
         ${entries.map(({ used }) => used?.tokens ?? 0)}::bigint[],
         ${entries.map(({ used }) => used?.micros ?? 0)}::bigint[]
       ) u(key, tokens, micros) using (key)
-      where tokens > 0 or micros > 0 group by 1, 2
+      group by 1, 2
     ), counted as (
       update running_turns set
+        fruitless = 0,
         used_tokens = least(used_tokens + used.tokens, ${MAX_USAGE}::bigint),
         used_micros = least(used_micros + used.micros, ${MAX_USAGE}::bigint)
       from used
       where running_turns.tenant_id = used.tenant_id and running_turns.session_id = used.session_id
-        and turn = ${turn}::text
+        and turn = ${turn}::text and (fruitless > 0 or used.tokens > 0 or used.micros > 0)
     )`;
 }

@@ -1,5 +1,5 @@
 /**
- * `checkNewTurn`, `checkJournalEntries` and the other checks validate running turns and the journal: ids, epochs, and
+ * `checkRetry`, `checkJournalEntries` and the other checks validate running turns and the journal: ids, epochs, and
  * JSON that fits one row. Pure.
  *
  * Invariant: both stores store exactly the JSON text that these checks return. A value above its limit fails with
@@ -7,7 +7,8 @@
  */
 import type { Json } from "@turnstream/protocol";
 import { StoreError } from "../errors.ts";
-import type { JournalEntry, NewJournalEntry, NewTurn, TurnCaller } from "../ports/running.ts";
+import type { JournalEntry, NewJournalEntry, TurnCaller } from "../ports/running.ts";
+import type { TurnRetry } from "../ports/turn-queue.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { checkCount, checkId } from "./arguments.ts";
@@ -36,19 +37,14 @@ export function checkTurnCaller({ apiKey = null, usageLimits }: Partial<TurnCall
   };
 }
 
-export function checkNewTurn({ turn, retries, options, ...caller }: NewTurn): StoredTurnCaller & {
+export function checkRetry({ turn, retries, options, ...caller }: TurnRetry): StoredTurnCaller & {
   readonly turn: string;
-  readonly retries: string | null;
+  readonly retries: string;
   readonly options: string | null;
 } {
-  if (retries === undefined && (options !== undefined || Object.keys(caller).length > 0))
-    throw new StoreError(
-      "INVALID",
-      "options, apiKey and usageLimits are only allowed with retries: otherwise the message has its own",
-    );
   return {
     turn: checkId(turn, "turn"),
-    retries: retries === undefined ? null : checkId(retries, "retries"),
+    retries: checkId(retries, "retries"),
     options: checkOptions(options),
     ...checkTurnCaller(caller),
   };

@@ -9,6 +9,7 @@ import { systemEnv } from "../../../src/util/env.ts";
 import type { SecurityEvent } from "../../../src/util/security-event.ts";
 import { SocketClient, StreamClient } from "../clients.ts";
 import { openServer, type TestResponse, type TestServer } from "../test-server.ts";
+import { startTurn } from "../../store/start-turn.ts";
 
 let server: TestServer;
 let events: SecurityEvent[];
@@ -352,7 +353,7 @@ test("the tokens of an API key stop the turns of all users behind it, and are re
   // The turn has the key that issued the token, and the limits that its model calls compare.
   const { store } = server.backend;
   const ref = { tenant, session: json.session_id as string };
-  expect(await store.running.begin(ref, { turn: "t" })).toMatchObject({
+  expect((await startTurn(store, ref))?.row).toMatchObject({
     apiKey: server.key.id,
     usageLimits: { key: { tokensPerDay: 100 }, user: { tokensPerDay: LIMITS.tokensPerDay.defaults.user } },
   });

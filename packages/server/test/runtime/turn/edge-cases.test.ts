@@ -16,7 +16,6 @@ import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { StoreError } from "../../../src/store/errors.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import type { Journal } from "../../../src/store/ports/running.ts";
-import type { Epochs } from "../../../src/store/ports/sessions.ts";
 import { type SessionRef, sessionKey } from "../../../src/util/refs.ts";
 import { outline, TurnHarness } from "../turn-harness.ts";
 
@@ -238,10 +237,6 @@ describe("frozen worker", () => {
         isFrozen ? awake.then(() => false) : store.leases.renew(executor, ttlMs);
       const frozen = {
         ...store,
-        epochs: {
-          ...store.epochs,
-          next: freeze((...args: Parameters<Epochs["next"]>) => store.epochs.next(...args)),
-        },
         journal: {
           ...store.journal,
           read: freeze((...args: Parameters<Journal["read"]>) => store.journal.read(...args)),

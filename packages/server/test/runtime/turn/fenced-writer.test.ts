@@ -36,7 +36,7 @@ it("reports the session once per refused attempt, and a hook that throws doesn't
   });
   const blocks = listBlocks(turn).map((block) => block.id);
   const takeover = { type: "turn.takeover", turn: turn.id, blocks, groups: [], runs: [] } as const;
-  await claimSession(backend, ref, { by: "other", reason: "test", event: takeover });
+  await claimSession(backend, ref, { by: "other", event: takeover });
   const ended = await harness.ended(ref, ({ message }) => message?.id === id);
   expect(ended.status).toBe("end_turn");
   const { tenant, session } = ref;

@@ -10,11 +10,10 @@ import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
-import type { Worker } from "../../../src/runtime/worker/worker.ts";
 import { retryTurn } from "../../../src/session/messages/retry-turn.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "../../../src/store/memory/store.ts";
-import { MAX_DEATHS } from "../../../src/store/ports/jobs.ts";
+import { MAX_DEATHS } from "../../../src/store/ports/turn-queue.ts";
 import { systemEnv } from "../../../src/util/env.ts";
 import type { SessionRef } from "../../../src/util/refs.ts";
 import { TurnHarness } from "../turn-harness.ts";
@@ -42,14 +41,14 @@ async function polledAgain({
 
 /** Starts the turn of a session in processes that die. */
 async function die(ref: SessionRef, deaths: number): Promise<void> {
-  const { jobs, running } = harness.backend.store;
+  const { queue } = harness.backend.store;
   for (let n = 0; n < deaths; n++) {
     aheadMs += 60_000;
     const executor = `dead-${n}`;
-    const [job] = await jobs.fetch({ executor, agents: [null], limit: 1, alone: n >= 2 });
-    if (job === undefined) throw new Error(`no job after ${n} deaths`);
-    expect(await running.start(job, { executor, turn: "t1", agents: ["a"] })).toMatchObject(ref);
-    expect(await jobs.recover(executor, { limit: 10 })).toBe(1);
+    expect(await queue.start({ executor, agents: ["a"], limit: 1, isIdle: true })).toMatchObject([
+      { held: ref },
+    ]);
+    expect(await queue.recover(executor, { limit: 10 })).toBe(1);
   }
   aheadMs += 60_000;
 }
@@ -77,11 +76,11 @@ test("a turn during which five processes died ends with a notice, calls no model
     kind: "notice",
     error: { code: "SERVER_ERROR", can_retry: true },
   });
-  const { jobs } = harness.backend.store;
-  expect(await jobs.dead({ limit: 10 })).toMatchObject([{ ...ref, turn: turn.id, deaths: MAX_DEATHS }]);
+  const { queue } = harness.backend.store;
+  expect(await queue.dead({ limit: 10 })).toMatchObject([{ ...ref, turn: turn.id, deaths: MAX_DEATHS }]);
   const retried = await retryTurn(harness.backend, ref, turn.id);
   expect((await harness.ended(ref, ({ id }) => id === retried.turn)).status).toBe("end_turn");
-  expect(await jobs.dead({ limit: 10 })).toEqual([]);
+  expect(await queue.dead({ limit: 10 })).toEqual([]);
 });
 
 test("a turn during which two processes died runs while no other turn runs in its worker", async () => {
@@ -95,7 +94,7 @@ test("a turn during which two processes died runs while no other turn runs in it
   const model = scriptedModel([[script.toolCall("wait")], [script.text("done")]]);
   const agent = defineAgent({ name: "a", model, tools: { wait }, title: false });
   const others = await Promise.all(Array.from({ length: 5 }, () => harness.session()));
-  const polls = vi.spyOn(harness.backend.store.jobs, "wakeDue");
+  const polls = vi.spyOn(harness.backend.store.queue, "wakeDue");
   const worker = await harness.worker([agent], { pollIntervalMs: 20 });
   await harness.until(bad, 10_000, ({ turns }) => (turns.last() === undefined ? null : true));
   for (const ref of others) await harness.send(ref, "go");
@@ -105,42 +104,6 @@ test("a turn during which two processes died runs while no other turn runs in it
   gate.abort();
   expect((await harness.ended(bad, () => true)).status).toBe("end_turn");
   for (const ref of others) expect((await harness.ended(ref, () => true)).status).toBe("end_turn");
-});
-
-test("a turn whose tool ran when its process died is not continued beside other turns", async () => {
-  await open();
-  const ref = await harness.session();
-  let runs = 0;
-  const model = scriptedModel([[script.toolCall("work")], [script.text("worked")]]);
-  const agentWith = (run: () => Promise<string>) =>
-    defineAgent({ name: "b", model, tools: { work: tool({ idempotent: true, run }) }, title: false });
-  const stuck = agentWith(() => new Promise(() => runs++));
-  const { store } = harness.backend;
-  let isDead = false;
-  const renew: typeof store.leases.renew = (...args) =>
-    isDead ? new Promise(() => undefined) : store.leases.renew(...args);
-  const dying = {
-    store: { ...store, leases: { ...store.leases, renew } },
-    leaseTtlMs: 600,
-    onError: () => {},
-  };
-  await harness.crashingWorker([stuck], dying);
-  await harness.send(ref, "go", { agent: "b" });
-  await expect.poll(() => runs).toBe(1);
-  const together: number[] = [];
-  const { agent, calls } = countingAgent(4_000);
-  const worked = agentWith(async () => {
-    together.push(worker.running);
-    return "worked";
-  });
-  const worker: Worker = await harness.worker([agent, worked]);
-  const other = await harness.session();
-  await harness.send(other, "go", { agent: "a" });
-  await expect.poll(() => calls.sum).toBe(1);
-  isDead = true;
-  expect((await harness.ended(other, () => true)).status).toBe("end_turn");
-  expect((await harness.ended(ref, () => true)).status).toBe("end_turn");
-  expect(together).toEqual([1]);
 });
 
 test("one death changes nothing for the user", async () => {
@@ -174,7 +137,7 @@ test("workers take only turns of their own agents", async () => {
   await second.shutdown();
   // No worker has this agent now, so the turn waits for one.
   await harness.send(ref, "later", { agent: "b" });
-  await polledAgain(vi.spyOn(harness.backend.store.jobs, "wakeDue"));
+  await polledAgain(vi.spyOn(harness.backend.store.queue, "wakeDue"));
   expect((await harness.state(ref)).turns.toArray()).toHaveLength(3);
   await harness.worker([agent("b")]);
   expect((await harness.ended(ref, ({ message }) => message?.text === "later")).status).toBe("end_turn");

@@ -123,7 +123,7 @@ test("timeouts of statements, locks and idle transactions are in force on every 
     expect(ended).toMatchObject({ status: "rejected", reason: { code: "57014" } });
   const idle = other.transaction().execute(async (tx) => {
     await lock.execute(tx);
-    await expect(store.epochs.next(ref, { seen: 0, by: "w", reason: "test" })).rejects.toMatchObject({
+    await expect(store.epochs.next(ref, { seen: 0 })).rejects.toMatchObject({
       code: "BUSY",
       cause: { sqlstate: "55P03" },
     });
@@ -131,7 +131,7 @@ test("timeouts of statements, locks and idle transactions are in force on every 
     await lock.execute(tx);
   });
   await expect(idle).rejects.toThrow(/terminat|connection/i);
-  expect(await store.epochs.next(ref, { seen: 0, by: "w", reason: "test" })).toMatchObject({
+  expect(await store.epochs.next(ref, { seen: 0 })).toMatchObject({
     epoch: expect.any(Number) as number,
   });
   await Promise.all([store.close(), other.destroy()]);

@@ -9,12 +9,13 @@ import { createSession, ensureSessionLog } from "../../../src/session/lifecycle/
 import { readHistory } from "../../../src/session/history/read-history.ts";
 import { sendMessage, withdrawMessage } from "../../../src/session/messages/send.ts";
 import { stopTurn } from "../../../src/session/messages/stop-turn.ts";
-import { decodeSessionRef, STOPS_CHANNEL, turnTopic } from "../../../src/session/signal-channels.ts";
+import { decodeSessionRef, STOPS_CHANNEL, TURNS_CHANNEL } from "../../../src/session/signal-channels.ts";
 import { systemEnv } from "../../../src/util/env.ts";
 import type { Actor, SessionRef } from "../../../src/util/refs.ts";
 import { readAll } from "../../log/drafts.ts";
 import { connect } from "../../signals/signals.contract.ts";
 import type { SessionBackend } from "../session-harness.ts";
+import { startTurn } from "../../store/start-turn.ts";
 
 interface TestCommandParts extends SessionBackend {
   readonly signals: Signals;
@@ -26,9 +27,10 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
     const woken: string[] = [];
     beforeAll(async () => {
       parts = await makeBackend();
-      parts.signals.listen("worker", (topic) => woken.push(topic));
+      parts.signals.listen(TURNS_CHANNEL, () => woken.push("queued"));
       parts.signals.listen(STOPS_CHANNEL, (text) => woken.push(`stops ${decodeSessionRef(text)?.session}`));
-      for (const channel of ["worker", STOPS_CHANNEL]) await connect(parts.signals, parts.signals, channel);
+      for (const channel of [TURNS_CHANNEL, STOPS_CHANNEL])
+        await connect(parts.signals, parts.signals, channel);
     });
     afterAll(async () => {
       await Promise.all([parts.log.close(), parts.store.close(), parts.signals.close()]);
@@ -99,17 +101,16 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
         files: [{ url: "https://x.test/a" }],
         options: { a: 1 },
       };
-      parts.signals.offer("worker", { topics: [turnTopic(null)], load: 0 });
       expect(await sendMessage(parts, ref, message)).toBe("sent");
-      await expect.poll(() => woken).toContain(turnTopic(null));
+      await expect.poll(() => woken).toContain("queued");
       expect(await sendMessage(parts, ref, { ...message, text: "other" })).toBe("already");
       await Promise.all([1, 2, 3].map(() => sendMessage(parts, ref, { id: "strange id/漢", text: "x" })));
       expect(await typesIn(ref)).toEqual(["session.start", "message.add m1", "message.add strange id/漢"]);
       const { state } = await readHistory(parts, ref);
       const shown = { id: "m1", text: "VNM?", by: "an", files: message.files };
       expect(state.waiting[0]).toMatchObject(shown);
-      const started = await parts.store.running.begin(ref, { turn: "t" });
-      expect(started).toMatchObject({ message: shown, options: { a: 1 } });
+      const started = await startTurn(parts.store, ref);
+      expect(started?.row).toMatchObject({ message: shown, options: { a: 1 } });
       await expect(sendMessage(parts, { ...ref, tenant: "else" }, message)).rejects.toMatchObject({
         code: "NOT_FOUND",
       });
@@ -156,7 +157,7 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
       const ref = await created();
       await sendMessage(parts, ref, { id: "m1", text: "x" });
       await archiveSession(parts, ref);
-      await parts.store.running.begin(ref, { turn: "t" });
+      await startTurn(parts.store, ref);
       await parts.log.remove(ref);
       expect(await sendMessage(parts, ref, { id: "m2", text: "x" })).toBe("sent");
       expect(await parts.log.head(ref)).toBeNull();
@@ -178,7 +179,7 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
       expect(await withdrawMessage(parts, ref, "b")).toBe(true);
       expect(await withdrawMessage(parts, ref, "b")).toBe(false);
       expect(await withdrawMessage(parts, ref, "none")).toBe(false);
-      await parts.store.running.begin(ref, { turn: "t" });
+      await startTurn(parts.store, ref);
       expect(await withdrawMessage(parts, ref, "a")).toBe(false);
       expect((await typesIn(ref)).slice(1)).toEqual(["message.add a", "message.add b", "message.remove b"]);
       expect(await sendMessage(parts, ref, { id: "b", text: "again" })).toBe("already");
@@ -192,13 +193,10 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
       const over = { receipt: "over", turn: null };
       expect(await stopTurn(parts, ref, {})).toEqual(over);
       await sendMessage(parts, ref, { id: "m", text: "x" });
-      await parts.store.running.begin(ref, { turn: "t" });
+      const turn = (await startTurn(parts.store, ref))?.row.turn ?? "";
       expect(await stopTurn(parts, ref, { turn: "other" })).toEqual(over);
-      expect(await stopTurn(parts, ref, { turn: "t", userId: "an" })).toEqual({
-        receipt: "stopping",
-        turn: "t",
-      });
-      expect(await stopTurn(parts, ref, { userId: "binh" })).toEqual({ receipt: "already", turn: "t" });
+      expect(await stopTurn(parts, ref, { turn, userId: "an" })).toEqual({ receipt: "stopping", turn });
+      expect(await stopTurn(parts, ref, { userId: "binh" })).toEqual({ receipt: "already", turn });
       await expect.poll(() => woken.filter((line) => line === `stops ${ref.session}`)).toHaveLength(2);
       expect((await parts.store.running.get(ref))?.stop).toMatchObject({ by: "an" });
     });
@@ -215,7 +213,7 @@ export function commandsContract(name: string, makeBackend: () => Promise<TestCo
           last,
         } as const;
       };
-      await claimSession(parts, ref, { by: "test", reason: "test", event });
+      await claimSession(parts, ref, { by: "test", event });
       expect(made).toBe(3);
       expect(await typesIn(ref)).toEqual([
         "session.start",

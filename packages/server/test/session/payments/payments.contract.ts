@@ -31,7 +31,7 @@ import {
   toOperatorPaymentJson,
   toPaymentJson,
 } from "../../../src/session/payments/read-payments.ts";
-import { turnTopic } from "../../../src/session/signal-channels.ts";
+import { TURNS_CHANNEL } from "../../../src/session/signal-channels.ts";
 import type { Signals } from "../../../src/signals/signals.ts";
 import { forkShare } from "../../../src/store/fork/fork-share.ts";
 import type { NewPayment, Payment } from "../../../src/store/ports/payments.ts";
@@ -40,6 +40,7 @@ import type { Store } from "../../../src/store/store.ts";
 import { systemEnv } from "../../../src/util/env.ts";
 import { connect } from "../../signals/signals.contract.ts";
 import { type SessionBackend, SessionHarness } from "../session-harness.ts";
+import { startTurn } from "../../store/start-turn.ts";
 
 interface PaymentParts extends SessionBackend {
   readonly signals: Signals;
@@ -73,8 +74,8 @@ export function paymentsContract(name: string, makeBackend: () => Promise<Paymen
         env: systemEnv,
         onError: (error, { during }) => errors.push(`${during}: ${String(error)}`),
       };
-      parts.signals.listen("worker", (topic) => woken.push(topic));
-      await connect(parts.signals, parts.signals, "worker");
+      parts.signals.listen(TURNS_CHANNEL, (agent) => woken.push(agent));
+      await connect(parts.signals, parts.signals, TURNS_CHANNEL);
     });
     afterAll(async () => {
       await Promise.all([parts.log.close(), parts.store.close(), parts.signals.close(), sandbox.close()]);
@@ -206,8 +207,6 @@ export function paymentsContract(name: string, makeBackend: () => Promise<Paymen
       if (report === null) throw new Error("the sandbox doesn't know the order");
       const evidence = Buffer.from("raw bytes of the notification");
       woken.length = 0;
-      // Before the hint of the next turn, which waits one second for an offer.
-      parts.signals.offer("worker", { topics: [turnTopic("clinic")], load: 0 });
       const apply = () => applyReport(backend, report, { provider: "sandbox", evidence });
       const results = await Promise.all([apply(), apply(), apply()]);
       expect(results.map(({ outcome }) => outcome).toSorted()).toEqual(["changed", "unchanged", "unchanged"]);
@@ -226,9 +225,9 @@ export function paymentsContract(name: string, makeBackend: () => Promise<Paymen
         audit: ["payment.processing", "payment.succeeded"],
         queued: [[`after.${id}`, id]],
       });
-      const started = await parts.store.running.begin(asked.harness.ref, { turn: "t2" });
-      expect(started).toMatchObject({ options: { agent: "clinic", mode: "agent", locale: "zh-TW" } });
-      await expect.poll(() => woken).toContain(turnTopic("clinic"));
+      const started = await startTurn(parts.store, asked.harness.ref, { agents: ["clinic"] });
+      expect(started?.row).toMatchObject({ options: { agent: "clinic", mode: "agent", locale: "zh-TW" } });
+      await expect.poll(() => woken).toContain("clinic");
       expect((await openCheckout(backend, asked.token, { signal })).step).toBeNull();
     });
 

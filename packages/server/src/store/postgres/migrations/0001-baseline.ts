@@ -85,7 +85,6 @@ const sessions = [
     user_id text not null,
     number bigint not null,
     title text,
-    epoch bigint not null check (epoch >= 0),
     archived_epoch bigint not null default 0,
     archived_seq bigint not null default 0,
     header json,
@@ -117,17 +116,6 @@ const sessions = [
     tenant_id text primary key,
     last bigint not null
   ) with (fillfactor = 50)`,
-
-  `create table session_epochs (
-    tenant_id text not null,
-    session_id text not null,
-    epoch bigint not null,
-    by text not null,
-    reason text not null,
-    at timestamptz(3) not null default clock_timestamp(),
-    primary key (tenant_id, session_id, epoch),
-    foreign key (tenant_id, session_id) references sessions on delete cascade
-  )`,
 
   // Two random UUIDs in `key` sign the token of the link.
   `create table shares (
@@ -289,9 +277,56 @@ const archive = [
 ];
 
 const queue = [
+  // One row per session: which process runs its turn, or when it is started. The row is written three times per turn, so it
+  // is narrow and vacuumed often. `next_message` is the `n` of the message that the next turn answers. A turn that runs
+  // keeps its rank; one that waits for a user has none.
+  `create table turn_queue (
+    tenant_id text not null,
+    session_id text not null,
+    owner text not null,
+    epoch bigint not null check (epoch >= 0),
+    turn text,
+    next_message bigint,
+    agent text,
+    rank bigint,
+    queued_at timestamptz(3),
+    due_at timestamptz(3),
+    executor text,
+    deaths integer not null default 0,
+    primary key (tenant_id, session_id),
+    foreign key (tenant_id, session_id) references sessions on delete cascade
+  ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01)`,
+  `create index turn_queue_queued on turn_queue (rank) where executor is null and rank is not null`,
+  `create index turn_queue_running on turn_queue (rank) where executor is not null`,
+  `create index turn_queue_of_executor on turn_queue (executor) where executor is not null`,
+  `create index turn_queue_of_owner on turn_queue (tenant_id, owner, rank) where rank is not null`,
+  `create index turn_queue_users on turn_queue (tenant_id, owner) where executor is null and rank is not null`,
+
+  // The rule is `rankOf` in `rules/turn-queue.ts`, with at most 50 users. Each part reads one entry of an index, and the
+  // users are counted one by one. A connection keeps the plan that it made while the table was small, so that plan must use
+  // the indexes too.
+  `create function next_rank(tenant text, of_owner text) returns bigint language plpgsql stable
+    set enable_seqscan = off as $$
+    declare
+      started bigint := coalesce((select max(rank) from turn_queue where executor is not null), 0);
+      mine bigint := (select max(rank) from turn_queue
+        where tenant_id = tenant and owner = of_owner and rank is not null);
+      is_queued boolean := exists (select from turn_queue
+        where tenant_id = tenant and owner = of_owner and executor is null and rank is not null);
+      users integer := 0;
+      next_user text := (select min(owner) from turn_queue
+        where tenant_id = tenant and executor is null and rank is not null);
+    begin
+      while next_user is not null and users < 50 loop
+        users := users + 1;
+        next_user := (select min(owner) from turn_queue
+          where tenant_id = tenant and executor is null and rank is not null and owner > next_user);
+      end loop;
+      return greatest(started + case when is_queued then 0 else users end, mine + greatest(users, 1));
+    end $$`,
+
   // A message that is no longer queued keeps its row without a body, so that a repeat does not queue it again.
   // `owner` is the owner of the session, so that what a user has in use is found without reading all sessions of the user.
-  // `queue_agent` is null for the queue of all workers, also if the agent is not registered.
   `create table waiting_messages (
     tenant_id text not null,
     session_id text not null,
@@ -305,9 +340,6 @@ const queue = [
     usage_limits json,
     added_at timestamptz(3) not null default clock_timestamp(),
     agent text,
-    queue_agent text,
-    job uuid,
-    rank integer,
     primary key (tenant_id, session_id, id),
     foreign key (tenant_id, session_id) references sessions on delete cascade
   )`,
@@ -316,12 +348,11 @@ const queue = [
   `create index waiting_of_owner on waiting_messages (tenant_id, owner, session_id) where body is not null`,
   `create index waiting_of_key on waiting_messages (tenant_id, key_id, session_id)
     where body is not null and key_id is not null`,
-  `create index waiting_ranked on waiting_messages (tenant_id, owner, rank) where rank is not null`,
-  `create index waiting_startable on waiting_messages (added_at, n) where job is not null`,
   `create index waiting_taken on waiting_messages (added_at) where body is null`,
   `create index waiting_by_user on waiting_messages (by_user) where by_user is not null`,
 
-  // The primary key allows one running turn per session. Costs are in millionths.
+  // What the turn of a session is about. It refers to its row of `turn_queue`, which a process has locked when it starts a
+  // turn: it locks no session. Costs are in millionths.
   `create table running_turns (
     tenant_id text not null,
     session_id text not null,
@@ -341,28 +372,15 @@ const queue = [
     attempts integer not null default 0,
     -- Consecutive attempts that wrote nothing to the journal.
     fruitless integer not null default 0,
-    journaled bigint not null default 0,
     stop_by text,
     stop_at timestamptz(3),
-    agent text,
-    queue_agent text,
-    job uuid,
-    rank integer,
-    executor text,
-    deaths integer not null default 0,
-    alone boolean not null default false,
-    suspicion smallint not null default 0,
     parked_at timestamptz(3),
     wake_at timestamptz(3),
     primary key (tenant_id, session_id),
-    foreign key (tenant_id, session_id) references sessions on delete cascade
+    foreign key (tenant_id, session_id) references turn_queue on delete cascade
   )`,
   `create index running_of_owner on running_turns (tenant_id, owner, session_id)`,
   `create index running_of_key on running_turns (tenant_id, key_id, session_id) where key_id is not null`,
-  `create index running_of_executor on running_turns (executor) where executor is not null`,
-  `create index running_ranked on running_turns (tenant_id, owner, rank) where rank is not null`,
-  `create index running_started on running_turns (rank) where executor is not null`,
-  `create index running_suspected on running_turns (suspicion) where suspicion >= 2`,
   `create index running_stopping on running_turns (stop_at) where stop_at is not null`,
   `create index running_wake on running_turns (wake_at) where wake_at is not null`,
   // The unfinished turns, the oldest first: the ones that most likely hang.
@@ -382,34 +400,6 @@ const queue = [
     foreign key (tenant_id, session_id) references sessions on delete cascade
   )`,
   `create index dead_turns_by_time on dead_turns (at)`,
-
-  // The rule is `rankOf` in `rules/jobs.ts`, with at most 50 users. Each part reads one entry of an index, and the users are
-  // counted one by one. A connection keeps the plan that it made while the tables were small, so that plan must use the
-  // indexes too.
-  `create function next_rank(tenant text, of_owner text) returns integer language plpgsql stable
-    set enable_seqscan = off as $$
-    declare
-      started integer := coalesce((select max(rank) from running_turns where executor is not null), 0);
-      queued integer := (select max(rank) from waiting_messages
-        where tenant_id = tenant and owner = of_owner and rank is not null);
-      running integer := (select max(rank) from running_turns
-        where tenant_id = tenant and owner = of_owner and rank is not null);
-      users integer := 0;
-      next_user text := (select min(owner) from waiting_messages where tenant_id = tenant and rank is not null);
-    begin
-      while next_user is not null and users < 50 loop
-        users := users + 1;
-        next_user := (select min(owner) from waiting_messages
-          where tenant_id = tenant and rank is not null and owner > next_user);
-      end loop;
-      return least(1073741824, greatest(
-        started + case when queued is null then users else 0 end,
-        greatest(queued, running) + greatest(users, 1)));
-    end $$`,
-
-  // One row: when a process last returned jobs without heartbeats.
-  `create table job_maintenance (at timestamptz(3) not null)`,
-  `insert into job_maintenance values (clock_timestamp())`,
 
   `create table leases (
     executor text primary key,

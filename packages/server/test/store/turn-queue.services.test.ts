@@ -1,11 +1,11 @@
-/** The job queue and the locks of leases on a real PostgreSQL, with real processes. */
+/** The statements of the queue of turns, and the locks of leases, on a real PostgreSQL, with real processes. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { expect, onTestFinished, test } from "vitest";
 
-import type { TurnJob } from "../../src/store/ports/jobs.ts";
+import type { StartedTurn } from "../../src/store/ports/turn-queue.ts";
 import { openDatabase } from "../../src/store/postgres/open-database.ts";
 import { createPostgresStore } from "../../src/store/postgres/store.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
@@ -116,31 +116,29 @@ test("after all connections were lost, as in a restart, only the lease's time co
   expect(await store.leases.expired(10)).toEqual(["later"]);
 });
 
-test("a turn costs five statements to queue, one to fetch, five to start and four to end", async () => {
+test("a turn costs one statement to queue, one to start, one for another attempt, and three to end", async () => {
   const statements: string[] = [];
   const { store } = await postgresHarness({ onQuery: ({ query }) => void statements.push(query.sql) });
   onTestFinished(() => store.close());
   const { ref } = await newSession(store);
-  const add = (id: string) => store.queuedMessages.add(ref, { id, text: id });
-  const fetch = async () => {
-    const [job] = await store.jobs.fetch({ executor: "w", agents: [null], limit: 5, alone: false });
-    return job as TurnJob;
-  };
-  const start = (job: TurnJob, turn: string) => store.running.start(job, { executor: "w", turn, agents: [] });
+  const agents = Array.from({ length: 20 }, (_, n) => `agent-${n}`);
+  const add = (id: string) => store.queuedMessages.add(ref, { id, text: id, options: { agent: "agent-7" } });
+  const start = () => store.queue.start({ executor: "w", agents, limit: 8, isIdle: true });
   const count = async <T>(work: Promise<T>): Promise<[T, number]> => {
     statements.length = 0;
     return [await work, statements.length];
   };
-  // The first calls also read the list of queues.
-  await add("m1");
-  await start(await fetch(), "t1");
-  await store.running.end(ref, "t1");
-  expect(await count(add("m2"))).toEqual(["added", 5]);
-  const [job, fetched] = await count(fetch());
-  expect(fetched).toBe(1);
-  const [turn, started] = await count(start(job, "t2"));
-  expect([turn?.turn, started]).toEqual(["t2", 5]);
-  // The turn is started, so this only reads.
-  expect(await count(store.jobs.heartbeat([job]))).toEqual([[], 1]);
-  expect(await count(store.running.end(ref, "t2"))).toEqual(["ended", 4]);
+  expect(await count(add("m1"))).toEqual(["added", 1]);
+  expect(await count(add("m2"))).toEqual(["added", 1]);
+  const [[first], started] = await count(start());
+  if (first === undefined) throw new Error("no turn started");
+  expect([first.row.message?.id, started]).toEqual(["m1", 1]);
+  const [again, attempted] = await count(store.queue.again(first.held));
+  expect([again?.attempts, attempted]).toEqual([2, 1]);
+  const end = ({ held, row }: StartedTurn) => store.queue.end(held, row.turn, { epoch: held.epoch });
+  // They are in a transaction.
+  expect(await count(end(first))).toEqual([{ queuedFor: "agent-7" }, 5]);
+  const [[second]] = await count(start());
+  if (second === undefined) throw new Error("no turn started");
+  expect(await count(end(second))).toEqual(["ended", 5]);
 });

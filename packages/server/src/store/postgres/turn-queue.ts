@@ -1,0 +1,327 @@
+/**
+ * `postgresTurnQueue` implements the queue of turns on PostgreSQL: one narrow row per session in `turn_queue`. The rows of
+ * `running_turns` have what a turn is about.
+ *
+ * Invariant: whatever starts, parks, wakes or ends a turn, or queues or removes a message, locks the session's row of
+ * `turn_queue` before rows of `running_turns` and `waiting_messages`, and never the session after it. `start` and `recover` skip rows that are
+ * locked, so they wait for nobody. A statement that had to wait for a row sees the row as it is then, but chooses rows, and
+ * reads other tables, as they were when it started. So it locks the row by its key alone before it looks whether it may
+ * change it, and `start` leaves a row queued whose message or turn it can't see.
+ */
+import { type RawBuilder, sql } from "kysely";
+import type { SessionRef } from "../../util/refs.ts";
+import { MAX_BATCH } from "../ports/sessions.ts";
+import {
+  DEATHS_BEFORE_ALONE,
+  type EndReceipt,
+  type HeldTurn,
+  MAX_ALONE_WAIT_MS,
+  type StartTurns,
+  type TurnQueue,
+} from "../ports/turn-queue.ts";
+import { checkCount, checkDuration, checkId, checkLimit, checkTime } from "../rules/arguments.ts";
+import { checkFence, checkRetry } from "../rules/running.ts";
+import { agentOf } from "../rules/turn-queue.ts";
+import type { Env } from "../../util/env.ts";
+import type { Db } from "./database.ts";
+import { countedAttempt, runningTurn, type TurnRow, turnOf } from "./running-rows.ts";
+import {
+  ago,
+  bytewiseOrder,
+  clock,
+  clockPlus,
+  inTransaction,
+  lockSession,
+  ofSession,
+  sessionNotFound,
+} from "./session-row.ts";
+
+/** More than a process can run. */
+const MAX_HELD = 10_000;
+
+export function postgresTurnQueue(db: Db, env: Env): TurnQueue {
+  return {
+    start: (request) => start(db, env, request),
+    async again(held, { seen = 0, isCounted = true } = {}) {
+      const { rows } = await sql<TurnRow & { epoch: number }>`
+        with owned as (
+          update turn_queue q set epoch = greatest(epoch, ${checkCount(seen, "seen")}::bigint) + 1
+          where ${isHeld(held)} returning q.*)
+        update running_turns set ${isCounted ? countedAttempt : sql`attempts = attempts`} from owned
+        where running_turns.tenant_id = owned.tenant_id and running_turns.session_id = owned.session_id
+        returning running_turns.*, owned.owner, owned.deaths, owned.epoch`.execute(db);
+      const [row] = rows;
+      if (row === undefined) return null;
+      held.epoch = row.epoch;
+      return turnOf(row);
+    },
+    async held(executor) {
+      const rows = await db
+        .selectFrom("turn_queue")
+        .select(["tenant_id", "session_id", "epoch"])
+        .where("executor", "=", checkId(executor, "executor"))
+        .limit(MAX_HELD)
+        .execute();
+      return rows.map((row) => ({
+        tenant: row.tenant_id,
+        session: row.session_id,
+        executor,
+        epoch: row.epoch,
+      }));
+    },
+    async release(turns, { delayMs = 0 } = {}) {
+      const delay = checkDuration(delayMs, "delayMs");
+      if (turns.length === 0) return;
+      await sql`
+        update turn_queue q set executor = null, queued_at = ${clock},
+          due_at = case when ${delay} > 0 then ${clockPlus(delay)} end
+        from unnest(${turns.map(({ tenant }) => tenant)}::text[], ${turns.map(({ session }) => session)}::text[],
+          ${turns.map(({ executor }) => executor)}::text[], ${turns.map(({ epoch }) => epoch)}::bigint[]
+        ) named(tenant, session, executor, epoch)
+        where q.tenant_id = named.tenant and q.session_id = named.session
+          and q.executor = named.executor and q.epoch = named.epoch`.execute(db);
+    },
+    async recover(executor, { limit }) {
+      const { numAffectedRows } = await sql`
+        with left_turns as (
+          select tenant_id, session_id from turn_queue where executor = ${executor}
+          order by tenant_id, session_id limit ${checkLimit(limit, MAX_BATCH)} for no key update skip locked)
+        update turn_queue q set executor = null, deaths = deaths + 1, queued_at = ${clock},
+          -- The first death costs no time: usually the process died for another reason.
+          due_at = case when deaths > 0 then ${clock} + least(64, 2 ^ (deaths - 1)) * interval '1 second' end
+        from left_turns l where q.tenant_id = l.tenant_id and q.session_id = l.session_id`.execute(db);
+      return Number(numAffectedRows ?? 0n);
+    },
+    async releaseLost({ limit }) {
+      const { numAffectedRows } = await sql`
+        with lost as (
+          select tenant_id, session_id from turn_queue q
+          where executor is not null and not exists (select from leases l where l.executor = q.executor)
+          limit ${checkLimit(limit, MAX_BATCH)} for no key update skip locked)
+        update turn_queue q set executor = null, queued_at = ${clock}
+        from lost l where q.tenant_id = l.tenant_id and q.session_id = l.session_id`.execute(db);
+      return Number(numAffectedRows ?? 0n);
+    },
+    park: (held, turn, { wakeAt }) =>
+      inTransaction(db, async (tx) => {
+        const time = wakeAt === null ? null : new Date(checkTime(wakeAt, "wakeAt"));
+        const { rows } = await sql<{ stop_at: number | null }>`
+          with parked as (
+            update turn_queue set executor = null, rank = null where ${isHeld(held)} and turn = ${turn} returning *)
+          update running_turns r set parked_at = ${clock}, wake_at = ${time}, fruitless = greatest(fruitless - 1, 0)
+          from parked where r.tenant_id = parked.tenant_id and r.session_id = parked.session_id
+          returning r.stop_at`.execute(tx);
+        const [row] = rows;
+        if (row !== undefined && row.stop_at !== null) await wake(tx, held);
+        return row !== undefined;
+      }),
+    wake: (ref) => wake(db, ref),
+    async wakeDue({ limit }) {
+      const due = await db
+        .selectFrom("running_turns")
+        .select(["tenant_id as tenant", "session_id as session"])
+        .where("wake_at", "<=", ago(0))
+        .orderBy("wake_at")
+        .limit(checkLimit(limit, MAX_BATCH))
+        .execute();
+      let woken = 0;
+      for (const ref of due) if (await wake(db, ref)) woken += 1;
+      return woken;
+    },
+    retry: (ref, given) =>
+      inTransaction(db, async (tx) => {
+        const { turn, retries, options, apiKey, usageLimits } = checkRetry(given);
+        if ((await lockTurn(tx, ref)).turn !== null) return null;
+        await sql`
+          with queued as (
+            update turn_queue set turn = ${turn}, next_message = null, ${queued(sql`${agentOf(given.options)}::text`)}
+            where ${of(ref)} returning *)
+          insert into running_turns (tenant_id, session_id, turn, retries, options, owner, key_id, usage_limits)
+          select tenant_id, session_id, ${turn}, ${retries}, ${options}::json, owner, ${apiKey}, ${usageLimits}::json
+          from queued`.execute(tx);
+        await ofSession(tx.deleteFrom("dead_turns"), ref).where("turn", "=", retries).execute();
+        const row = await runningTurn(tx, ref).executeTakeFirst();
+        return row === undefined ? null : turnOf(row);
+      }),
+    end: (ref, turn, { epoch = Infinity } = {}) =>
+      inTransaction(db, async (tx) => {
+        const row = await tryLockTurn(tx, ref);
+        if (row === null) return "over";
+        checkFence(ref, row.epoch, epoch);
+        return row.turn === turn ? endTurn(tx, ref) : "over";
+      }),
+    async bury(ref, turn) {
+      await sql`insert into dead_turns (tenant_id, session_id, turn, agent, deaths)
+        select tenant_id, session_id, turn, agent, deaths from turn_queue where ${of(ref)} and turn = ${turn}
+        on conflict do nothing`.execute(db);
+    },
+    async dead({ limit }) {
+      const rows = await db
+        .selectFrom("dead_turns as d")
+        .innerJoin("sessions as s", (join) =>
+          join.onRef("s.tenant_id", "=", "d.tenant_id").onRef("s.id", "=", "d.session_id"),
+        )
+        .select(["d.tenant_id", "d.session_id", "d.turn", "d.agent", "d.deaths", "d.at", "s.user_id"])
+        .orderBy("d.at", "desc")
+        .orderBy(bytewiseOrder("d.turn"))
+        .limit(checkLimit(limit, MAX_BATCH))
+        .execute();
+      return rows.map(({ tenant_id: tenant, session_id: session, user_id: user, ...row }) => {
+        return { tenant, session, user, ...row };
+      });
+    },
+  };
+}
+
+function of({ tenant, session }: SessionRef) {
+  return sql<boolean>`tenant_id = ${tenant} and session_id = ${session}`;
+}
+
+/** True for the row of a turn that its process still runs. */
+function isHeld({ executor, epoch, ...ref }: HeldTurn) {
+  return sql<boolean>`${of(ref)} and executor = ${executor} and epoch = ${epoch}::bigint and turn is not null`;
+}
+
+/** Sets the columns of a row whose turn can be started at once, with a new rank unless it has one. */
+export function queued(agent: RawBuilder<string | null>) {
+  return sql`agent = ${agent}, queued_at = ${clock}, due_at = null,
+    rank = coalesce(turn_queue.rank, next_rank(turn_queue.tenant_id, turn_queue.owner))`;
+}
+
+export interface LockedTurn {
+  readonly epoch: number;
+  readonly turn: string | null;
+  readonly next_message: number | null;
+}
+
+/**
+ * Locks the session and then its row here, until the transaction ends. The statements that follow see all that earlier
+ * holders wrote.
+ */
+export async function lockTurn(tx: Db, ref: SessionRef): Promise<LockedTurn> {
+  await lockSession(tx, ref);
+  const row = await tryLockTurn(tx, ref);
+  if (row === null) throw sessionNotFound(ref);
+  return row;
+}
+
+/** Like `lockTurn`, without the session. Returns null if there is none. */
+export async function tryLockTurn(tx: Db, ref: SessionRef): Promise<LockedTurn | null> {
+  const row = await ofSession(tx.selectFrom("turn_queue"), ref)
+    .select(["epoch", "turn", "next_message"])
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  return row ?? null;
+}
+
+/** Locks the rows of sessions of a tenant, of which the caller has locked `sessions`, before it changes their messages. */
+export async function lockTurns(tx: Db, tenant: string, sessions: readonly string[]): Promise<void> {
+  await tx
+    .selectFrom("turn_queue")
+    .select("session_id")
+    .where("tenant_id", "=", tenant)
+    .where("session_id", "=", sql<string>`any(${[...sessions]}::text[])`)
+    .orderBy(bytewiseOrder("session_id"))
+    .forUpdate()
+    .execute();
+}
+
+/**
+ * One statement. A suspected turn, during which processes died, is the only one that an idle process gets. Of the rows
+ * that it locks, it takes those whose message or turn it can see; see the invariant above.
+ */
+async function start(db: Db, env: Env, { executor, agents, limit, skipTenants = [], isIdle }: StartTurns) {
+  const most = checkLimit(limit, MAX_BATCH);
+  const by = checkId(executor, "executor");
+  const ids = Array.from({ length: most }, () => env.id());
+  const { rows } = await sql<TurnRow & { epoch: number }>`
+    with picked as materialized (
+      select tenant_id, session_id, owner, turn, next_message, deaths, rank from turn_queue
+      where executor is null and rank is not null and (due_at is null or due_at <= ${ago(0)})
+        and (agent is null or agent = any(${[...agents]}::text[]) or not exists (select from agents where name = agent))
+        and tenant_id <> all(${[...skipTenants]}::text[])
+        and (${isIdle}::boolean or deaths < ${DEATHS_BEFORE_ALONE} or queued_at <= ${ago(MAX_ALONE_WAIT_MS)})
+      order by rank limit ${most} for no key update skip locked),
+    ranked as (
+      select *, (${ids}::text[])[row_number() over by_rank] as new_turn, row_number() over by_rank as n,
+        first_value(deaths) over by_rank >= ${DEATHS_BEFORE_ALONE} as is_suspect_first
+      from picked window by_rank as (order by rank, tenant_id, session_id)),
+    messages as (
+      select r.new_turn, w.* from ranked r join waiting_messages w
+        on w.tenant_id = r.tenant_id and w.session_id = r.session_id and w.n = r.next_message
+      where r.turn is null and w.body is not null),
+    ready as (
+      select r.* from ranked r left join messages m on m.new_turn = r.new_turn
+      -- By its key: the limit keeps the planner from reading the whole table.
+      left join lateral (select true as is_there from running_turns t
+        where t.tenant_id = r.tenant_id and t.session_id = r.session_id and t.turn = r.turn limit 1) t on true
+      where (m.id is not null or t.is_there)
+        and case when not ${isIdle}::boolean then true when is_suspect_first then r.n = 1
+          else r.deaths < ${DEATHS_BEFORE_ALONE} end),
+    owned as (
+      update turn_queue q set executor = ${by}, epoch = q.epoch + 1, due_at = null, next_message = null,
+        turn = coalesce(r.turn, r.new_turn)
+      from ready r where q.tenant_id = r.tenant_id and q.session_id = r.session_id
+      returning q.*, r.turn is null as is_new),
+    settled as (
+      update waiting_messages w set body = null, by_user = null, options = null, usage_limits = null
+      from messages m join owned on owned.turn = m.new_turn and is_new
+      where w.tenant_id = m.tenant_id and w.session_id = m.session_id and w.id = m.id),
+    taken as (
+      insert into running_turns (tenant_id, session_id, turn, message_id, message, message_by, message_at, options,
+        owner, key_id, usage_limits, attempts, fruitless)
+      select m.tenant_id, m.session_id, m.new_turn, m.id, m.body, m.by_user, m.added_at, m.options, m.owner, m.key_id,
+        m.usage_limits, 1, 1
+      from messages m join owned on owned.turn = m.new_turn and is_new
+      returning *),
+    continued as (
+      update running_turns set parked_at = null, wake_at = null, ${countedAttempt}
+      from owned where running_turns.tenant_id = owned.tenant_id and running_turns.session_id = owned.session_id
+        and running_turns.turn = owned.turn and not is_new
+      returning running_turns.*)
+    select t.*, owned.owner, owned.deaths, owned.epoch
+    from owned join (select * from taken union all select * from continued) t
+      on t.tenant_id = owned.tenant_id and t.session_id = owned.session_id
+    order by owned.rank`.execute(db);
+  return rows.map((row) => ({
+    held: { tenant: row.tenant_id, session: row.session_id, executor: by, epoch: row.epoch },
+    row: turnOf(row),
+  }));
+}
+
+/** Queues the turn of a session if it waits for a user. */
+export async function wake(db: Db, { tenant, session }: SessionRef): Promise<boolean> {
+  const { numAffectedRows } = await sql`
+    with locked as materialized (
+      select * from turn_queue where tenant_id = ${tenant} and session_id = ${session} for no key update),
+    parked as (
+      select tenant_id, session_id from locked where turn is not null and executor is null and rank is null),
+    cleared as (
+      update running_turns r set wake_at = null from parked p
+      where r.tenant_id = p.tenant_id and r.session_id = p.session_id)
+    update turn_queue set ${queued(sql`turn_queue.agent`)} from parked p
+    where turn_queue.tenant_id = p.tenant_id and turn_queue.session_id = p.session_id`.execute(db);
+  return numAffectedRows === 1n;
+}
+
+/** The caller has locked the row. */
+async function endTurn(tx: Db, ref: SessionRef): Promise<EndReceipt> {
+  await ofSession(tx.deleteFrom("running_turns"), ref).execute();
+  const { rows } = await queueNext(tx, ref, sql`null::bigint`);
+  const [next] = rows;
+  return next === undefined || next.next_message === null ? "ended" : { queuedFor: next.agent };
+}
+
+/**
+ * Queues the turn of the oldest message, or none if no message waits. The caller has locked the row in a statement before.
+ * @param rank the rank that the row keeps
+ */
+export function queueNext(tx: Db, ref: SessionRef, rank: RawBuilder<unknown>) {
+  return sql<{ next_message: number | null; agent: string | null }>`
+    update turn_queue set turn = null, executor = null, deaths = 0, due_at = null, queued_at = ${clock},
+      next_message = next.n, agent = next.agent,
+      rank = case when next.n is not null then coalesce(${rank}, next_rank(turn_queue.tenant_id, turn_queue.owner)) end
+    from (select 1) one left join lateral (
+      select n, agent from waiting_messages where ${of(ref)} and body is not null order by n limit 1) next on true
+    where ${of(ref)} returning next_message, turn_queue.agent`.execute(tx);
+}
