@@ -23,7 +23,7 @@ import {
 } from "../rules/limits.ts";
 import { countUploadedBytes } from "./files.ts";
 import { RUNNING } from "./running-rows.ts";
-import { WAITING } from "./waiting.ts";
+import { WAITING } from "./waiting-rows.ts";
 import { compareText, SESSIONS } from "./session-rows.ts";
 import { type MemoryTables, type Rows, table } from "./tables.ts";
 import { requireTenant } from "./tenants.ts";

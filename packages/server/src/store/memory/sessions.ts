@@ -39,7 +39,7 @@ import { eraseLimitsOfUser } from "./limits.ts";
 import { deleteRequestsOfUser } from "./request-rows.ts";
 import { clearRunningTurnUser } from "./running.ts";
 import { queueRow } from "./running-rows.ts";
-import { clearMessageAuthor } from "./waiting.ts";
+import { clearMessageAuthor } from "./waiting-rows.ts";
 import {
   changeSession,
   compareText,

@@ -33,7 +33,7 @@ import {
 import { changeSession, compareText, requireSession, sessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, sessionTable } from "./tables.ts";
 import { AGENTS } from "./tenants.ts";
-import { settle, waitingOf } from "./waiting.ts";
+import { settle, waitingOf } from "./waiting-rows.ts";
 
 const DEAD_TURNS = sessionTable<Omit<DeadTurn, "user">>("dead_turns");
 

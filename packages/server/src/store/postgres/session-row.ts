@@ -140,7 +140,7 @@ export async function lockSession(tx: Db, ref: SessionRef): Promise<LockedSessio
 }
 
 /** Like `lockSession`. Returns null if the session does not exist. */
-export async function tryLockSession(tx: Db, ref: SessionRef): Promise<LockedSession | null> {
+async function tryLockSession(tx: Db, ref: SessionRef): Promise<LockedSession | null> {
   const row = await tx
     .selectFrom("sessions")
     .select(["archived_epoch", "archived_seq"])

@@ -8,9 +8,6 @@ import type { Json } from "@turnstream/protocol";
 import { isId } from "../../util/names.ts";
 import { stringField } from "../../util/json.ts";
 
-/** At most this many users of a tenant are counted for a rank. */
-export const MAX_RANKED_USERS = 50;
-
 export interface RankState {
   /** The highest rank of a running turn. */
   readonly started: number;
