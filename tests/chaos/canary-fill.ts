@@ -36,6 +36,15 @@ export async function fill(
   const { store, log } = backend;
   const { tenant, session } = ref;
   await store.sessions.create({ tenant, user }, { id: session, title: canary });
+  await store.queuedMessages.add(ref, {
+    id: "m2",
+    text: canary,
+    by: user,
+    files: [{ url: `https://x.test/${canary}` }],
+  });
+  // One message has a running turn, and another one is queued. The claim below takes a higher epoch than the start.
+  const turn2 = await startTurn(store, ref);
+  await store.running.requestStop(ref, { by: user });
   const event = { type: "session.start", session, number: 1, title: canary } as const;
   const claimed = await claimSession(backend, ref, { by: "chaos", event });
   const { epoch, writer } = claimed;
@@ -49,15 +58,6 @@ export async function fill(
     counter: 2,
     events: [{ type: "session.update", title: canary }],
   });
-  await store.queuedMessages.add(ref, {
-    id: "m2",
-    text: canary,
-    by: user,
-    files: [{ url: `https://x.test/${canary}` }],
-  });
-  // One message has a running turn, and another one is queued.
-  const turn2 = await startTurn(store, ref);
-  await store.running.requestStop(ref, { by: user });
   const entry = { turn: turn2, key: canary, value: { text: canary }, epoch, isRetained: true };
   await store.journal.write(ref, entry);
   await store.queuedMessages.add(ref, { id: "m3", text: canary, by: user, options: { agent: canary } });
