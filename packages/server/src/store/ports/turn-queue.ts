@@ -69,7 +69,7 @@ export type EndReceipt = "over" | "ended" | { readonly queuedFor: string | null 
 /** From this many deaths on, a turn runs only in a process that runs no other. */
 export const DEATHS_BEFORE_ALONE = 2;
 /** A turn that waits this long for such a process runs beside others. */
-export const MAX_ALONE_WAIT_MS = 60_000;
+export const MAX_ALONE_WAIT_MS = 15_000;
 /** After this many deaths, a turn isn't run again. It ends with an error, and an operator can restart it. */
 export const MAX_DEATHS = 5;
 
