@@ -81,13 +81,13 @@ export class TestQueue implements QueueOfProcess {
         ({ deaths, tenant }) => (isIdle || deaths < DEATHS_BEFORE_ALONE) && !skipTenants.includes(tenant),
       )
       .slice(0, limit);
-    const isAlone = (found[0]?.deaths ?? 0) >= DEATHS_BEFORE_ALONE;
+    const isAlone = isIdle && (found[0]?.deaths ?? 0) >= DEATHS_BEFORE_ALONE;
     const chosen = found.filter(({ deaths }, n) => (isAlone ? n === 0 : deaths < DEATHS_BEFORE_ALONE));
     return chosen.map((row) => {
       row.executor = executor;
       row.epoch++;
       row.attempts++;
-      return { held: toHeld(row, executor), row: toTurn(row) };
+      return { held: toHeld(row, executor), row: toTurn(row), isAlone };
     });
   }
 

@@ -79,8 +79,9 @@ async function filled(sessions: number): Promise<Filled> {
   const half = "now() - interval '1 hour'";
   for (const statement of [
     `insert into tenants (id, name) select 't' || n, '' from generate_series(0, 99) n`,
-    `insert into sessions (id, tenant_id, user_id, number, epoch)
-      select 's' || n, 't' || n % 100, 'u', n, 1 from generate_series(0, ${sessions - 1}) n`,
+    `insert into sessions (id, tenant_id, user_id, number)
+      select 's' || n, 't' || n % 100, 'u', n from generate_series(0, ${sessions - 1}) n`,
+    `insert into turn_queue (tenant_id, session_id, owner, epoch) select tenant_id, id, user_id, 1 from sessions`,
     `insert into api_keys (id, tenant_id, name, scopes, secret_hash)
       select lpad(n::text, 24, '0'), 't' || n % 100, '', '{}', sha256(n::text::bytea)
       from generate_series(0, ${sessions / 10}) n`,

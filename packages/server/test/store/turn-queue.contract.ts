@@ -263,7 +263,7 @@ export function turnQueueContract(name: string, makeStore: MakeStore): void {
       });
       expect(held.epoch).toBe(epoch + 101);
       expect(await store().queue.held("w")).toContainEqual(held);
-      await end({ held, row });
+      await store().queue.end(held, row.turn);
       expect(await store().queue.again(held)).toBeNull();
     });
 
@@ -419,23 +419,27 @@ export function turnQueueContract(name: string, makeStore: MakeStore): void {
       expect((await run(agent)).row).toMatchObject({ turn: "again", deaths: 0 });
     });
 
-    test("an idle process gets a suspected turn alone, or others without it", async () => {
+    test("an idle process gets the newest of the turns with the most deaths, alone", async () => {
       const agent = await newAgent(store());
-      const suspect = await queued(agent);
+      const suspects = [await queued(agent), await queued(agent)];
       const dead = unique("exec");
       for (let n = 0; n < 2; n++) {
-        await run(agent, { executor: dead });
+        await start(agent, { executor: dead });
         await store().queue.recover(dead, { limit: 10 });
       }
       for (let n = 0; n < 3; n++) await queued(agent);
       await advance(1_100);
-      const first = await start(agent, { isIdle: true });
-      expect(first).toMatchObject([{ held: suspect }]);
-      await store().queue.release(first.map(({ held }) => held));
+      const [old, newest] = suspects as [SessionRef, SessionRef];
+      const first = await start(agent, { isIdle: true, executor: dead });
+      expect(first).toMatchObject([{ held: newest, isAlone: true }]);
       expect(await start(agent)).toHaveLength(3);
+      await store().queue.recover(dead, { limit: 10 });
+      await advance(2_100);
+      // It died once more, so the other one is suspected no longer.
+      expect(await start(agent)).toMatchObject([{ held: old, isAlone: false }]);
       // If no process becomes idle, it runs beside others.
       await advance(MAX_ALONE_WAIT_MS);
-      expect(await start(agent)).toMatchObject([{ held: suspect }]);
+      expect(await start(agent)).toMatchObject([{ held: newest, isAlone: false }]);
     });
 
     test("released turns can be started at once, and no death is counted", async () => {

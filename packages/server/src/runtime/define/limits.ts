@@ -57,4 +57,4 @@ const pricingShape = {
 
 export interface Pricing extends OptionsOutput<typeof pricingShape> {}
 
-export const pricing: z.ZodType<Pricing> = z.strictObject(pricingShape);
+export const pricing: z.ZodType<Pricing, Pricing> = z.strictObject(pricingShape);

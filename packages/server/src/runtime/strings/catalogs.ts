@@ -52,4 +52,7 @@ const known = z.strictObject(
 );
 
 /** The option `strings` of a worker. */
-export const stringCatalogs = z.record(localeTag, known) as unknown as z.ZodType<StringCatalogs>;
+export const stringCatalogs = z.record(localeTag, known) as unknown as z.ZodType<
+  StringCatalogs,
+  StringCatalogs
+>;

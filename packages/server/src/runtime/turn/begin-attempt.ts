@@ -59,7 +59,7 @@ interface Prepared extends FirstEvent {
 
 export async function beginAttempt(
   context: RuntimeContext,
-  { held, row }: StartedTurn,
+  { held, row }: Pick<StartedTurn, "held" | "row">,
   memory: TurnMemory,
 ): Promise<TurnAttempt> {
   const ref: SessionRef = { tenant: row.tenant, session: row.session };

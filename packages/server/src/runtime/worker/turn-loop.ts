@@ -10,12 +10,7 @@ import { EngineError, isEngineError } from "../../engine/errors.ts";
 import type { HeldTurns } from "../../engine/executor.ts";
 import { TURNS_CHANNEL } from "../../session/signal-channels.ts";
 import type { Signals } from "../../signals/signals.ts";
-import {
-  DEATHS_BEFORE_ALONE,
-  type HeldTurn,
-  type StartedTurn,
-  type TurnQueue,
-} from "../../store/ports/turn-queue.ts";
+import { type HeldTurn, type StartedTurn, type TurnQueue } from "../../store/ports/turn-queue.ts";
 import type { ErrorHandler } from "../../util/error-handler.ts";
 import { sessionKey } from "../../util/refs.ts";
 import { yieldToEventLoop } from "../../util/sleep.ts";
@@ -187,16 +182,14 @@ export class TurnLoop implements HeldTurns {
     const isIdle = this.#runs.size === 0;
     this.#asked++;
     const started = await queue.start({ executor, agents: agents(), limit, skipTenants, isIdle });
-    const [first] = started;
-    const isAlone = isIdle && first !== undefined && first.row.deaths >= DEATHS_BEFORE_ALONE;
-    for (const turn of started) this.#run(turn, isAlone);
-    // Turns of skipped tenants, and those beside one that runs alone, wait until a slot is free.
-    this.#hasMore = isAlone || skipTenants.length > 0 || started.length === limit;
+    for (const turn of started) this.#run(turn);
+    // Turns of skipped tenants wait until a slot is free.
+    this.#hasMore = skipTenants.length > 0 || started.length === limit;
     if (started.length === limit && this.#free() > 0) this.#schedule(this.#delay());
   }
 
-  #run(turn: StartedTurn, isAlone: boolean): void {
-    const { held } = turn;
+  #run(turn: StartedTurn): void {
+    const { held, isAlone } = turn;
     const key = sessionKey(held);
     const earlier = this.#runs.get(key);
     if (earlier !== undefined) {
@@ -207,7 +200,7 @@ export class TurnLoop implements HeldTurns {
     const controller = new AbortController();
     const done = this.#work(turn, controller.signal).finally(() => {
       this.#runs.delete(key);
-      if (this.#hasMore) this.#schedule(this.#random());
+      if (this.#hasMore || isAlone) this.#schedule(this.#random());
     });
     this.#runs.set(key, { held, controller, done, isAlone });
   }

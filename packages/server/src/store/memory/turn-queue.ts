@@ -159,16 +159,13 @@ function start(
     .filter((row) => row.executor === null && row.rank !== null && row.dueAt <= now)
     .filter(({ agent }) => agent === null || agents.includes(agent) || !isRegistered(rows, agent))
     .filter(({ tenant }) => !skipTenants.includes(tenant))
-    .filter((row) => isIdle || !isSuspect(row) || row.queuedAt + MAX_ALONE_WAIT_MS <= now)
-    .toSorted((a, b) => (a.rank ?? 0) - (b.rank ?? 0) || compareText(a.session, b.session))
+    .toSorted((a, b) => (a.rank ?? 0) - (b.rank ?? 0) || compareText(a.session, b.session));
+  const bar = Math.max(DEATHS_BEFORE_ALONE, ...rows.all(QUEUE).map(({ deaths }) => deaths));
+  const suspect = isIdle ? found.findLast(({ deaths }) => deaths >= bar) : undefined;
+  const others = found
+    .filter(({ deaths, queuedAt }) => deaths < bar || (!isIdle && queuedAt + MAX_ALONE_WAIT_MS <= now))
     .slice(0, checkLimit(limit, MAX_BATCH));
-  const [first] = found;
-  const chosen =
-    isIdle && first !== undefined
-      ? isSuspect(first)
-        ? [first]
-        : found.filter((row) => !isSuspect(row))
-      : found;
+  const chosen = suspect === undefined ? others : [suspect];
   return chosen.map((row) => {
     const { tenant, session } = row;
     const turn = row.turn ?? env.id();
@@ -178,16 +175,16 @@ function start(
     const at = requireSession(rows, row);
     const { epoch } = changeSession(rows, at, { epoch: at.epoch + 1 });
     const started = countAttempt(rows, { ...there, isParked: false, wakeAt: null });
-    return { held: { tenant, session, executor, epoch }, row: toTurn(rows, started) };
+    return {
+      held: { tenant, session, executor, epoch },
+      row: toTurn(rows, started),
+      isAlone: suspect !== undefined,
+    };
   });
 }
 
 function isRegistered(rows: Rows, agent: string): boolean {
   return rows.get(AGENTS, "", agent) !== undefined;
-}
-
-function isSuspect({ deaths }: QueueRow): boolean {
-  return deaths >= DEATHS_BEFORE_ALONE;
 }
 
 function isHeld(rows: Rows, { executor, epoch, ...ref }: HeldTurn): boolean {

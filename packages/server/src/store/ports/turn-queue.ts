@@ -27,6 +27,8 @@ export interface HeldTurn extends SessionRef {
 export interface StartedTurn {
   readonly held: HeldTurn;
   readonly row: RunningTurn;
+  /** True if the process must start no other turn while it runs this one. */
+  readonly isAlone: boolean;
 }
 
 export interface StartTurns {
@@ -66,10 +68,10 @@ export interface DeadTurn extends SessionRef {
  */
 export type EndReceipt = "over" | "ended" | { readonly queuedFor: string | null };
 
-/** From this many deaths on, a turn runs only in a process that runs no other. */
+/** From this many deaths on, the turns with the most deaths of all run only in a process that runs no other. */
 export const DEATHS_BEFORE_ALONE = 2;
 /** A turn that waits this long for such a process runs beside others. */
-export const MAX_ALONE_WAIT_MS = 15_000;
+export const MAX_ALONE_WAIT_MS = 60_000;
 /** After this many deaths, a turn isn't run again. It ends with an error, and an operator can restart it. */
 export const MAX_DEATHS = 5;
 

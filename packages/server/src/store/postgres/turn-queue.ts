@@ -227,25 +227,34 @@ export async function lockTurns(tx: Db, tenant: string, sessions: readonly strin
 }
 
 /**
- * One statement. A suspected turn, during which processes died, is the only one that an idle process gets. Of the rows
- * that it locks, it takes those whose message or turn it can see; see the invariant above.
+ * One statement. The suspected turns are those with the most deaths of all, at least two. An idle process gets one of them
+ * alone, the newest first: what ended a process had usually just begun. When it dies again, the others are suspected no
+ * more. Of the rows that the statement locks, it takes those whose message or turn it can see; see the invariant above.
  */
 async function start(db: Db, env: Env, { executor, agents, limit, skipTenants = [], isIdle }: StartTurns) {
   const most = checkLimit(limit, MAX_BATCH);
   const by = checkId(executor, "executor");
   const ids = Array.from({ length: most }, () => env.id());
-  const { rows } = await sql<TurnRow & { epoch: number }>`
-    with picked as materialized (
-      select tenant_id, session_id, owner, turn, next_message, deaths, rank from turn_queue
-      where executor is null and rank is not null and (due_at is null or due_at <= ${ago(0)})
-        and (agent is null or agent = any(${[...agents]}::text[]) or not exists (select from agents where name = agent))
-        and tenant_id <> all(${[...skipTenants]}::text[])
-        and (${isIdle}::boolean or deaths < ${DEATHS_BEFORE_ALONE} or queued_at <= ${ago(MAX_ALONE_WAIT_MS)})
-      order by rank limit ${most} for no key update skip locked),
+  const isStartable = sql<boolean>`q.executor is null and q.rank is not null
+    and (q.due_at is null or q.due_at <= ${ago(0)})
+    and (q.agent is null or q.agent = any(${[...agents]}::text[])
+      or not exists (select from agents where name = q.agent))
+    and q.tenant_id <> all(${[...skipTenants]}::text[])`;
+  const { rows } = await sql<TurnRow & { epoch: number; is_alone: boolean }>`
+    with bar as materialized (
+      select greatest(${DEATHS_BEFORE_ALONE}, max(deaths)) as deaths from turn_queue where deaths > 0),
+    suspect as materialized (
+      select q.tenant_id, q.session_id, q.owner, q.turn, q.next_message, q.rank from turn_queue q, bar
+      where ${isIdle}::boolean and q.deaths > 0 and q.deaths >= bar.deaths and ${isStartable}
+      order by q.rank desc limit 1 for no key update of q skip locked),
+    picked as materialized (
+      select q.tenant_id, q.session_id, q.owner, q.turn, q.next_message, q.rank from turn_queue q, bar
+      where ${isStartable} and not exists (select from suspect)
+        and (q.deaths < bar.deaths or (not ${isIdle}::boolean and q.queued_at <= ${ago(MAX_ALONE_WAIT_MS)}))
+      order by q.rank limit ${most} for no key update of q skip locked),
     ranked as (
-      select *, (${ids}::text[])[row_number() over by_rank] as new_turn, row_number() over by_rank as n,
-        first_value(deaths) over by_rank >= ${DEATHS_BEFORE_ALONE} as is_suspect_first
-      from picked window by_rank as (order by rank, tenant_id, session_id)),
+      select *, (${ids}::text[])[row_number() over (order by rank, tenant_id, session_id)] as new_turn
+      from (select * from suspect union all select * from picked) chosen),
     messages as (
       select r.new_turn, w.* from ranked r join waiting_messages w
         on w.tenant_id = r.tenant_id and w.session_id = r.session_id and w.n = r.next_message
@@ -255,9 +264,7 @@ async function start(db: Db, env: Env, { executor, agents, limit, skipTenants = 
       -- By its key: the limit keeps the planner from reading the whole table.
       left join lateral (select true as is_there from running_turns t
         where t.tenant_id = r.tenant_id and t.session_id = r.session_id and t.turn = r.turn limit 1) t on true
-      where (m.id is not null or t.is_there)
-        and case when not ${isIdle}::boolean then true when is_suspect_first then r.n = 1
-          else r.deaths < ${DEATHS_BEFORE_ALONE} end),
+      where m.id is not null or t.is_there),
     owned as (
       update turn_queue q set executor = ${by}, epoch = q.epoch + 1, due_at = null, next_message = null,
         turn = coalesce(r.turn, r.new_turn)
@@ -279,13 +286,14 @@ async function start(db: Db, env: Env, { executor, agents, limit, skipTenants = 
       from owned where running_turns.tenant_id = owned.tenant_id and running_turns.session_id = owned.session_id
         and running_turns.turn = owned.turn and not is_new
       returning running_turns.*)
-    select t.*, owned.owner, owned.deaths, owned.epoch
+    select t.*, owned.owner, owned.deaths, owned.epoch, exists (select from suspect) as is_alone
     from owned join (select * from taken union all select * from continued) t
       on t.tenant_id = owned.tenant_id and t.session_id = owned.session_id
     order by owned.rank`.execute(db);
   return rows.map((row) => ({
     held: { tenant: row.tenant_id, session: row.session_id, executor: by, epoch: row.epoch },
     row: turnOf(row),
+    isAlone: row.is_alone,
   }));
 }
 

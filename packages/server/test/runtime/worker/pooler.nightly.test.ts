@@ -117,7 +117,7 @@ test("timeouts of statements, locks and idle transactions are in force on every 
   const [db, other] = [open(), open()];
   const store = createPostgresStore(db);
   const ref = await harness.session();
-  const lock = sql`select from sessions where id = ${ref.session} for update`;
+  const lock = sql`select from turn_queue where session_id = ${ref.session} for update`;
   const slow = Array.from({ length: 4 }, () => sql`select pg_sleep(60)`.execute(db));
   for (const ended of await Promise.allSettled(slow))
     expect(ended).toMatchObject({ status: "rejected", reason: { code: "57014" } });

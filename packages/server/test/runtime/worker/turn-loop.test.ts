@@ -256,7 +256,10 @@ test("a busy process leaves a suspected turn to idle ones, and runs it beside ot
   const loop = fixture.loop({
     queue: {
       // A turn that has waited for a minute is started by any process.
-      start: (request) => queue.start({ ...request, isIdle: request.isIdle || hasWaited }),
+      start: async (request) => {
+        const turns = await queue.start({ ...request, isIdle: request.isIdle || hasWaited });
+        return turns.map((turn) => ({ ...turn, isAlone: request.isIdle && turn.isAlone }));
+      },
       held: (executor) => queue.held(executor),
       release: (turns) => queue.release(turns),
     },

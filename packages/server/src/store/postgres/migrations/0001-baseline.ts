@@ -300,6 +300,7 @@ const queue = [
   `create index turn_queue_running on turn_queue (rank) where executor is not null`,
   `create index turn_queue_of_executor on turn_queue (executor) where executor is not null`,
   `create index turn_queue_of_owner on turn_queue (tenant_id, owner, rank) where rank is not null`,
+  `create index turn_queue_deaths on turn_queue (deaths) where deaths > 0`,
   `create index turn_queue_users on turn_queue (tenant_id, owner) where executor is null and rank is not null`,
 
   // The rule is `rankOf` in `rules/turn-queue.ts`, with at most 50 users. Each part reads one entry of an index, and the
