@@ -1,6 +1,6 @@
 /**
- * `addMigrate` adds `turnstream migrate`: it updates the tables of the database to this version, including those of the
- * job queue, and reports each migration while it runs.
+ * `addMigrate` adds `turnstream migrate`: it updates the tables of the database to this version, and reports each
+ * migration while it runs.
  * Invariant: it never downgrades. It reports success only after all migrations, and closes its connection also after a
  * failure. Progress is written to stderr.
  */
@@ -13,7 +13,7 @@ import { withDatabase } from "../open-backend.ts";
 export function addMigrate(program: Command, context: CliContext): void {
   program
     .command("migrate")
-    .description("update the tables to this version, including those of the job queue")
+    .description("update the tables to this version")
     .addHelpText(
       "after",
       examples([

@@ -7,7 +7,7 @@
  */
 
 export interface ErrorContext {
-  /** The operation that failed, such as `job s1/acme/t1`. Contains ids and names only, no secrets. */
+  /** The operation that failed, such as `the turn of session s1`. Contains ids and names only, no secrets. */
   readonly during: string;
 }
 

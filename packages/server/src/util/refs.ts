@@ -20,7 +20,7 @@ export interface SessionRef {
 }
 
 /**
- * Returns a different text for every session, for maps, log names and job ids. The encoded tenant has no `/`, so the
+ * Returns a different text for every session, for maps and log names. The encoded tenant has no `/`, so the
  * first one ends it. The text has no braces, so it can be the hash tag of a Redis key.
  */
 export function sessionKey({ tenant, session }: SessionRef): string {

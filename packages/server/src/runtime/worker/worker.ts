@@ -1,5 +1,5 @@
 /**
- * `createWorker` starts a worker: it fetches and runs turns, renews its lease, recovers jobs of dead workers, handles
+ * `createWorker` starts a worker: it starts and runs turns, renews its lease, recovers turns of dead workers, handles
  * stop requests, and hands over on shutdown.
  *
  * Invariant: a worker has one lifetime. Once its lease is lost, or it has given up its turns because it alone can't reach

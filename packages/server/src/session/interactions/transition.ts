@@ -3,8 +3,8 @@
  * caller of `interactions.change`, for decisions, answers, timeouts and withdrawals.
  *
  * Invariant: it runs in the caller's transaction, so the change, its event, its webhooks and the audit entry are one
- * commit. A parked turn of the session has a job again in the same commit. Only the entry of a rejection or withdrawal may
- * be missing, if the audit can't be written. If the change is refused, it writes nothing. It does not publish the event.
+ * commit. A parked turn of the session is queued again in the same commit. Only the entry of a rejection or withdrawal
+ * may be missing, if the audit can't be written. If the change is refused, it writes nothing. It does not publish the event.
  */
 import type { Json } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";

@@ -127,28 +127,19 @@ export function withSessionLock(db: Db, ref: SessionRef) {
   );
 }
 
-export type LockedSession = Pick<SessionRow, "archived_epoch" | "archived_seq">;
-
 /**
  * Locks the session's row until the transaction ends, so that changes in the session's order run one after the other.
  * Rows that only reference the session can still be added.
  */
-export async function lockSession(tx: Db, ref: SessionRef): Promise<LockedSession> {
-  const row = await tryLockSession(tx, ref);
-  if (row === null) throw sessionNotFound(ref);
-  return row;
-}
-
-/** Like `lockSession`. Returns null if the session does not exist. */
-async function tryLockSession(tx: Db, ref: SessionRef): Promise<LockedSession | null> {
+export async function lockSession(tx: Db, ref: SessionRef): Promise<void> {
   const row = await tx
     .selectFrom("sessions")
-    .select(["archived_epoch", "archived_seq"])
+    .select("id")
     .where("id", "=", ref.session)
     .where("tenant_id", "=", ref.tenant)
     .forNoKeyUpdate()
     .executeTakeFirst();
-  return row ?? null;
+  if (row === undefined) throw sessionNotFound(ref);
 }
 
 /** Joins the running transaction or starts one. After a deadlock the whole call is retried; see `store.ts`. */

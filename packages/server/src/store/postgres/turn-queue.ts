@@ -3,10 +3,10 @@
  * `running_turns` have what a turn is about.
  *
  * Invariant: whatever starts, parks, wakes or ends a turn, or queues or removes a message, locks the session's row of
- * `turn_queue` before rows of `running_turns` and `waiting_messages`, and never the session after it. `start` and `recover` skip rows that are
- * locked, so they wait for nobody. A statement that had to wait for a row sees the row as it is then, but chooses rows, and
- * reads other tables, as they were when it started. So it locks the row by its key alone before it looks whether it may
- * change it, and `start` leaves a row queued whose message or turn it can't see.
+ * `turn_queue` before rows of `running_turns` and `waiting_messages`, and never the session after it. `start` and
+ * `recover` skip rows that are locked, so they wait for nobody. A statement that had to wait for a row sees the row as it
+ * is then, but chooses rows, and reads other tables, as they were when it started. So it locks the row by its key alone
+ * before it looks whether it may change it, and `start` leaves a row queued whose message or turn it can't see.
  */
 import { type RawBuilder, sql } from "kysely";
 import type { SessionRef } from "../../util/refs.ts";
@@ -214,7 +214,7 @@ export async function tryLockTurn(tx: Db, ref: SessionRef): Promise<LockedTurn |
   return row ?? null;
 }
 
-/** Locks the rows of sessions of a tenant, of which the caller has locked `sessions`, before it changes their messages. */
+/** Locks the rows of sessions of a tenant before their messages change. The caller has locked the sessions. */
 export async function lockTurns(tx: Db, tenant: string, sessions: readonly string[]): Promise<void> {
   await tx
     .selectFrom("turn_queue")
