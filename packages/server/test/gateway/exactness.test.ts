@@ -167,6 +167,24 @@ test("a subscriber that closes in onSubscribed receives no frames", async () => 
   expect(sends).toBe(0);
 });
 
+test("a slow subscriber of blocks starts fresh if what it missed is in turns that a snapshot leaves out", async () => {
+  const { world, feeds } = await stage({ limits: { snapshotTurns: 2 }, idleCleanupMs: 20 });
+  const events = talk(6);
+  await world.write(events.slice(0, 4));
+  const slow = new TestSubscriber(streamFormat("blocks"), { maxQueued: 300 });
+  slow.subscribe(feeds, world.ref, "0-0");
+  await waitUntilIdle(slow);
+  slow.clog();
+  await world.write(events.slice(4));
+  await archiveSession(world.backend, world.ref);
+  await until(() => slow.isDropped);
+  // Wait until the feed has dropped its entries.
+  await until(() => feeds.stats().bytes === 0);
+  slow.unclog();
+  await waitUntilIdle(slow);
+  expect(slow.starts.at(-1)).toMatchObject({ resumed: false, reason: "slow" });
+});
+
 test("a slow subscriber of one turn receives its end although its position was trimmed", async () => {
   const { world, feeds } = await stage({ idleCleanupMs: 20 });
   const events = talk(1, 30);
