@@ -6,8 +6,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { formatCursor } from "@turnstream/protocol";
 import { createRedisLog, defineAgent, type SessionRef } from "@turnstream/server";
-import { LogRetention, Writer } from "@turnstream/server/internal";
-import { createWorker, isLogError, type Log, systemEnv } from "@turnstream/server/ports";
+import {
+  createWorker,
+  isLogError,
+  type Log,
+  LogRetention,
+  systemEnv,
+  Writer,
+} from "@turnstream/server/internal";
 import { createMemoryStore, script, scriptedModel } from "@turnstream/server/testing";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { type RedisServer, startRedis } from "@turnstream/testkit/servers/start-redis.ts";

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SessionEvent } from "@turnstream/protocol";
 import { createSession, type SessionRef, sendMessage } from "@turnstream/server";
-import { type Actor, systemEnv } from "@turnstream/server/ports";
+import { type Actor, systemEnv } from "@turnstream/server/internal";
 import { type StartedBackend, startBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import type { PostgresOptions } from "@turnstream/testkit/servers/start-postgres.ts";
 

@@ -2,7 +2,7 @@
  * This program is a measured worker with PostgreSQL, Redis and the agents of the bench. It reports its memory and
  * the statements that it has sent, on request. Does not send messages.
  */
-import { createWorker, isLogError } from "@turnstream/server/ports";
+import { createWorker, isLogError } from "@turnstream/server/internal";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 import { benchAgents, providerAgent } from "../turns-agents.ts";

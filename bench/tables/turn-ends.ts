@@ -3,7 +3,7 @@
  * last commit that is not about its own session: usage, webhooks, and the next turn.
  */
 import type { SessionRef } from "@turnstream/server";
-import type { ClosableStore, StartedTurn } from "@turnstream/server/ports";
+import type { ClosableStore, StartedTurn } from "@turnstream/server/internal";
 
 export interface TablesEnvironment {
   readonly store: ClosableStore;

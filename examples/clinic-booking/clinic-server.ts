@@ -7,15 +7,16 @@ import { globSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import {
   createGateway,
+  createKey,
   createPostgresStore,
   createRedisLog,
   createRedisSignals,
+  type ErrorContext,
   migrate,
   openDatabase,
   startWorker,
 } from "@turnstream/server";
 import { newebPay, type NewebPayOptions, type PaymentOptions } from "@turnstream/server/payments";
-import type { ErrorContext } from "@turnstream/server/ports";
 import { fastify, type FastifyInstance } from "fastify";
 import { clinicAgent } from "./clinic-agent.ts";
 
@@ -66,8 +67,7 @@ export async function startClinic(options: ClinicOptions): Promise<Clinic> {
     onError: report,
   });
 
-  await store.tenants.create({ id: TENANT, name: "Clinic booking" });
-  const { secret } = await store.keys.create(TENANT, {
+  const { secret } = await createKey(store, TENANT, {
     name: "own server",
     scopes: ["tokens", "read", "write", "decide"],
   });

@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { createGateway } from "@turnstream/server";
-import type { Actor } from "@turnstream/server/ports";
+import type { Actor } from "@turnstream/server/internal";
 import type { TestBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { pageUrl } from "./pages.ts";
 

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { createServer, type Server, signToken } from "@turnstream/server";
-import type { Actor, ErrorContext } from "@turnstream/server/ports";
+import type { Actor, ErrorContext } from "@turnstream/server/internal";
 import {
   type BackendOptions,
   openBackend,

@@ -9,7 +9,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { listBlocks } from "@turnstream/protocol";
 import { decideApproval, type ApprovalDecision } from "@turnstream/server";
-import type { Interaction } from "@turnstream/server/ports";
+import type { Interaction } from "@turnstream/server/internal";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { approvalPlan, createDecision, readOutcomes, waitForApprovals } from "./approval-turn.ts";
 import { atMoment } from "./at-moment.ts";

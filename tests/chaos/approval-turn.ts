@@ -6,7 +6,7 @@
  */
 import { listBlocks, type SessionEvent, type Turn } from "@turnstream/protocol";
 import { BUILT_IN_STRINGS, type ApprovalDecision, type SessionRef } from "@turnstream/server";
-import type { Interaction } from "@turnstream/server/ports";
+import type { Interaction } from "@turnstream/server/internal";
 import { until } from "@turnstream/testkit/util/until.ts";
 import type { Plan } from "./turn-plan.ts";
 import type { TurnEnvironment } from "./turn-environment.ts";

@@ -5,8 +5,14 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Backend } from "@turnstream/server";
-import { archiveSession, claimIdleSession, relayOutbox, trimLog } from "@turnstream/server/internal";
-import { isLogError, isStoreError } from "@turnstream/server/ports";
+import {
+  archiveSession,
+  claimIdleSession,
+  isLogError,
+  isStoreError,
+  relayOutbox,
+  trimLog,
+} from "@turnstream/server/internal";
 import type { Filled } from "./canary-fill.ts";
 
 export interface Work {

@@ -13,7 +13,7 @@ import {
   snapshot,
 } from "@turnstream/protocol";
 import type { SessionRef } from "@turnstream/server";
-import type { Store } from "@turnstream/server/ports";
+import type { Store } from "@turnstream/server/internal";
 import { readArchive } from "@turnstream/testkit/backend/read-all-events.ts";
 import { describe } from "@turnstream/testkit/history/record-history.ts";
 import { CLAIMER, type DurableRound } from "./durable-round.ts";

@@ -6,8 +6,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Backend, SessionRef } from "@turnstream/server";
-import { publishCommitted } from "@turnstream/server/internal";
-import { isLogError, isStoreError } from "@turnstream/server/ports";
+import { isLogError, isStoreError, publishCommitted } from "@turnstream/server/internal";
 import type { Random } from "@turnstream/testkit/util/seeded-random.ts";
 import { createWrite, type DurableWrite, listKeys } from "./durable-writes.ts";
 

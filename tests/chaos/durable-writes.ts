@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import type { SessionEvent } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import type { SessionRef } from "@turnstream/server";
-import type { Store } from "@turnstream/server/ports";
+import type { Store } from "@turnstream/server/internal";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { createOrder } from "./order.ts";
 

@@ -18,9 +18,8 @@ import {
   createPostgresStore,
   verifyTenantAudit,
 } from "@turnstream/server";
-import { finishErasures } from "@turnstream/server/internal";
+import { finishErasures, isStoreError } from "@turnstream/server/internal";
 import { createS3Storage } from "@turnstream/server/s3";
-import { isStoreError } from "@turnstream/server/ports";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
 import { startRedis, type RedisServer } from "@turnstream/testkit/servers/start-redis.ts";

@@ -3,7 +3,7 @@
  */
 import type { Endpoint } from "@turnstream/conformance/clients/connections.ts";
 import type { SessionRef } from "@turnstream/server";
-import type { CommandBackend } from "@turnstream/server/ports";
+import type { CommandBackend } from "@turnstream/server/internal";
 import { GatewayProgram, type GatewaySettings } from "@turnstream/testkit/gateway/gateway-program.ts";
 import { HIGH_LIMITS } from "@turnstream/testkit/gateway/high-limits.ts";
 import { ACTOR, TurnEnvironment } from "./turn-environment.ts";

@@ -2,7 +2,7 @@
  * `playRound` writes to and reads from new sessions while a fault happens, and returns what they did. Does not judge it.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Log } from "@turnstream/server/ports";
+import type { Log } from "@turnstream/server/internal";
 import type { Operation } from "@turnstream/testkit/history/check-history.ts";
 import { recordFinal } from "@turnstream/testkit/history/record-history.ts";
 import { until } from "@turnstream/testkit/util/until.ts";

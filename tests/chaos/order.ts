@@ -1,6 +1,6 @@
 /** `createOrder` stores a payment as a worker does, without a checkout. */
 import type { SessionRef } from "@turnstream/server";
-import type { NewPayment, Payment, Store } from "@turnstream/server/ports";
+import type { NewPayment, Payment, Store } from "@turnstream/server/internal";
 
 type Order = Pick<NewPayment, "orderNo" | "description" | "amount" | "currency"> & Partial<NewPayment>;
 

@@ -8,7 +8,7 @@
 import { listBlocks, type SessionEvent, type SessionState } from "@turnstream/protocol";
 import { TRANSITIONS } from "@turnstream/protocol/writer";
 import type { Backend, SessionRef } from "@turnstream/server";
-import type { Payment } from "@turnstream/server/ports";
+import type { Payment } from "@turnstream/server/internal";
 import type { SandboxOrder } from "@turnstream/server/testing";
 import type { Figures } from "./figures.ts";
 import type { TurnEnvironment } from "./turn-environment.ts";

@@ -6,7 +6,7 @@
  * that is killed while its proxy is cut has not written to the log what it committed meanwhile.
  */
 import type { SessionRef } from "@turnstream/server";
-import type { Payment } from "@turnstream/server/ports";
+import type { Payment } from "@turnstream/server/internal";
 import type { SandboxOrder } from "@turnstream/server/testing";
 import { GatewayProgram } from "@turnstream/testkit/gateway/gateway-program.ts";
 import { HIGH_LIMITS } from "@turnstream/testkit/gateway/high-limits.ts";

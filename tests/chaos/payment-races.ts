@@ -13,10 +13,11 @@ import {
   cancelPayment,
   checkDuePayments,
   openCheckout,
+  type Payment,
   type PaymentBackend,
+  systemEnv,
 } from "@turnstream/server/internal";
 import type { ProviderReport } from "@turnstream/server/payments";
-import { type Payment, systemEnv } from "@turnstream/server/ports";
 import { startPaymentSandbox } from "@turnstream/server/testing";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { Figures } from "./figures.ts";

@@ -7,7 +7,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { compareCursors, parseCursor } from "@turnstream/protocol";
 import { createPostgresStore, createRedisLog, migrate, openDatabase } from "@turnstream/server";
-import type { Store } from "@turnstream/server/ports";
+import type { Store } from "@turnstream/server/internal";
 import { readArchive } from "@turnstream/testkit/backend/read-all-events.ts";
 import { describe } from "@turnstream/testkit/history/record-history.ts";
 import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";

@@ -8,8 +8,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import type { SessionRef } from "@turnstream/server";
-import { archiveSession, type Claimed, claimSession, Writer } from "@turnstream/server/internal";
-import { isLogError, type Log, type Store } from "@turnstream/server/ports";
+import {
+  archiveSession,
+  type Claimed,
+  claimSession,
+  isLogError,
+  type Log,
+  type Store,
+  Writer,
+} from "@turnstream/server/internal";
 import type { Operation } from "@turnstream/testkit/history/check-history.ts";
 import { recordLog } from "@turnstream/testkit/history/record-history.ts";
 import type { Random } from "@turnstream/testkit/util/seeded-random.ts";

@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { emptyState, type SessionEvent, fold, type SessionState, type Turn } from "@turnstream/protocol";
 import { createSession, type SessionRef, sendMessage } from "@turnstream/server";
-import { systemEnv } from "@turnstream/server/ports";
+import { systemEnv } from "@turnstream/server/internal";
 import { type StartedBackend, startBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { readAllEvents } from "@turnstream/testkit/backend/read-all-events.ts";
 import { until } from "@turnstream/testkit/util/until.ts";

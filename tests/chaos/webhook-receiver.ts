@@ -7,7 +7,7 @@
 import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
-import type { Store } from "@turnstream/server/ports";
+import type { Store } from "@turnstream/server/internal";
 import { freePort } from "@turnstream/testkit/network/free-port.ts";
 
 export interface WebhookBody {

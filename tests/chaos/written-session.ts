@@ -6,8 +6,7 @@ import { randomUUID } from "node:crypto";
 import { type SessionEvent, START_CURSOR } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import type { SessionRef } from "@turnstream/server";
-import { type Claimed, claimSession } from "@turnstream/server/internal";
-import type { CommandBackend } from "@turnstream/server/ports";
+import { type Claimed, claimSession, type CommandBackend } from "@turnstream/server/internal";
 import { readLog } from "@turnstream/testkit/backend/read-all-events.ts";
 
 const MAX_BATCH = 6;

@@ -11,7 +11,7 @@ import {
   requireRedisUrl,
   type Settings,
 } from "@turnstream/server/operator";
-import type { ClosableStore, Signals, Store } from "@turnstream/server/ports";
+import type { ClosableStore, Signals, Store } from "@turnstream/server/internal";
 import { CommandError } from "./cli-context.ts";
 
 export type Database = ReturnType<typeof openDatabase>;

@@ -6,7 +6,7 @@
  */
 import { RuntimeError, SettingsError } from "@turnstream/server";
 import { explainServerError, resolveSettings } from "@turnstream/server/operator";
-import { isEngineError, isLogError, isStoreError } from "@turnstream/server/ports";
+import { isEngineError, isLogError, isStoreError } from "@turnstream/server/internal";
 import { CommanderError } from "commander";
 import { CommandError, UsageError, type CliContext } from "./cli-context.ts";
 import type { GlobalOptions } from "./command-call.ts";

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createPostgresStore, openDatabase } from "@turnstream/server";
-import type { AuditEntry, AuditRow, ClosableStore } from "@turnstream/server/ports";
+import type { AuditEntry, AuditRow, ClosableStore } from "@turnstream/server/internal";
 import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";

@@ -1,6 +1,6 @@
 /** Tests `turnstream keys` on a real database: the printed key is valid until it is revoked. */
 import { openDatabase, createPostgresStore, SCOPES } from "@turnstream/server";
-import type { ClosableStore } from "@turnstream/server/ports";
+import type { ClosableStore } from "@turnstream/server/internal";
 import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ran } from "./ran.ts";

@@ -1,6 +1,6 @@
 /** Tests `turnstream limits` and `turnstream usage` on a real database. */
 import { createPostgresStore, openDatabase } from "@turnstream/server";
-import { limitNames, toWireName, type ClosableStore } from "@turnstream/server/ports";
+import { limitNames, toWireName, type ClosableStore } from "@turnstream/server/internal";
 import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ran } from "./ran.ts";

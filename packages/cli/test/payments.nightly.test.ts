@@ -1,6 +1,6 @@
 /** Tests `turnstream payments` on a real database: operators find, read and resolve flagged payments. */
 import { createPostgresStore, openDatabase } from "@turnstream/server";
-import type { ClosableStore } from "@turnstream/server/ports";
+import type { ClosableStore } from "@turnstream/server/internal";
 import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ran } from "./ran.ts";

@@ -1,6 +1,6 @@
 /** Tests `turnstream webhooks` on a real database: endpoints are created, listed and deleted, and deliveries replayed. */
 import { openDatabase, createPostgresStore } from "@turnstream/server";
-import { type ClosableStore, WEBHOOK_EVENTS } from "@turnstream/server/ports";
+import { type ClosableStore, WEBHOOK_EVENTS } from "@turnstream/server/internal";
 import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ran } from "./ran.ts";

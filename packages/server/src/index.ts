@@ -1,8 +1,8 @@
 /**
  * `@turnstream/server` exports the public API: define agents and tools, start workers and gateways, and run commands
- * on sessions. `/ports` exports the interfaces for custom stores and logs, `/testing` models and backends for tests,
- * and `/mcp` MCP tools.
- * Invariant: every name here is public, so removing or renaming one breaks apps.
+ * on sessions. `/testing` has models and backends for tests, `/mcp` MCP tools.
+ * Invariant: every name here is public, so removing or renaming one breaks apps. The members of `Store`, `Log` and
+ * `Signals` are not: apps pass these objects on.
  */
 // oxlint-disable-next-line import/no-unassigned-import -- it must run before all other imports
 import "./util/require-node.ts";
@@ -80,3 +80,28 @@ export { verifyTenantAudit } from "./store/rules/verify-audit.ts";
 export { SettingsError } from "./operator/settings.ts";
 export type { TurnstreamOptions } from "./turnstream/options.ts";
 export { turnstream, type Turnstream } from "./turnstream/turnstream.ts";
+export type { Log } from "./log/log.ts";
+export type { Signals } from "./signals/signals.ts";
+export type { KnowledgeHit } from "./store/ports/knowledge.ts";
+export type { KnowledgeQuery } from "./runtime/built-in/knowledge.ts";
+export { type SecurityEvent, type SecurityEventHandler, hashAddress } from "./util/security-event.ts";
+export type { ErrorContext, ErrorHandler } from "./util/error-handler.ts";
+export type { CommandBackend } from "./session/backend.ts";
+export { createBlobUrls } from "./session/blobs/blob-url.ts";
+export { openBlob, BlobError } from "./session/blobs/open-blob.ts";
+export { toAuditId } from "./store/rules/audit.ts";
+export { isLogError } from "./log/errors.ts";
+export type { InstructionsContext } from "./runtime/define/agent.ts";
+export type { ApprovalContext } from "./runtime/define/approval.ts";
+export type { WebQuery, WebPage } from "./runtime/built-in/search-web.ts";
+export type { TurnObserver, TurnActivity } from "./runtime/define/turn-observer.ts";
+export type { SourceTool, ToolSourceConnection, ToolSourceContext } from "./runtime/define/tool-source.ts";
+export type { ObjectStorage } from "./store/ports/objects.ts";
+export type { UserOf } from "./gateway/auth/sign-in.ts";
+export type { HandleContext } from "./gateway/http/fetch-handler.ts";
+export type { SessionCommands } from "./turnstream/session-commands.ts";
+export type { Parts } from "./turnstream/parts.ts";
+export type { Actor } from "./util/refs.ts";
+export type { ClosableStore as Store } from "./store/store.ts";
+export { createKey } from "./session/create-key.ts";
+export { ensureTenant } from "./session/lifecycle/ensure-tenant.ts";

@@ -1,8 +1,7 @@
 /**
- * `@turnstream/server/internal` exports the functions that this repository's chaos runs, benchmarks and tests need
- * besides the public API.
- * Invariant: only code of this repository imports it. The entry resolves only under the condition
- * `@turnstream/source`, which apps don't set, so these names can change at any time.
+ * `@turnstream/server/internal` exports what other packages of ours need besides the public API: interfaces of the store,
+ * the log and the signals, and functions for the CLI, chaos runs, benchmarks and tests.
+ * Invariant: it promises nothing. Packages that import it depend on the exact version of the server.
  */
 export { createExecutor, type Executor, type ExecutorEnv, type ExecutorOptions } from "./engine/executor.ts";
 export { LogEntry, MAX_EVENT_BYTES } from "./log/entry.ts";
@@ -46,3 +45,46 @@ export {
 } from "./session/signal-channels.ts";
 export { changedTurns } from "./store/rules/archived-turn.ts";
 export { type BlobGrant, readBlobToken, signBlob } from "./store/rules/blob-token.ts";
+export type { Actor } from "./util/refs.ts";
+export type { AppendResult, AttachOptions, Log, LogDelivery } from "./log/log.ts";
+export type { ArchiveBatch } from "./store/ports/archive.ts";
+export {
+  AuditChecker,
+  type AuditFault,
+  type AuditVerdict,
+  type VerifyOptions,
+} from "./store/rules/verify-audit.ts";
+export type { AuditEntry, AuditHead, AuditRow, AuditStart } from "./store/ports/audit.ts";
+export { type AuditKey, EMPTY_AUDIT_HEAD } from "./store/rules/audit.ts";
+export type { CallerLimits, StoredLimit } from "./store/ports/limits.ts";
+export type { ClosableStore, Store } from "./store/store.ts";
+export type { CommandBackend } from "./session/backend.ts";
+export { type Env, systemEnv } from "./util/env.ts";
+export type { ErrorContext } from "./util/error-handler.ts";
+export type { ImportOutcome } from "./knowledge/import.ts";
+export type { Interaction } from "./store/ports/interactions.ts";
+export type { KeyInfo } from "./store/ports/access.ts";
+export {
+  LIMITS,
+  type LimitName,
+  type LimitScope,
+  type LimitTarget,
+  type LimitValues,
+  defaultLimit,
+  fromWireName,
+  limitNames,
+  toWireName,
+} from "./store/rules/limits.ts";
+export type { NewPayment, Payment, PaymentChange } from "./store/ports/payments.ts";
+export type { Signals } from "./signals/signals.ts";
+export type { StartedTurn } from "./store/ports/turn-queue.ts";
+export { TOKEN_SCOPES } from "./gateway/auth/tokens.ts";
+export { WEBHOOK_EVENTS, type WebhookDelivery, type WebhookEventType } from "./store/ports/webhooks.ts";
+export { createWorker } from "./runtime/worker/worker.ts";
+export { isEngineError } from "./engine/errors.ts";
+export { isLogError } from "./log/errors.ts";
+export { isRedisUrl } from "./log/redis/connection/address.ts";
+export { isStoreError } from "./store/errors.ts";
+export { parseCheckpoints, signCheckpoint } from "./store/rules/audit-checkpoint.ts";
+export { resolveFlag } from "./session/payments/read-payments.ts";
+export { setLimits } from "./session/limits.ts";

@@ -2,7 +2,7 @@
  * This program is a worker on PostgreSQL and Redis that answers slowly, so that tests can kill it. Does not serve
  * pages.
  */
-import { createWorker } from "@turnstream/server/ports";
+import { createWorker } from "@turnstream/server/internal";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 import { longAnswerAgent } from "../agents.ts";

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ApprovalDecision, decideApproval, type SessionRef, stopTurn } from "@turnstream/server";
-import { isStoreError } from "@turnstream/server/ports";
+import { isStoreError } from "@turnstream/server/internal";
 import { type BackendOptions, openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 

@@ -3,8 +3,7 @@
  * it. It reports the error that refused it, and does not claim again.
  */
 import { createRedisLog, type SessionRef } from "@turnstream/server";
-import type { Claimed } from "@turnstream/server/internal";
-import { isLogError } from "@turnstream/server/ports";
+import { type Claimed, isLogError } from "@turnstream/server/internal";
 import { HistoryFolder, recordLog } from "@turnstream/testkit/history/record-history.ts";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 import { createTitle, createWriter } from "../session-load.ts";

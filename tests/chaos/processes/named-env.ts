@@ -3,7 +3,7 @@
  *
  * Invariant: a worker takes its executor name from the first id of its env. All further ids are unique.
  */
-import { type Env, systemEnv } from "@turnstream/server/ports";
+import { type Env, systemEnv } from "@turnstream/server/internal";
 
 export function createNamedEnv(name: string): Env {
   let isNamed = false;

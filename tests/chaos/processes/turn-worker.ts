@@ -6,7 +6,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Agent, defineAgent, type Tool, tool } from "@turnstream/server";
-import { createWorker } from "@turnstream/server/ports";
+import { createWorker } from "@turnstream/server/internal";
 import { scriptedModel } from "@turnstream/server/testing";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { createPaymentOptions, type PaymentSettings } from "@turnstream/testkit/payments/payment-settings.ts";

@@ -11,7 +11,7 @@ import {
   openDatabase,
   type PostgresOptions,
 } from "@turnstream/server";
-import type { ClosableStore, Log, Signals } from "@turnstream/server/ports";
+import type { ClosableStore, Log, Signals } from "@turnstream/server/internal";
 import { HistoryFolder, recordLog } from "../history/record-history.ts";
 import { migrateDatabase } from "./migrate-database.ts";
 import {

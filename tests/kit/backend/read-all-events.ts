@@ -4,8 +4,7 @@
  */
 import type { Cursor, SessionEvent } from "@turnstream/protocol";
 import type { Backend, SessionRef } from "@turnstream/server";
-import type { LogEntry } from "@turnstream/server/internal";
-import type { Log } from "@turnstream/server/ports";
+import type { Log, LogEntry } from "@turnstream/server/internal";
 
 const PAGE = 500;
 

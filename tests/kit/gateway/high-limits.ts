@@ -3,7 +3,7 @@
  * still counted, so that figures include its cost.
  */
 import type { ServerOptions } from "@turnstream/server";
-import { limitNames, type LimitScope } from "@turnstream/server/ports";
+import { limitNames, type LimitScope } from "@turnstream/server/internal";
 
 const HIGH = 1_000_000_000;
 

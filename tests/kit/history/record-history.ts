@@ -8,14 +8,14 @@ import { createHash } from "node:crypto";
 import { appendFileSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { SessionRef } from "@turnstream/server";
-import type { LogEntry } from "@turnstream/server/internal";
 import {
   type AppendResult,
   type AttachOptions,
   isLogError,
   type Log,
   type LogDelivery,
-} from "@turnstream/server/ports";
+  type LogEntry,
+} from "@turnstream/server/internal";
 import { makeFolder, removeFolder } from "../processes/watch.ts";
 import type { HistoryEntry, Operation } from "./check-history.ts";
 

@@ -17,8 +17,7 @@ import {
   submitForm,
   tool,
 } from "@turnstream/server";
-import { archiveSession } from "@turnstream/server/internal";
-import { createWorker, systemEnv } from "@turnstream/server/ports";
+import { archiveSession, createWorker, systemEnv } from "@turnstream/server/internal";
 import {
   createMemoryLog,
   createMemorySignals,

@@ -8,7 +8,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Cursor, SessionEvent, Snapshot, TurnSnapshot } from "@turnstream/protocol";
 import type { SessionRef } from "@turnstream/server";
-import type { ArchiveBatch, Store } from "@turnstream/server/ports";
+import type { ArchiveBatch, Store } from "@turnstream/server/internal";
 
 export interface RecordedArchive {
   /** The schema version that wrote it. */

@@ -21,7 +21,7 @@ import {
   signCheckpoint,
   type Store,
   type VerifyOptions,
-} from "@turnstream/server/ports";
+} from "@turnstream/server/internal";
 import type { Command } from "commander";
 import { CommandError, type CliContext } from "../cli-context.ts";
 import { action, type CommandCall, examples } from "../command-call.ts";

@@ -5,7 +5,7 @@
  */
 import { isDatabaseUrl } from "@turnstream/server";
 import type { Settings } from "@turnstream/server/operator";
-import { isRedisUrl } from "@turnstream/server/ports";
+import { isRedisUrl } from "@turnstream/server/internal";
 import type { Command } from "commander";
 import type { CliContext } from "../cli-context.ts";
 import { action, type CommandCall, examples } from "../command-call.ts";

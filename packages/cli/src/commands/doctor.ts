@@ -17,7 +17,7 @@ import {
   requireRedisUrl,
   requireSecret,
 } from "@turnstream/server/operator";
-import { isStoreError } from "@turnstream/server/ports";
+import { isStoreError } from "@turnstream/server/internal";
 import type { Command } from "commander";
 import { CommandError, type CliContext } from "../cli-context.ts";
 import { action, type CommandCall, examples } from "../command-call.ts";

@@ -4,7 +4,7 @@
  * tenant or key is an error, not an empty result.
  */
 import { SCOPES } from "@turnstream/server";
-import type { KeyInfo } from "@turnstream/server/ports";
+import type { KeyInfo } from "@turnstream/server/internal";
 import type { Command } from "commander";
 import { CommandError, UsageError, type CliContext } from "../cli-context.ts";
 import { action, collect, type CommandCall, examples } from "../command-call.ts";

@@ -4,7 +4,7 @@
  * prune would remove everything. Ctrl-C stops between two files and before the prune.
  */
 import { importKnowledge, type KnowledgeFile } from "@turnstream/server";
-import type { ImportOutcome } from "@turnstream/server/ports";
+import type { ImportOutcome } from "@turnstream/server/internal";
 import { CommandError, type CliContext } from "../cli-context.ts";
 import type { CommandCall } from "../command-call.ts";
 import { requireTenant, withStore } from "../open-backend.ts";

@@ -4,7 +4,7 @@
  * Invariant: a whole knowledge base is removed only with `--all`, and never together with an object id. An unknown
  * tenant or object is an error, not an empty result.
  */
-import type { Store } from "@turnstream/server/ports";
+import type { Store } from "@turnstream/server/internal";
 import { CommandError, UsageError } from "../cli-context.ts";
 import type { CommandCall } from "../command-call.ts";
 import { requireTenant, withStore } from "../open-backend.ts";

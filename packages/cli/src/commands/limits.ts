@@ -16,7 +16,7 @@ import {
   setLimits,
   type StoredLimit,
   toWireName,
-} from "@turnstream/server/ports";
+} from "@turnstream/server/internal";
 import type { Command } from "commander";
 import { UsageError, type CliContext } from "../cli-context.ts";
 import { action, type CommandCall, examples } from "../command-call.ts";

@@ -4,7 +4,7 @@
  * Invariant: an unknown tenant or payment is an error, not an empty result. Resolving a flag changes no status and moves
  * no money. Output has one line per payment or change, and no checkout URL.
  */
-import { isStoreError, type Payment, type PaymentChange, resolveFlag } from "@turnstream/server/ports";
+import { isStoreError, type Payment, type PaymentChange, resolveFlag } from "@turnstream/server/internal";
 import type { Command } from "commander";
 import { CommandError, UsageError, type CliContext } from "../cli-context.ts";
 import { action, type CommandCall, examples } from "../command-call.ts";

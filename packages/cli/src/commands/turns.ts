@@ -17,7 +17,7 @@ import {
   readWorkers,
   type TurnReport,
 } from "@turnstream/server/operator";
-import { isStoreError } from "@turnstream/server/ports";
+import { isStoreError } from "@turnstream/server/internal";
 import { type Command, Option } from "commander";
 import { CommandError, UsageError, type CliContext } from "../cli-context.ts";
 import { action, type CommandCall, examples } from "../command-call.ts";

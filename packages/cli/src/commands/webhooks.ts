@@ -4,7 +4,7 @@
  * Invariant: a secret is shown once, when its endpoint is created. Only the secret is written to stdout then. An unknown
  * tenant, endpoint or delivery is an error, not an empty result.
  */
-import { WEBHOOK_EVENTS, type WebhookDelivery, type WebhookEventType } from "@turnstream/server/ports";
+import { WEBHOOK_EVENTS, type WebhookDelivery, type WebhookEventType } from "@turnstream/server/internal";
 import type { Command } from "commander";
 import { CommandError, UsageError, type CliContext } from "../cli-context.ts";
 import { action, collect, type CommandCall, examples } from "../command-call.ts";

@@ -16,6 +16,7 @@ import {
   type Settings,
   SettingsError,
 } from "../operator/settings.ts";
+import { ensureTenant } from "../session/lifecycle/ensure-tenant.ts";
 import { createMemorySignals } from "../signals/memory.ts";
 import { createRedisSignals } from "../signals/redis.ts";
 import type { Signals } from "../signals/signals.ts";
@@ -165,14 +166,4 @@ async function openServers(
 
 async function closeAll(opened: readonly { close(): Promise<void> }[]): Promise<void> {
   for (const part of opened) await part.close();
-}
-
-async function ensureTenant(store: ClosableStore, id: string): Promise<void> {
-  if ((await store.tenants.get(id)) !== null) return;
-  try {
-    await store.tenants.create({ id, name: id });
-  } catch (error) {
-    // Another process has created it in the meantime.
-    if (!isStoreError(error, "EXISTS")) throw error;
-  }
 }

@@ -1,6 +1,5 @@
 /** `importFaq` imports texts into a knowledge base. Printed in docs/knowledge.md. */
-import { importKnowledge } from "@turnstream/server";
-import type { Store } from "@turnstream/server/ports";
+import { importKnowledge, type Store } from "@turnstream/server";
 
 export function importFaq(store: Store, tenant: string, faq: ReadonlyMap<string, string>) {
   const files = [...faq].map(([question, answer], n) => ({

@@ -2,8 +2,7 @@
  * `vectorSearch` combines a vector search with the full-text search. The vectors are in an array here; use pgvector,
  * Qdrant or similar instead. Printed in docs/knowledge.md.
  */
-import { fullTextSearch, type KnowledgeSearch } from "@turnstream/server";
-import type { KnowledgeHit, Store } from "@turnstream/server/ports";
+import { fullTextSearch, type KnowledgeHit, type KnowledgeSearch, type Store } from "@turnstream/server";
 import { cosineSimilarity, embed, type EmbeddingModel } from "ai";
 
 type Piece = Omit<KnowledgeHit, "score" | "snippet"> & { readonly tenant: string; readonly vector: number[] };
