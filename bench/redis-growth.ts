@@ -14,7 +14,7 @@ import {
   systemEnv,
   Writer,
 } from "@turnstream/server/internal";
-import { createMemoryStore, script, scriptedModel } from "@turnstream/server/testing";
+import { createMemoryStore, script, scriptedModel } from "@turnstream/testing";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { type RedisServer, startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 import { median } from "@turnstream/testkit/util/median.ts";

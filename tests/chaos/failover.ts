@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createRedisLog } from "@turnstream/server";
 import { isLogError } from "@turnstream/server/internal";
-import { createMemoryStore } from "@turnstream/server/testing";
+import { createMemoryStore } from "@turnstream/testing";
 import { recordLog } from "@turnstream/testkit/history/record-history.ts";
 import { startProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { replicate, startRedisPair, untilReplicated } from "@turnstream/testkit/servers/start-redis-pair.ts";

@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createRedisLog } from "@turnstream/server";
-import { createMemoryStore } from "@turnstream/server/testing";
+import { createMemoryStore } from "@turnstream/testing";
 import { HistoryFolder } from "@turnstream/testkit/history/record-history.ts";
 import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createRedisLog } from "@turnstream/server";
-import { createMemoryStore } from "@turnstream/server/testing";
+import { createMemoryStore } from "@turnstream/testing";
 import { startProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { type RedisServer, startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 import { HistoryTally } from "./history-tally.ts";

@@ -43,48 +43,63 @@ export {
   STOPS_CHANNEL,
   TURNS_CHANNEL,
 } from "./session/signal-channels.ts";
-export { changedTurns } from "./store/rules/archived-turn.ts";
 export { type BlobGrant, readBlobToken, signBlob } from "./store/rules/blob-token.ts";
-export type { Actor } from "./util/refs.ts";
 export type { AppendResult, AttachOptions, Log, LogDelivery } from "./log/log.ts";
-export type { ArchiveBatch } from "./store/ports/archive.ts";
 export {
   AuditChecker,
   type AuditFault,
   type AuditVerdict,
   type VerifyOptions,
 } from "./store/rules/verify-audit.ts";
-export type { AuditEntry, AuditHead, AuditRow, AuditStart } from "./store/ports/audit.ts";
-export { type AuditKey, EMPTY_AUDIT_HEAD } from "./store/rules/audit.ts";
-export type { CallerLimits, StoredLimit } from "./store/ports/limits.ts";
-export type { ClosableStore, Store } from "./store/store.ts";
 export type { CommandBackend } from "./session/backend.ts";
-export { type Env, systemEnv } from "./util/env.ts";
 export type { ErrorContext } from "./util/error-handler.ts";
 export type { ImportOutcome } from "./knowledge/import.ts";
-export type { Interaction } from "./store/ports/interactions.ts";
-export type { KeyInfo } from "./store/ports/access.ts";
-export {
-  LIMITS,
-  type LimitName,
-  type LimitScope,
-  type LimitTarget,
-  type LimitValues,
-  defaultLimit,
-  fromWireName,
-  limitNames,
-  toWireName,
-} from "./store/rules/limits.ts";
-export type { NewPayment, Payment, PaymentChange } from "./store/ports/payments.ts";
 export type { Signals } from "./signals/signals.ts";
-export type { StartedTurn } from "./store/ports/turn-queue.ts";
 export { TOKEN_SCOPES } from "./gateway/auth/tokens.ts";
-export { WEBHOOK_EVENTS, type WebhookDelivery, type WebhookEventType } from "./store/ports/webhooks.ts";
 export { createWorker } from "./runtime/worker/worker.ts";
 export { isEngineError } from "./engine/errors.ts";
 export { isLogError } from "./log/errors.ts";
 export { isRedisUrl } from "./log/redis/connection/address.ts";
-export { isStoreError } from "./store/errors.ts";
 export { parseCheckpoints, signCheckpoint } from "./store/rules/audit-checkpoint.ts";
 export { resolveFlag } from "./session/payments/read-payments.ts";
 export { setLimits } from "./session/limits.ts";
+export * from "./store/audit-options.ts";
+export * from "./store/audited-store.ts";
+export * from "./store/errors.ts";
+export * from "./store/store.ts";
+export * from "./store/transaction-calls.ts";
+export * from "./store/upgrade-turns.ts";
+export * from "./store/wrap-ports.ts";
+export * from "./store/ports/access.ts";
+export * from "./store/ports/agents.ts";
+export * from "./store/ports/archive.ts";
+export * from "./store/ports/audit.ts";
+export * from "./store/ports/files.ts";
+export * from "./store/ports/interactions.ts";
+export * from "./store/ports/knowledge.ts";
+export * from "./store/ports/limits.ts";
+export * from "./store/ports/objects.ts";
+export * from "./store/ports/payments.ts";
+export * from "./store/ports/running.ts";
+export * from "./store/ports/sessions.ts";
+export * from "./store/ports/turn-queue.ts";
+export * from "./store/ports/usage.ts";
+export * from "./store/ports/webhooks.ts";
+export * from "./store/rules/api-key.ts";
+export * from "./store/rules/archive.ts";
+export * from "./store/rules/archived-turn.ts";
+export * from "./store/rules/arguments.ts";
+export * from "./store/rules/audit-actions.ts";
+export * from "./store/rules/audit-start.ts";
+export * from "./store/rules/audit.ts";
+export * from "./store/rules/fold-version.ts";
+export * from "./store/rules/idempotency.ts";
+export * from "./store/rules/interactions.ts";
+export * from "./store/rules/ledger-arguments.ts";
+export * from "./store/rules/limits.ts";
+export * from "./store/rules/page-token.ts";
+export * from "./store/rules/running.ts";
+export * from "./store/rules/share-token.ts";
+export * from "./store/rules/turn-queue.ts";
+export { type Env, systemEnv } from "./util/env.ts";
+export { type Actor, sessionKey, type SessionRef } from "./util/refs.ts";

@@ -1,6 +1,6 @@
 /**
- * `@turnstream/server/testing` exports models that play a script, a payment sandbox, and in-memory implementations of
- * store, log and signals.
+ * `@turnstream/server/testing` exports models that play a script, a payment sandbox, and the log and the signals in
+ * memory. `@turnstream/testing` exports them again, with a store in memory.
  * Invariant: every name here is public. The in-memory implementations follow the same rules as the real ones, but nothing
  * survives the process.
  */
@@ -35,4 +35,3 @@ export {
   startPaymentSandbox,
 } from "./payments/sandbox/start-payment-sandbox.ts";
 export { createMemorySignals } from "./signals/memory.ts";
-export { createMemoryStore } from "./store/memory/store.ts";

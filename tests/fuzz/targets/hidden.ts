@@ -12,7 +12,7 @@ import {
   script,
   scriptedModel,
   type ScriptPart,
-} from "@turnstream/server/testing";
+} from "@turnstream/testing";
 import fc from "fast-check";
 import { WebSocket } from "ws";
 import { z } from "zod";

@@ -1,7 +1,7 @@
 /** The program of `MeasuredGateway`: a gateway on in-memory parts, and the CPU time of its main thread. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { createServer, createSession } from "@turnstream/server";
-import { createMemoryLog, createMemorySignals, createMemoryStore } from "@turnstream/server/testing";
+import { createMemoryLog, createMemorySignals, createMemoryStore } from "@turnstream/testing";
 import { measureSlowness } from "../util/cpu-slowness.ts";
 import { connectParent, readSettings } from "../processes/parent-process.ts";
 import type { MeasuredMessage, MeasuredRequest, MeasuredSettings } from "./measured-gateway.ts";

@@ -4,7 +4,7 @@
  */
 import { foldAll, SCHEMA_VERSION, type Snapshot, snapshot, type TurnSnapshot } from "@turnstream/protocol";
 import { readHistory } from "@turnstream/server";
-import { createMemoryLog, createMemoryStore } from "@turnstream/server/testing";
+import { createMemoryLog, createMemoryStore } from "@turnstream/testing";
 import { readArchive } from "../backend/read-all-events.ts";
 import { loadRecordedArchive, readRecordedArchives } from "./recorded-archive.ts";
 

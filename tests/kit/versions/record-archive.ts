@@ -24,7 +24,7 @@ import {
   createMemoryStore,
   script,
   scriptedModel,
-} from "@turnstream/server/testing";
+} from "@turnstream/testing";
 import { readArchive } from "../backend/read-all-events.ts";
 import { until } from "../util/until.ts";
 import type { RecordedArchive } from "./recorded-archive.ts";

@@ -24,6 +24,7 @@ export const STORE_ERRORS = {
   NOT_MIGRATED: "The database does not have the tables of this version. Run `turnstream migrate` first.",
   UNAVAILABLE:
     "The database or the object storage can't be reached or refuses requests. Retry; if the error persists, read its log.",
+  UNSUPPORTED: "This store keeps only what turns need. Use the store on PostgreSQL.",
   INTERNAL:
     "The database refused a statement that should have worked. This is a bug: report it with its cause.",
 } as const;

@@ -22,7 +22,6 @@ import { createRedisSignals } from "../signals/redis.ts";
 import type { Signals } from "../signals/signals.ts";
 import type { AuditOptions } from "../store/audit-options.ts";
 import { isStoreError } from "../store/errors.ts";
-import { createMemoryStore } from "../store/memory/store.ts";
 import { FolderInUse } from "../store/pglite/lock-folder.ts";
 import { endAllLeases, openDataFolder, readFolderSecret } from "../store/pglite/open-data-folder.ts";
 import { migrate, requireBaseline } from "../store/postgres/migrate.ts";
@@ -79,8 +78,8 @@ export async function openParts(settings: Settings, options: OpenPartsOptions): 
   }
 }
 
-function openMemory(audit: AuditOptions): OpenedParts {
-  return withMemoryLog(createMemoryStore(systemEnv, audit), "memory");
+function openMemory(_audit: AuditOptions): OpenedParts {
+  throw new Error("soon");
 }
 
 /** The log and the signals are in memory: a log is restored from the archive, and signals only save time. */

@@ -11,7 +11,7 @@ import {
 import { type TurnHandler, TurnLoop } from "../../src/runtime/worker/turn-loop.ts";
 import { TURNS_CHANNEL } from "../../src/session/signal-channels.ts";
 import type { Signals } from "../../src/signals/signals.ts";
-import { createMemoryStore } from "../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import type { Leases } from "../../src/store/ports/running.ts";
 import { standInSignals } from "./local-signals.ts";
 import { type QueueOfProcess, TestQueue } from "./test-queue.ts";

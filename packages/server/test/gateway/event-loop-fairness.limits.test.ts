@@ -12,7 +12,7 @@ import type { GatewayContext } from "../../src/gateway/context.ts";
 import { createTimeSlicer } from "../../src/util/time-slicer.ts";
 import { subscribeToTurn } from "../../src/gateway/sse/turn-subscription.ts";
 import { archiveSession, trimLog } from "../../src/session/archive/archive.ts";
-import { createMemoryStore } from "../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { SessionHarness } from "../session/session-harness.ts";
 import { createMemoryBackend, openServer } from "./test-server.ts";
 import { streamFormat, waitUntilIdle, TestSubscriber, until } from "./test-subscriber.ts";

@@ -23,7 +23,7 @@ import type { SessionFeeds } from "../../src/gateway/feed/session-feeds.ts";
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { archiveSession, trimLog } from "../../src/session/archive/archive.ts";
 import { MAX_TEXT_LENGTH, prependOlderTurns } from "../../src/session/history/turn-window.ts";
-import { createMemoryStore } from "../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { plain, SessionHarness } from "../session/session-harness.ts";
 import { streamFormat, waitUntilIdle, TestSubscriber, until } from "./test-subscriber.ts";
 

@@ -33,7 +33,7 @@ import { archiveSession } from "../../src/session/archive/archive.ts";
 import { readHistory } from "../../src/session/history/read-history.ts";
 import { readSharedSession } from "../../src/session/history/shared-history.ts";
 import { forkShare } from "../../src/store/fork/fork-share.ts";
-import { createMemoryStore } from "../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { omitHiddenEvent, omitHiddenTurn } from "../../src/store/rules/omit-hidden.ts";
 import { formatShareToken } from "../../src/store/rules/share-token.ts";
 import { createTimeSlicer } from "../../src/util/time-slicer.ts";

@@ -7,7 +7,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { createServer, type Server, type ServerOptions } from "../../src/gateway/create-server.ts";
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
-import { createMemoryStore } from "../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import type { Actor } from "../../src/util/refs.ts";
 import type { HarnessBackend } from "../runtime/turn-harness.ts";
 

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import type { McpServerOptions } from "../../src/mcp/options.ts";
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
-import { createMemoryStore } from "../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import type { HarnessBackend } from "../runtime/turn-harness.ts";
 import { EverythingHttp, everythingStdio } from "./everything.ts";
 

@@ -8,7 +8,7 @@ import { createMemoryLog } from "../../src/log/memory.ts";
 import type { McpServerOptions } from "../../src/mcp/options.ts";
 import { mcpServer } from "../../src/mcp/server.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
-import { createMemoryStore } from "../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { outline, TurnHarness } from "../runtime/turn-harness.ts";
 import { Caller, type Wanted } from "./fake-call.ts";
 import { everythingStdio, oddStdio } from "./everything.ts";

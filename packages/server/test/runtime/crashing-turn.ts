@@ -1,25 +1,31 @@
 /**
- * Runs a turn whose first worker dies at a chosen call, and a second worker that takes over. In memory, so that a test
- * can do this for every call. It asserts nothing.
+ * Runs a turn whose first worker dies at a chosen call, and a second worker that takes over, in memory by default, so
+ * that a test can do this for every call. It asserts nothing.
  */
 import { createMemoryLog } from "../../src/log/memory.ts";
 import type { Agent } from "../../src/runtime/define/agent.ts";
 import type { WorkerOptions } from "../../src/runtime/worker/options.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
-import { createMemoryStore } from "../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { type CrashOptions, CrashPoint, withCrashPoint } from "./crash-injection.ts";
-import { TurnHarness } from "./turn-harness.ts";
+import { type HarnessBackend, TurnHarness } from "./turn-harness.ts";
 
 /**
  * @param cast creates the agent, once for each worker
  * @param options options of both workers
+ * @param open opens what they work on
  */
 export async function startCrashingTurn(
   cast: () => Agent,
   crash: CrashOptions,
   options: Partial<WorkerOptions> = {},
+  open: () => Promise<HarnessBackend> = async () => ({
+    log: createMemoryLog(),
+    store: createMemoryStore(),
+    signals: createMemorySignals(),
+  }),
 ) {
-  const parts = { log: createMemoryLog(), store: createMemoryStore(), signals: createMemorySignals() };
+  const parts = await open();
   const harness = await TurnHarness.open(parts);
   const ref = await harness.session();
   const died: string[] = [];

@@ -2,12 +2,10 @@
 import { isFull } from "@turnstream/conformance/support/cases.ts";
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
-import { createMemoryStore } from "../../src/store/memory/store.ts";
-import { systemEnv } from "../../src/util/env.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { commandsContract } from "./messages/commands.contract.ts";
 import { logRetentionContract } from "./archive/log-retention.contract.ts";
 import { handoffContract } from "./history/handoff-history.contract.ts";
-import { paymentsContract } from "./payments/payments.contract.ts";
 import { sessionContract } from "./session.contract.ts";
 
 sessionContract(
@@ -29,15 +27,3 @@ commandsContract("memory", async () => ({
   store: createMemoryStore(),
   signals: createMemorySignals(),
 }));
-
-paymentsContract("memory", async () => {
-  let ahead = 0;
-  return {
-    log: createMemoryLog(),
-    store: createMemoryStore({ ...systemEnv, now: () => systemEnv.now() + ahead }),
-    signals: createMemorySignals(),
-    wait: async (ms) => {
-      ahead += ms;
-    },
-  };
-});

@@ -4,7 +4,6 @@ import { expect, test } from "vitest";
 import { batchOf, chat } from "./archive-batch.ts";
 import { type MakeStore, newSession } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";
-import { aReport, newPayment } from "./payments.contract.ts";
 import { suite } from "./suite.ts";
 import { startTurn } from "./start-turn.ts";
 
@@ -33,10 +32,6 @@ export function aliasingContract(name: string, makeStore: MakeStore): void {
       const asked = anInteraction("approval", { request });
       await store().interactions.request(ref, asked);
       await store().interactions.change(ref, { id: asked.id, to: "approved", by: "an", body });
-      const { wanted } = await newPayment(store(), ref);
-      const { orderNo, id: payment } = wanted;
-      const report = aReport("succeeded", { paid: { amount: wanted.amount, currency: wanted.currency } });
-      spoil(await store().payments.apply(orderNo, report));
       const bytes = new Uint8Array([1, 2, 3]);
       await store().blobs.put(ref, { id: "b", mediaType: "t", body: bytes });
       const text = ["piece"];
@@ -87,10 +82,6 @@ export function aliasingContract(name: string, makeStore: MakeStore): void {
         () => store().interactions.get(ref, asked.id),
         () => store().interactions.list(ref),
         () => store().interactions.changes(ref, asked.id),
-        () => store().interactions.changes(ref, payment),
-        () => store().payments.byOrderNo(orderNo),
-        () => store().payments.changes(ref, payment),
-        () => store().payments.list(ref),
         () => store().blobs.get(ref, "b"),
         () => store().attachments.list(ref, { limit: 5 }),
         () => store().attachments.pieces(ref, "a", { from: 0, limit: 5 }),
@@ -105,20 +96,7 @@ export function aliasingContract(name: string, makeStore: MakeStore): void {
         () => store().outbox.undelivered(ref, 5),
       ];
       const before = structuredClone(await Promise.all(reads.map((read) => read())));
-      for (const given of [
-        scopes,
-        request,
-        body,
-        report,
-        bytes,
-        text,
-        file,
-        files,
-        options,
-        value,
-        subject,
-        detail,
-      ])
+      for (const given of [scopes, request, body, bytes, text, file, files, options, value, subject, detail])
         spoil(given);
       for (const read of reads) spoil(await read());
       for (const [n, read] of reads.entries()) expect(await read(), read.toString()).toEqual(before[n]);
@@ -130,8 +108,6 @@ export function aliasingContract(name: string, makeStore: MakeStore): void {
       const wide = { ...ref, secret: "canary" };
       const { interaction } = await store().interactions.request(wide, anInteraction("form"));
       expect(interaction).not.toHaveProperty("secret");
-      const { payment } = await newPayment(store(), wide);
-      expect(payment).not.toHaveProperty("secret");
     });
   });
 }

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Env } from "../../src/util/env.ts";
-import { createMemoryStore } from "../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import type { ClosableStore } from "../../src/store/store.ts";
 import type { Actor, SessionRef } from "../../src/util/refs.ts";
 

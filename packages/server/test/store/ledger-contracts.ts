@@ -1,4 +1,4 @@
-/** All contract suites of the ledger, for any store. */
+/** The contract suites of the ledger that every store passes. */
 import { allowancesContract } from "./allowances.contract.ts";
 import { auditContract } from "./audit.contract.ts";
 import { formDraftsContract } from "./form-drafts.contract.ts";
@@ -6,17 +6,14 @@ import type { MakeStore } from "./harness.ts";
 import { interactionsContract } from "./interactions.contract.ts";
 import { keysContract } from "./keys.contract.ts";
 import { limitsContract } from "./limits.contract.ts";
-import { paymentsContract } from "./payments.contract.ts";
 import { userNumbersContract } from "./user-numbers.contract.ts";
 import { usageContract } from "./usage.contract.ts";
 
-/** @param permutations the number of random orders of payment notices */
-export function ledgerContracts(name: string, makeStore: MakeStore, permutations: number): void {
+export function ledgerContracts(name: string, makeStore: MakeStore): void {
   keysContract(name, makeStore);
   interactionsContract(name, makeStore);
   allowancesContract(name, makeStore);
   formDraftsContract(name, makeStore);
-  paymentsContract(name, makeStore, permutations);
   usageContract(name, makeStore);
   limitsContract(name, makeStore);
   userNumbersContract(name, makeStore);

@@ -2,4 +2,4 @@
 import { memoryHarness } from "./harness.ts";
 import { ledgerContracts } from "./ledger-contracts.ts";
 
-ledgerContracts("memory", memoryHarness, 500);
+ledgerContracts("memory", memoryHarness);

@@ -31,7 +31,7 @@ import {
   hashesEqual,
 } from "../rules/api-key.ts";
 import { checkId, checkLimit, checkTime } from "../rules/arguments.ts";
-import { checkAnswer, checkRequest, resolveIdempotentRequest } from "../rules/idempotency.ts";
+import { checkAnswer, checkIdempotentRequest, resolveIdempotentRequest } from "../rules/idempotency.ts";
 import { checkKey } from "../rules/ledger-arguments.ts";
 import type { Db } from "./database.ts";
 import type { LedgerTables } from "./schema-ledger.ts";
@@ -182,7 +182,7 @@ export function postgresIdempotency(db: Db, env: Env): Idempotency {
 }
 
 async function begin(tx: Db, env: Env, actor: Actor, request: IdempotentRequest): Promise<BeginResult> {
-  const { route, key } = checkRequest(request);
+  const { route, key } = checkIdempotentRequest(request);
   const digest = checkId(request.digest, "digest");
   const { session = null } = request;
   if (session !== null) await lockSessionRow(tx, { tenant: actor.tenant, session });

@@ -30,7 +30,7 @@ export function resolveIdempotentRequest(
   return row.isClaimed ? { state: "busy" } : null;
 }
 
-export function checkRequest({ route, key }: RequestKey): RequestKey {
+export function checkIdempotentRequest({ route, key }: RequestKey): RequestKey {
   return { route: checkId(route, "route"), key: checkId(key, "idempotency key") };
 }
 

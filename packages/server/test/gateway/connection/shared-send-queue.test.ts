@@ -16,7 +16,7 @@ import { SendQueue, type Transport } from "../../../src/gateway/connection/send-
 import { type SocketHandle, SocketSubscriber } from "../../../src/gateway/ws/socket-subscriber.ts";
 import { encodeTextFrame } from "../../../src/gateway/encoding/ws-frame.ts";
 import { createMemoryLog } from "../../../src/log/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { titles } from "../../log/drafts.ts";
 import { SessionHarness } from "../../session/session-harness.ts";
 import { streamFormat, type Frame, readFrames } from "../test-subscriber.ts";

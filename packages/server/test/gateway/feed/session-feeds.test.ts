@@ -21,7 +21,7 @@ import { createSessionFeeds } from "../../../src/gateway/feed/session-feeds.ts";
 import type { SessionFeeds } from "../../../src/gateway/feed/session-feeds.ts";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { archiveSession } from "../../../src/session/archive/archive.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { SessionHarness } from "../../session/session-harness.ts";
 import { streamFormat, type Frame, waitUntilIdle, TestSubscriber, until } from "../test-subscriber.ts";
 

@@ -15,7 +15,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createSessionFeeds } from "../../../src/gateway/feed/session-feeds.ts";
 import { createMemoryLog } from "../../../src/log/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { SessionHarness } from "../../session/session-harness.ts";
 import { streamFormat, type Frame, waitUntilIdle, TestSubscriber } from "../test-subscriber.ts";
 

@@ -4,7 +4,7 @@ import { afterEach, expect, test } from "vitest";
 import { createServer } from "../../../src/gateway/create-server.ts";
 import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 
 const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {

@@ -18,7 +18,7 @@ import { isLogError } from "../../../src/log/errors.ts";
 import { createStreamLog } from "../../../src/log/stream-log.ts";
 import { archiveSession, trimLog } from "../../../src/session/archive/archive.ts";
 import { isStoreError } from "../../../src/store/errors.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { sessionKey } from "../../../src/util/refs.ts";
 import { ScheduledEngine } from "../../log/scheduled-engine.ts";
 import { SessionHarness } from "../../session/session-harness.ts";

@@ -6,7 +6,7 @@ import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
 import { claimIdleSession } from "../../../src/session/lifecycle/claim.ts";
 import { eraseSession } from "../../../src/session/lifecycle/erase.ts";
 import { createLossReporter } from "../../../src/session/lifecycle/report-loss.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import type { SessionRef } from "../../../src/util/refs.ts";
 import { SessionHarness } from "../../session/session-harness.ts";
 import { sessionRef, startSession, takeover, titles } from "../drafts.ts";

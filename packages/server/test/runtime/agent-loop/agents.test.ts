@@ -10,7 +10,7 @@ import { type AgentOptions, defineAgent } from "../../../src/runtime/define/agen
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { retryTurn } from "../../../src/session/messages/retry-turn.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { outline, TurnHarness } from "../turn-harness.ts";
 
 let harness: TurnHarness;

@@ -14,7 +14,7 @@ import type { Model } from "../../../src/models/model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { outline, TurnHarness } from "../turn-harness.ts";
 
 let harness: TurnHarness;

@@ -8,7 +8,7 @@ import { Archiver } from "../../../src/runtime/attempt/archiver.ts";
 import { RestartAttempt } from "../../../src/runtime/attempt/outcomes.ts";
 import { archiveSession } from "../../../src/session/archive/archive.ts";
 import { readHistory } from "../../../src/session/history/read-history.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import type { Store } from "../../../src/store/store.ts";
 import { plain, SessionHarness } from "../../session/session-harness.ts";
 

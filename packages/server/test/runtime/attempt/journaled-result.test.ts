@@ -12,7 +12,7 @@ import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { readTurnResult } from "../../../src/session/history/turn-result.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { TurnHarness } from "../turn-harness.ts";
 
 let harness: TurnHarness;

@@ -13,7 +13,7 @@ import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { readTurnResult } from "../../../src/session/history/turn-result.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { startCrashingTurn } from "../crashing-turn.ts";
 import { TurnHarness } from "../turn-harness.ts";
 

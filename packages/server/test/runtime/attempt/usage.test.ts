@@ -14,7 +14,7 @@ import { defineStreamAgent, type StreamAgentOptions } from "../../../src/runtime
 import { parseUsageReport, type UsageReport } from "../../../src/runtime/define/report-usage.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { outline, TurnHarness } from "../turn-harness.ts";
 
 let harness: TurnHarness;

@@ -1,6 +1,6 @@
 /**
- * Kills a worker at every point of a turn that saves a memory and calls services. A request that must not be repeated
- * is made at most once, also if the user's edit made it such a request. The memory is stored once.
+ * Kills a worker at every point of a turn that calls services. A request that must not be repeated is made at most once,
+ * also if the user's edit made it such a request.
  */
 import { isFull } from "@turnstream/conformance/support/cases.ts";
 import { expect, it } from "vitest";
@@ -19,16 +19,15 @@ function agentFor({ origin }: LocalServer) {
     { origin, paths: ["/keyed"], methods: ["POST"] as const, idempotencyHeader: "idempotency-key" },
     { origin, methods: ["GET", "POST"] as const },
   ];
-  const { memory, http_request } = builtInTools({ memory: true, httpRequest: { allow } });
+  const { http_request } = builtInTools({ httpRequest: { allow } });
   const url = (path: string) => ({ url: `${origin}${path}` });
   const asked = { ...http_request, approval: { editable: true } };
   return defineAgent({
     name: "a",
     title: false,
-    tools: { memory, http_request, asked },
+    tools: { http_request, asked },
     model: scriptedModel([
       [
-        script.toolCall("memory", { action: "save", text: "Likes herons." }),
         script.toolCall("http_request", { ...url("/once"), method: "POST" }),
         script.toolCall("http_request", { ...url("/keyed"), method: "POST" }),
         script.toolCall("asked", { ...url("/edited"), method: "GET" }),
@@ -52,13 +51,12 @@ async function play(crash: { afterCalls: number; isExecuted: boolean }) {
   }, 15);
   const turn = await harness.ended(ref, () => true);
   clearInterval(approver);
-  const memories = await parts.store.memories.list(harness.actor);
   await harness.close();
   await server[Symbol.asyncDispose]();
-  return { turn, memories, asked: server.asked, died, calls: crashPoint.calls };
+  return { turn, asked: server.asked, died, calls: crashPoint.calls };
 }
 
-it("S11: http_request and memory repeat nothing that must not be repeated", async () => {
+it("S11: http_request repeats nothing that must not be repeated", async () => {
   const whole = await play({ afterCalls: Infinity, isExecuted: false });
   expect(whole.asked.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual([
     "POST /edited",
@@ -66,13 +64,9 @@ it("S11: http_request and memory repeat nothing that must not be repeated", asyn
     "POST /once",
   ]);
   for (const afterCalls of crashPoints(2, whole.calls, isFull ? 1 : 3)) {
-    const { turn, memories, asked, died } = await play({ afterCalls, isExecuted: afterCalls % 2 === 0 });
+    const { turn, asked, died } = await play({ afterCalls, isExecuted: afterCalls % 2 === 0 });
     const what = `death after ${afterCalls} calls at ${died.join()}`;
     expect(outline(turn).at(-1), what).toBe("text final done");
-    expect(
-      memories.map(({ text }) => text),
-      what,
-    ).toEqual(["Likes herons."]);
     const keyed = asked.filter(({ path }) => path === "/keyed");
     expect(new Set(keyed.map(({ headers }) => headers["idempotency-key"])).size, what).toBe(1);
     for (const path of ["/once", "/edited"])

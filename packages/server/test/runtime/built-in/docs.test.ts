@@ -5,9 +5,7 @@ import { describe, expect, test } from "vitest";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { builtInTools } from "../../../src/runtime/built-in/tools.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
 import { helpDesk } from "./examples/agent-with-tools.ts";
-import { importFaq } from "./examples/import-knowledge.ts";
 
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), "utf8");
 
@@ -42,22 +40,5 @@ describe("documents", () => {
     const agent = defineAgent({ name: "a", model: scriptedModel([]), tools: { ...tools, lookup_history } });
     expect(agent.tools["lookup_history"]).toMatchObject({ approval: true });
     expect(tools["memory"]).toBeUndefined();
-  });
-
-  test("an import writes only changed objects and removes missing ones", async () => {
-    const store = createMemoryStore();
-    await store.tenants.create({ id: "acme", name: "Acme" });
-    const faq = new Map([
-      ["When are you open?", "From nine to six."],
-      ["Where are you?", "In Huế."],
-    ]);
-    expect(await importFaq(store, "acme", faq)).toMatchObject({ created: 2, failed: [] });
-    faq.set("Where are you?", "In Đà Nẵng.");
-    expect(await importFaq(store, "acme", faq)).toMatchObject({ created: 0, replaced: 1, unchanged: 1 });
-    faq.delete("Where are you?");
-    expect(await importFaq(store, "acme", faq)).toMatchObject({ unchanged: 1, removed: 1 });
-    expect(await store.knowledge.search("acme", ["faq"], { text: "open", limit: 5 })).toMatchObject([
-      { title: "When are you open?", url: "https://acme.example/faq#0" },
-    ]);
   });
 });

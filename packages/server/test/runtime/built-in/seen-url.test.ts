@@ -9,7 +9,7 @@ import { builtInTools } from "../../../src/runtime/built-in/tools.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { TurnHarness } from "../turn-harness.ts";
 import { type LocalServer, localServer } from "./local-server.ts";
 import { caller } from "./tool-caller.ts";

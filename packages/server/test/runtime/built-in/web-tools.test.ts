@@ -7,12 +7,11 @@ import { builtInTools, type BuiltInOptions } from "../../../src/runtime/built-in
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import type { WorkerOptions } from "../../../src/runtime/worker/options.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { makePdf } from "../../text-extraction/make-pdf.ts";
 import { outline, TurnHarness } from "../turn-harness.ts";
 import { openaiImages } from "./examples/openai-images.ts";
 import { tavilySearch } from "./examples/tavily-search.ts";
-import { vectorSearch } from "./examples/vector-search.ts";
 import { type LocalServer, localServer } from "./local-server.ts";
 import { caller } from "./tool-caller.ts";
 
@@ -404,40 +403,5 @@ describe("vector search", () => {
     ]);
     expect(results[0]?.text).toContain("heron");
     expect(results[0]?.text).not.toContain("kumquat");
-  });
-
-  it("S11: retrieve_context_objs uses a custom search, which can't reach other bases", async () => {
-    const service = await serve(({ body }, response) => {
-      const { input } = JSON.parse(body) as { input: string | string[] };
-      const embedding = String(input).includes("bird") ? [1, 0] : [0, 1];
-      response
-        .setHeader("content-type", "application/json")
-        .end(
-          JSON.stringify({ object: "list", data: [{ index: 0, embedding }], usage: { prompt_tokens: 1 } }),
-        );
-    });
-    const { store } = harness.backend;
-    const { tenant } = harness.actor;
-    await store.knowledge.put(tenant, "help", { id: "w", title: "Terms", text: "a bird by its word" });
-    const piece = {
-      object: "v",
-      title: "Herons",
-      url: null,
-      firstLine: 1,
-      lastLine: 2,
-      text: "Herons wade.",
-    };
-    const pieces = [
-      { ...piece, tenant, base: "help", vector: [1, 0.1] },
-      { ...piece, tenant: "another", base: "help", text: "another tenant's", vector: [1, 0] },
-      { ...piece, tenant, base: "secret", text: "another base's", vector: [1, 0] },
-    ];
-    const provider = createOpenAI({ apiKey: "key", baseURL: `${service.origin}/v1` });
-    const search = vectorSearch(provider.embedding("text-embedding-3-small"), pieces, store);
-    const { results } = await play({ knowledge: { bases: ["help"], search } }, [
-      ["retrieve_context_objs", { query: "bird" }],
-    ]);
-    expect(results[0]?.text).toMatch(/Herons wade[.].*a bird by its word/s);
-    expect(results[0]?.text).not.toContain("another");
   });
 });

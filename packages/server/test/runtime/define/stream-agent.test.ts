@@ -11,7 +11,7 @@ import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import type { StreamBodyEvent } from "../../../src/runtime/define/stream-body.ts";
 import { defineStreamAgent } from "../../../src/runtime/define/stream-agent.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { outline, TurnHarness } from "../turn-harness.ts";
 
 let harness: TurnHarness;

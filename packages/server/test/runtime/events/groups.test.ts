@@ -13,7 +13,7 @@ import type { GroupStep } from "../../../src/runtime/define/summarize-group.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { decideApproval } from "../../../src/session/interactions/decide-approval.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { outline, TurnHarness } from "../turn-harness.ts";
 
 let harness: TurnHarness;

@@ -11,7 +11,7 @@ import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { sendMessage } from "../../../src/session/messages/send.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { listen } from "../../safe-fetch/listeners.ts";
 import { CrashPoint, crashPoints, withCrashPoint } from "../crash-injection.ts";
 import { outline, TurnHarness } from "../turn-harness.ts";

@@ -10,7 +10,7 @@ import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { decideApproval } from "../../../src/session/interactions/decide-approval.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import type { ClosableStore } from "../../../src/store/store.ts";
 import { outline, TurnHarness } from "../turn-harness.ts";
 

@@ -12,7 +12,7 @@ import { answerQuestion } from "../../../src/session/interactions/answer-questio
 import { decideApproval } from "../../../src/session/interactions/decide-approval.ts";
 import { submitForm } from "../../../src/session/interactions/submit-form.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import type { SessionRef } from "../../../src/util/refs.ts";
 import { outline, TurnHarness } from "../turn-harness.ts";
 

@@ -4,7 +4,6 @@ import { atOnceContract } from "../tool-calls/parallel-calls.contract.ts";
 import { deadlineContract } from "./deadlines.contract.ts";
 import { formContract } from "./forms.contract.ts";
 import { formInsideContract } from "./forms-in-tools.contract.ts";
-import { paymentContract } from "./payments.contract.ts";
 import { questionContract } from "./questions.contract.ts";
 import { openRealBackend } from "../real-backend.ts";
 
@@ -12,6 +11,5 @@ approvalContract(openRealBackend);
 questionContract(openRealBackend);
 formContract(openRealBackend);
 formInsideContract(openRealBackend);
-paymentContract(openRealBackend);
 atOnceContract(openRealBackend);
 deadlineContract(openRealBackend);

@@ -1,13 +1,12 @@
 /** Runs the contracts of interactions in one process. */
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { approvalContract } from "./approvals.contract.ts";
 import { atOnceContract } from "../tool-calls/parallel-calls.contract.ts";
 import { deadlineContract } from "./deadlines.contract.ts";
 import { formContract } from "./forms.contract.ts";
 import { formInsideContract } from "./forms-in-tools.contract.ts";
-import { paymentContract } from "./payments.contract.ts";
 import { questionContract } from "./questions.contract.ts";
 import type { HarnessBackend } from "../turn-harness.ts";
 
@@ -21,6 +20,5 @@ approvalContract(parts);
 questionContract(parts);
 formContract(parts);
 formInsideContract(parts);
-paymentContract(parts);
 atOnceContract(parts);
 deadlineContract(parts);

@@ -16,6 +16,7 @@ import { applyReport } from "../../../src/session/payments/query-payment.ts";
 import { systemEnv } from "../../../src/util/env.ts";
 import { crashPoints } from "../crash-injection.ts";
 import { startCrashingTurn } from "../crashing-turn.ts";
+import { openRealBackend } from "../real-backend.ts";
 import { outline } from "../turn-harness.ts";
 
 const DEPOSIT = { description: "Deposit", amount: 1200, currency: "TWD" };
@@ -64,7 +65,7 @@ function streamAgent(): Agent {
 }
 
 async function play(by: Parameters<typeof cast>[0], crash: { afterCalls: number; isExecuted: boolean }) {
-  const started = await startCrashingTurn(() => cast(by), crash, { payments });
+  const started = await startCrashingTurn(() => cast(by), crash, { payments }, openRealBackend);
   const { parts, harness, ref, died, crashPoint } = started;
   const backend = { ...parts, payments, env: systemEnv, onError: () => {} };
   const provider = setInterval(() => {

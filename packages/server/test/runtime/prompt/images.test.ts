@@ -12,7 +12,7 @@ import { estimatePrompt } from "../../../src/runtime/prompt/trim-to-budget.ts";
 import { uploadFile } from "../../../src/session/blobs/upload.ts";
 import { sendMessage } from "../../../src/session/messages/send.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import type { SessionRef } from "../../../src/util/refs.ts";
 import { listen, type Listener } from "../../safe-fetch/listeners.ts";
 import { TurnHarness } from "../turn-harness.ts";

@@ -1,7 +1,7 @@
 /** Tests that what a turn reads of earlier turns is bounded, and does not depend on the length of the session. */
 import { expect, test } from "vitest";
 import { readPriorTurns } from "../../../src/runtime/prompt/prior-turns.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import type { ClosableStore, Store } from "../../../src/store/store.ts";
 import type { SessionRef } from "../../../src/util/refs.ts";
 import { batchOf, chat } from "../../store/archive-batch.ts";

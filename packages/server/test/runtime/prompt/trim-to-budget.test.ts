@@ -8,7 +8,7 @@ import { estimateTokens, trimToBudget } from "../../../src/runtime/prompt/trim-t
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { TurnHarness } from "../turn-harness.ts";
 
 const LONG = 8_000;

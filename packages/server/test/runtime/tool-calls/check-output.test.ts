@@ -9,7 +9,7 @@ import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool, type Tool } from "../../../src/runtime/define/tool.ts";
 import { MAX_OUTPUT_BYTES } from "../../../src/runtime/tool-calls/check-output.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { TurnHarness } from "../turn-harness.ts";
 
 let harness: TurnHarness;

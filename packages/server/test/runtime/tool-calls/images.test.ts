@@ -1,7 +1,7 @@
 /** Runs the contract of blobs of tool results in memory. */
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { picturesContract } from "./images.contract.ts";
 
 picturesContract("memory", async () => ({

@@ -12,7 +12,7 @@ import { type Agent, type AgentOptions, defineAgent } from "../../../src/runtime
 import type { SourceTool, ToolSource } from "../../../src/runtime/define/tool-source.ts";
 import { tool, type ToolOptions } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { outline, TurnHarness } from "../turn-harness.ts";
 
 const INPUT = z.object({ text: z.string() });

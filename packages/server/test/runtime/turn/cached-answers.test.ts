@@ -11,7 +11,7 @@ import { tool } from "../../../src/runtime/define/tool.ts";
 import { sendMessage } from "../../../src/session/messages/send.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { StoreError } from "../../../src/store/errors.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import type { ClosableStore } from "../../../src/store/store.ts";
 import { systemEnv } from "../../../src/util/env.ts";
 import { outline, TurnHarness } from "../turn-harness.ts";

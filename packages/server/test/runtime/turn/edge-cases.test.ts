@@ -14,7 +14,7 @@ import { defineStreamAgent } from "../../../src/runtime/define/stream-agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { StoreError } from "../../../src/store/errors.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import type { Journal } from "../../../src/store/ports/running.ts";
 import { type SessionRef, sessionKey } from "../../../src/util/refs.ts";
 import { outline, TurnHarness } from "../turn-harness.ts";

@@ -7,7 +7,7 @@ import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { claimSession } from "../../../src/session/lifecycle/claim.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import type { SecurityEvent } from "../../../src/util/security-event.ts";
 import { TurnHarness } from "../turn-harness.ts";
 

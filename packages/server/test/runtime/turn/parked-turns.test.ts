@@ -1,7 +1,7 @@
 /** Runs the contract of parked turns in one process. */
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { parkedTurnsContract } from "./parked-turns.contract.ts";
 
 parkedTurnsContract("memory", async () => ({

@@ -1,7 +1,7 @@
 /** Runs the contract of a turn in one process, with the engine, log and store in memory. */
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { turnContract } from "./turns.contract.ts";
 import { usageLimitsContract } from "./usage-limits.contract.ts";
 

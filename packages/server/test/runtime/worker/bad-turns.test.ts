@@ -12,7 +12,7 @@ import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { retryTurn } from "../../../src/session/messages/retry-turn.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { MAX_DEATHS } from "../../../src/store/ports/turn-queue.ts";
 import { systemEnv } from "../../../src/util/env.ts";
 import type { SessionRef } from "../../../src/util/refs.ts";

@@ -11,7 +11,7 @@ import { type AgentOptions, defineAgent } from "../../../src/runtime/define/agen
 import { tool, type ToolOptions } from "../../../src/runtime/define/tool.ts";
 import { en } from "../../../src/runtime/strings/en.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { outline, TurnHarness } from "../turn-harness.ts";
 
 let harness: TurnHarness;

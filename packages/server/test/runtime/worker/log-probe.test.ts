@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { LogProbe } from "../../../src/runtime/worker/log-probe.ts";
 import { StoreClock } from "../../../src/runtime/attempt/store-clock.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { systemEnv } from "../../../src/util/env.ts";
 
 /** Two workers and a store with one clock. */

@@ -11,7 +11,7 @@ import { resolveOptions, type WorkerOptions } from "../../../src/runtime/worker/
 import { createWorker } from "../../../src/runtime/worker/worker.ts";
 import { webhookOptions } from "../../../src/session/webhooks/webhook-options.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 
 const MAX_TIMER_MS = 2 ** 31 - 1;
 

@@ -6,7 +6,7 @@ import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent, type DisplayMode } from "../../../src/runtime/define/agent.ts";
 import { defineStreamAgent } from "../../../src/runtime/define/stream-agent.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { outline, TurnHarness } from "../turn-harness.ts";
 
 const UUID = "550e8400-e29b-41d4-a716-446655440000";

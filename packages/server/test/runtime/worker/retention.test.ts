@@ -5,7 +5,7 @@ import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { verifyTenantAudit } from "../../../src/store/rules/verify-audit.ts";
 import { systemEnv } from "../../../src/util/env.ts";
 import { TurnHarness } from "../turn-harness.ts";

@@ -10,7 +10,7 @@ import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import type { SessionRef } from "../../../src/util/refs.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import type { ClosableStore, Store } from "../../../src/store/store.ts";
 import { outline, TurnHarness } from "../turn-harness.ts";
 

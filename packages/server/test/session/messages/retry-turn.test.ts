@@ -7,7 +7,7 @@ import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { retryTurn } from "../../../src/session/messages/retry-turn.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { sleep } from "../../../src/util/sleep.ts";
 import type { ClosableStore } from "../../../src/store/store.ts";
 import { TurnHarness } from "../../runtime/turn-harness.ts";

@@ -1,8 +1,0 @@
-/**
- * Runs the contract of hostile requests on PostgreSQL and Redis, because a database can refuse values that memory
- * accepts.
- */
-import { openRealBackend } from "../../runtime/real-backend.ts";
-import { hostileContract } from "./hostile.contract.ts";
-
-hostileContract("real servers", openRealBackend, 10);

@@ -1,0 +1,5 @@
+/** Runs the contract of payments in turns on PostgreSQL and Redis. */
+import { openRealBackend } from "../real-backend.ts";
+import { paymentContract } from "./payments.contract.ts";
+
+paymentContract(openRealBackend);

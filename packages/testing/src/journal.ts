@@ -1,0 +1,200 @@
+/**
+ * `memoryJournal` and `memoryLeases` implement the journal and executor leases in memory.
+ *
+ * Invariant: a journal write compares the epoch first.
+ */
+import {
+  checkDuration,
+  checkFence,
+  checkJournalEntries,
+  checkLimit,
+  checkRetainedTurns,
+  checkShortened,
+  type Env,
+  type Journal,
+  type Leases,
+  MAX_BATCH,
+  type NewJournalEntry,
+  type SessionRef,
+} from "@turnstream/server/internal";
+import type { Json } from "@turnstream/protocol";
+import { putRunning, type RunningRow, runningOf } from "./running-rows.ts";
+import { compareText, requireSession, sessionRow } from "./session-rows.ts";
+import { type MemoryTables, type Rows, sessionTable, table } from "./tables.ts";
+
+interface JournalRow {
+  readonly turn: string;
+  readonly key: string;
+  readonly n: number;
+  /** As JSON. */
+  readonly value: string;
+  readonly isRetained: boolean;
+}
+
+const JOURNAL = sessionTable<JournalRow>("turn_journal");
+
+export function memoryJournal(tables: MemoryTables): Journal {
+  return {
+    write: (ref, ...entries) =>
+      tables.run((rows) => (addEntries(rows, ref, entries) > 0 ? "written" : "already")),
+    read: (ref, turn) =>
+      tables.run((rows) =>
+        journalOf(rows, ref)
+          .filter((row) => row.turn === turn)
+          .map(({ key, value }) => ({ key, value: JSON.parse(value) as Json })),
+      ),
+    retained: (ref, turns) =>
+      tables.run((rows) => {
+        const wanted = new Set(checkRetainedTurns(turns));
+        return journalOf(rows, ref)
+          .filter(({ turn, isRetained }) => isRetained && wanted.has(turn))
+          .map(({ turn, key, value }) => ({ turn, key, value: JSON.parse(value) as Json }));
+      }),
+    close: (ref, turn, shortened = []) =>
+      tables.run((rows) => {
+        for (const { key, value } of checkShortened(shortened)) {
+          const row = rows.get(JOURNAL, ref, rowKey({ turn, key }));
+          if (row?.isRetained === true) rows.put(JOURNAL, ref, rowKey(row), { ...row, value });
+        }
+        const dropped = journalOf(rows, ref).filter((row) => row.turn === turn && !row.isRetained);
+        for (const row of dropped) rows.remove(JOURNAL, ref, rowKey(row));
+        return dropped.length;
+      }),
+  };
+}
+
+/** @returns how many are new */
+export function addEntries(rows: Rows, ref: SessionRef, given: readonly NewJournalEntry[]): number {
+  const checked = checkJournalEntries(given);
+  if (checked === null) return 0;
+  const { turn, epoch, entries } = checked;
+  checkFence(ref, requireSession(rows, ref).epoch, epoch);
+  const added = entries.filter(({ key }) => rows.get(JOURNAL, ref, rowKey({ turn, key })) === undefined);
+  for (const { key, value, isRetained, used } of added) {
+    const n = rows.next("turn_journal");
+    rows.put(JOURNAL, ref, rowKey({ turn, key }), { turn, key, n, value, isRetained });
+    const row = runningOf(rows, ref);
+    if (row?.turn !== turn) continue;
+    const sum = used === null ? row.used : addUsed(row.used, used);
+    putRunning(rows, { ...row, used: sum, attemptsWithoutProgress: 0 });
+  }
+  return added.length;
+}
+
+/** NUL is a safe separator because ids can't contain it. */
+function rowKey({ turn, key }: { readonly turn: string; readonly key: string }): string {
+  return `${turn}\0${key}`;
+}
+
+function journalOf(rows: Rows, ref: SessionRef): JournalRow[] {
+  if (sessionRow(rows, ref) === undefined) return [];
+  return rows.of(JOURNAL, ref).toSorted((a, b) => a.n - b.n);
+}
+
+function addUsed(one: RunningRow["used"], other: RunningRow["used"]): RunningRow["used"] {
+  return { tokens: one.tokens + other.tokens, micros: one.micros + other.micros };
+}
+
+interface Lease {
+  readonly executor: string;
+  readonly until: number;
+  readonly takenBy: string | null;
+  readonly logReachedAt: number | null;
+}
+
+const LEASES = table<Lease>("leases", "none");
+
+export function hasLease(rows: Rows, executor: string): boolean {
+  return rows.get(LEASES, "", executor) !== undefined;
+}
+
+export function memoryLeases(tables: MemoryTables, env: Env): Leases {
+  const extend = (
+    rows: Rows,
+    executor: string,
+    ttlMs: number,
+    begin: boolean,
+    reachesLog = false,
+  ): boolean => {
+    const until = env.now() + checkDuration(ttlMs, "ttlMs");
+    const lease = rows.get(LEASES, "", executor);
+    if (lease === undefined ? !begin : lease.takenBy !== null) return false;
+    const logReachedAt = reachesLog ? env.now() : (lease?.logReachedAt ?? null);
+    rows.put(LEASES, "", executor, { executor, until, takenBy: null, logReachedAt });
+    return true;
+  };
+  return {
+    clock: async () => env.now(),
+    take: (executor, ttlMs) => tables.run((rows) => extend(rows, executor, ttlMs, true)),
+    renew: (executor, ttlMs, { reachesLog = true } = {}) =>
+      tables.run((rows) => extend(rows, executor, ttlMs, false, reachesLog)),
+    otherReachesLog: (executor, withinMs) =>
+      tables.run((rows) => {
+        const now = env.now();
+        const since = now - checkDuration(withinMs, "withinMs");
+        return rows
+          .all(LEASES)
+          .some(
+            (lease) =>
+              lease.executor !== executor &&
+              lease.takenBy === null &&
+              lease.until >= now &&
+              lease.logReachedAt !== null &&
+              lease.logReachedAt >= since,
+          );
+      }),
+    // The store ends with the process.
+    hold: async () => false,
+    expired: (limit) =>
+      tables.run((rows) =>
+        rows
+          .all(LEASES)
+          .filter((lease) => isDead(rows, lease, env.now()))
+          .toSorted((a, b) => a.until - b.until || compareText(a.executor, b.executor))
+          .slice(0, checkLimit(limit, MAX_BATCH))
+          .map((lease) => lease.executor),
+      ),
+    status: () =>
+      tables.run((rows) => {
+        const [leases, now] = [rows.all(LEASES), env.now()];
+        return {
+          anyLive: leases.some(({ until }) => until >= now),
+          anyExpired: leases.some(({ until }) => until < now),
+        };
+      }),
+    takeDead: (executor, by) =>
+      tables.run((rows) => {
+        const lease = rows.get(LEASES, "", executor);
+        if (executor === by || lease === undefined) return false;
+        if (lease.takenBy !== by && !isDead(rows, lease, env.now())) return false;
+        rows.put(LEASES, "", executor, { ...lease, takenBy: by });
+        return true;
+      }),
+    leave: (executor) =>
+      tables.run((rows) => {
+        const lease = rows.get(LEASES, "", executor);
+        if (lease === undefined || lease.takenBy !== null) return false;
+        rows.put(LEASES, "", executor, { ...lease, until: Math.min(lease.until, env.now() - 1) });
+        return true;
+      }),
+    release: (executor, by) =>
+      tables.run((rows) => {
+        const lease = rows.get(LEASES, "", executor);
+        const holder = by === executor ? null : by;
+        return lease?.takenBy === holder && rows.remove(LEASES, "", executor);
+      }),
+  };
+}
+
+/** True if the executor's lease has expired, taken over or not. */
+export function isExpired(rows: Rows, executor: string, now: number): boolean {
+  const lease = rows.get(LEASES, "", executor);
+  return lease !== undefined && lease.until < now;
+}
+
+/** True if the lease has expired, and no live process has taken it over. */
+function isDead(rows: Rows, lease: Lease, now: number): boolean {
+  if (lease.until >= now) return false;
+  const taker = lease.takenBy === null ? undefined : rows.get(LEASES, "", lease.takenBy);
+  return taker === undefined || taker.until < now || taker.takenBy !== null;
+}

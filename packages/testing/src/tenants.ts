@@ -1,0 +1,75 @@
+/**
+ * `memoryTenants` and `memoryAgents` implement tenants and registered agents in memory. `requireTenant` and `copyJson`
+ * are helpers for other sub-ports.
+ *
+ * Invariant: removing a tenant erases each session with `eraseSession`, so that each leaves a pending erasure. Rows
+ * that belong to the tenant are erased with it. There are at most `MAX_AGENTS` agents.
+ */
+import {
+  type Agents,
+  checkAgent,
+  checkId,
+  checkText,
+  type Env,
+  MAX_AGENTS,
+  type RegisteredAgent,
+  StoreError,
+  type Tenant,
+  type Tenants,
+  tooManyAgents,
+} from "@turnstream/server/internal";
+import type { Json } from "@turnstream/protocol";
+import { compareText, eraseSession, refOf, SESSIONS } from "./session-rows.ts";
+import { type MemoryTables, type Rows, table } from "./tables.ts";
+
+export const TENANTS = table<Tenant>("tenants", "none");
+
+export function memoryTenants(tables: MemoryTables, env: Env): Tenants {
+  return {
+    create: ({ id, name }) =>
+      tables.run((rows) => {
+        const tenant = {
+          id: checkId(id, "tenant id"),
+          name: checkText(name, "tenant name"),
+          createdAt: env.now(),
+        };
+        if (rows.get(TENANTS, "", id) !== undefined) throw new StoreError("EXISTS", `tenant ${id}`);
+        rows.put(TENANTS, "", id, tenant);
+        return tenant;
+      }),
+    get: (id) => tables.run((rows) => rows.get(TENANTS, "", id) ?? null),
+    remove: (id) =>
+      tables.run((rows) => {
+        const removed = rows.of(SESSIONS, id);
+        for (const row of removed) eraseSession(rows, refOf(row), env.now());
+        rows.removeOwned("tenant", id);
+        rows.remove(TENANTS, "", id);
+        return removed.map((row) => row.id).toSorted();
+      }),
+  };
+}
+
+export const AGENTS = table<RegisteredAgent>("agents", "none");
+
+export function memoryAgents(tables: MemoryTables): Agents {
+  return {
+    register: (agents) =>
+      tables.run((rows) => {
+        for (const agent of agents.map(checkAgent)) rows.put(AGENTS, "", agent.name, agent);
+        if (rows.all(AGENTS).length > MAX_AGENTS) throw tooManyAgents();
+      }),
+    isKnown: (name) => tables.run((rows) => rows.get(AGENTS, "", name) !== undefined),
+    list: () => tables.run((rows) => rows.all(AGENTS).toSorted((a, b) => compareText(a.name, b.name))),
+    remove: (name) => tables.run((rows) => rows.remove(AGENTS, "", name)),
+  };
+}
+
+/** @throws StoreError with NOT_FOUND if the tenant does not exist. */
+export function requireTenant(rows: Rows, tenant: string): void {
+  if (rows.get(TENANTS, "", tenant) === undefined) throw new StoreError("NOT_FOUND", `tenant ${tenant}`);
+}
+
+/** Copies a value through JSON, as PostgreSQL does, so that the caller's object can't change the stored one. */
+export function copyJson<T extends Json>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}

@@ -1,0 +1,265 @@
+/**
+ * `memoryTurnQueue` implements the queue of turns in memory. `queueTurn` and `queueNext` queue turns for the other
+ * sub-ports, in their transactions.
+ */
+import {
+  agentOf,
+  checkCount,
+  checkDuration,
+  checkFence,
+  checkId,
+  checkLimit,
+  checkRetry,
+  checkTime,
+  type DeadTurn,
+  DEATHS_BEFORE_ALONE,
+  type Env,
+  type HeldTurn,
+  MAX_ALONE_WAIT_MS,
+  MAX_BATCH,
+  rankOf,
+  recoveryDelayMs,
+  type SessionRef,
+  type StartedTurn,
+  type StartTurns,
+  type TurnQueue,
+} from "@turnstream/server/internal";
+import { hasLease } from "./journal.ts";
+import {
+  changeQueue,
+  putRunning,
+  QUEUE,
+  queueRow,
+  type QueueRow,
+  removeRunning,
+  RUNNING,
+  type RunningRow,
+  runningOf,
+  toTurn,
+} from "./running-rows.ts";
+import { changeSession, compareText, requireSession, sessionRow } from "./session-rows.ts";
+import { type MemoryTables, type Rows, sessionTable } from "./tables.ts";
+import { AGENTS } from "./tenants.ts";
+import { settle, waitingOf } from "./waiting-rows.ts";
+
+const DEAD_TURNS = sessionTable<Omit<DeadTurn, "user">>("dead_turns");
+
+export function memoryTurnQueue(tables: MemoryTables, env: Env): TurnQueue {
+  return {
+    start: (request) => tables.run((rows) => start(rows, env, request)),
+    again: (held, { seen = 0, isCounted = true } = {}) =>
+      tables.run((rows) => {
+        checkCount(seen, "seen");
+        const row = runningOf(rows, held);
+        if (row === undefined || !isHeld(rows, held)) return null;
+        const session = requireSession(rows, held);
+        const epoch = Math.max(session.epoch, seen) + 1;
+        changeSession(rows, session, { epoch });
+        held.epoch = epoch;
+        return toTurn(rows, isCounted ? countAttempt(rows, row) : row);
+      }),
+    held: (executor) =>
+      tables.run((rows) =>
+        rows
+          .all(QUEUE)
+          .filter((row) => row.executor === executor)
+          .map(({ tenant, session }) => {
+            return { tenant, session, executor, epoch: requireSession(rows, { tenant, session }).epoch };
+          }),
+      ),
+    release: (turns, { delayMs = 0 } = {}) =>
+      tables.run((rows) => {
+        checkDuration(delayMs, "delayMs");
+        for (const held of turns)
+          if (isHeld(rows, held)) returnTurn(rows, queueRow(rows, held), env.now(), delayMs);
+      }),
+    recover: (executor, { limit }) =>
+      tables.run((rows) => {
+        const left = rows
+          .all(QUEUE)
+          .filter((row) => row.executor === executor)
+          .slice(0, checkLimit(limit, MAX_BATCH));
+        for (const row of left) {
+          const deaths = row.deaths + 1;
+          returnTurn(rows, { ...row, deaths }, env.now(), recoveryDelayMs(deaths));
+        }
+        return left.length;
+      }),
+    releaseLost: ({ limit }) =>
+      tables.run((rows) => {
+        const lost = rows
+          .all(QUEUE)
+          .filter(({ executor }) => executor !== null && !hasLease(rows, executor))
+          .slice(0, checkLimit(limit, MAX_BATCH));
+        for (const row of lost) returnTurn(rows, row, env.now(), 0);
+        return lost.length;
+      }),
+    park: (held, turn, { wakeAt }) =>
+      tables.run((rows) => {
+        if (wakeAt !== null) checkTime(wakeAt, "wakeAt");
+        const row = runningOf(rows, held);
+        if (row?.turn !== turn || !isHeld(rows, held)) return false;
+        changeQueue(rows, queueRow(rows, held), { executor: null, rank: null });
+        const attemptsWithoutProgress = Math.max(0, row.attemptsWithoutProgress - 1);
+        putRunning(rows, { ...row, isParked: true, wakeAt, attemptsWithoutProgress });
+        if (row.stop !== null) wake(rows, env, held);
+        return true;
+      }),
+    wake: (ref) => tables.run((rows) => wake(rows, env, ref)),
+    wakeDue: ({ limit }) =>
+      tables.run((rows) => {
+        const now = env.now();
+        const due = rows
+          .all(RUNNING)
+          .filter(({ wakeAt }) => wakeAt !== null && wakeAt <= now)
+          .toSorted((a, b) => (a.wakeAt ?? 0) - (b.wakeAt ?? 0))
+          .slice(0, checkLimit(limit, MAX_BATCH));
+        return due.filter((row) => wake(rows, env, row)).length;
+      }),
+    retry: (ref, given) =>
+      tables.run((rows) => {
+        const checked = checkRetry(given);
+        requireSession(rows, ref);
+        const row = queueRow(rows, ref);
+        if (row.turn !== null) return null;
+        const queued = queueTurn(rows, env, row, agentOf(given.options));
+        changeQueue(rows, queued, { turn: checked.turn, nextMessage: null });
+        rows.remove(DEAD_TURNS, ref, checked.retries);
+        return toTurn(rows, putRunning(rows, { ...newTurn(env, ref), message: null, ...checked }));
+      }),
+    end: (ref, turn, { epoch = Infinity } = {}) =>
+      tables.run((rows) => {
+        checkId(turn, "turn");
+        checkFence(ref, sessionRow(rows, ref)?.epoch ?? 0, epoch);
+        if (runningOf(rows, ref)?.turn !== turn) return "over";
+        removeRunning(rows, ref);
+        const next = queueNext(rows, env, ref, null);
+        return next.nextMessage === null ? "ended" : { queuedFor: next.agent };
+      }),
+    bury: (ref, turn) =>
+      tables.run((rows) => {
+        const row = sessionRow(rows, ref) === undefined ? undefined : queueRow(rows, ref);
+        if (row?.turn !== turn) return;
+        const { tenant, session, agent, deaths } = row;
+        rows.put(DEAD_TURNS, ref, turn, { tenant, session, turn, agent, deaths, at: env.now() });
+      }),
+    dead: ({ limit }) =>
+      tables.run((rows) =>
+        rows
+          .all(DEAD_TURNS)
+          .toSorted((a, b) => b.at - a.at || compareText(a.turn, b.turn))
+          .slice(0, checkLimit(limit, MAX_BATCH))
+          .map((row) => ({ ...row, user: requireSession(rows, row).user })),
+      ),
+  };
+}
+
+function start(
+  rows: Rows,
+  env: Env,
+  { executor, agents, limit, skipTenants = [], isIdle }: StartTurns,
+): StartedTurn[] {
+  checkId(executor, "executor");
+  const now = env.now();
+  const found = rows
+    .all(QUEUE)
+    .filter((row) => row.executor === null && row.rank !== null && row.dueAt <= now)
+    .filter(({ agent }) => agent === null || agents.includes(agent) || !isRegistered(rows, agent))
+    .filter(({ tenant }) => !skipTenants.includes(tenant))
+    .toSorted((a, b) => (a.rank ?? 0) - (b.rank ?? 0) || compareText(a.session, b.session));
+  const bar = Math.max(DEATHS_BEFORE_ALONE, ...rows.all(QUEUE).map(({ deaths }) => deaths));
+  const suspect = isIdle ? found.findLast(({ deaths }) => deaths >= bar) : undefined;
+  const others = found
+    .filter(({ deaths, queuedAt }) => deaths < bar || (!isIdle && queuedAt + MAX_ALONE_WAIT_MS <= now))
+    .slice(0, checkLimit(limit, MAX_BATCH));
+  const chosen = suspect === undefined ? others : [suspect];
+  return chosen.map((row) => {
+    const { tenant, session } = row;
+    const turn = row.turn ?? env.id();
+    changeQueue(rows, row, { executor, turn, nextMessage: null, dueAt: 0 });
+    const there = row.turn === null ? takeMessage(rows, env, row, turn) : runningOf(rows, row);
+    if (there === undefined) throw new Error(`session ${session} has no turn to start`);
+    const at = requireSession(rows, row);
+    const { epoch } = changeSession(rows, at, { epoch: at.epoch + 1 });
+    const started = countAttempt(rows, { ...there, isParked: false, wakeAt: null });
+    return {
+      held: { tenant, session, executor, epoch },
+      row: toTurn(rows, started),
+      isAlone: suspect !== undefined,
+    };
+  });
+}
+
+function isRegistered(rows: Rows, agent: string): boolean {
+  return rows.get(AGENTS, "", agent) !== undefined;
+}
+
+function isHeld(rows: Rows, { executor, epoch, ...ref }: HeldTurn): boolean {
+  return queueRow(rows, ref).executor === executor && sessionRow(rows, ref)?.epoch === epoch;
+}
+
+function returnTurn(rows: Rows, row: QueueRow, now: number, delayMs: number): void {
+  changeQueue(rows, row, { executor: null, queuedAt: now, dueAt: now + delayMs });
+}
+
+/** Makes the oldest message the running turn. */
+function takeMessage(rows: Rows, env: Env, ref: SessionRef, turn: string): RunningRow | undefined {
+  const [next] = waitingOf(rows, ref);
+  if (next === undefined) return undefined;
+  settle(rows, ref, next.message.id);
+  const { message, options, apiKey, usageLimits } = next;
+  return { ...newTurn(env, ref), turn, retries: null, message, options, apiKey, usageLimits };
+}
+
+function newTurn(env: Env, { tenant, session }: SessionRef) {
+  const unattempted = { attempts: 0, attemptsWithoutProgress: 0, stop: null };
+  const used = { tokens: 0, micros: 0 };
+  return { tenant, session, startedAt: env.now(), used, ...unattempted, isParked: false, wakeAt: null };
+}
+
+function countAttempt(rows: Rows, row: RunningRow): RunningRow {
+  const { attempts, attemptsWithoutProgress } = row;
+  const next = { attempts: attempts + 1, attemptsWithoutProgress: attemptsWithoutProgress + 1 };
+  return putRunning(rows, { ...row, ...next });
+}
+
+/** Queues the turn of a session if it waits for a user. */
+export function wake(rows: Rows, env: Env, ref: SessionRef): boolean {
+  const [queue, running] = [queueRow(rows, ref), runningOf(rows, ref)];
+  if (running === undefined || queue.executor !== null || queue.rank !== null) return false;
+  queueTurn(rows, env, queue, queue.agent);
+  putRunning(rows, { ...running, wakeAt: null });
+  return true;
+}
+
+/** Makes the turn of a session startable at once, with a new rank unless it has one. */
+function queueTurn(rows: Rows, env: Env, row: QueueRow, agent: string | null): QueueRow {
+  const rank = row.rank ?? nextRank(rows, row);
+  return changeQueue(rows, row, { agent, rank, queuedAt: env.now(), dueAt: 0 });
+}
+
+/** Queues the turn of the oldest message, or none if no message waits. @param rank the rank that the row keeps */
+export function queueNext(rows: Rows, env: Env, ref: SessionRef, rank: number | null): QueueRow {
+  const [next] = waitingOf(rows, ref);
+  const idle = { turn: null, executor: null, deaths: 0, rank, nextMessage: next?.n ?? null };
+  const row = changeQueue(rows, queueRow(rows, ref), idle);
+  return next === undefined
+    ? changeQueue(rows, row, { agent: null, rank: null })
+    : queueTurn(rows, env, row, next.agent);
+}
+
+function nextRank(rows: Rows, { tenant, session }: SessionRef): number {
+  const ranked = rows.all(QUEUE).filter(({ rank }) => rank !== null);
+  const userOf = (row: QueueRow): string => requireSession(rows, row).user;
+  const user = requireSession(rows, { tenant, session }).user;
+  const ofTenant = ranked.filter((row) => row.tenant === tenant);
+  const mine = ofTenant.filter((row) => userOf(row) === user);
+  const queued = ofTenant.filter(({ executor }) => executor === null).map(userOf);
+  const users = new Set(queued);
+  return rankOf({
+    started: Math.max(0, ...ranked.map(({ executor, rank }) => (executor === null ? 0 : (rank ?? 0)))),
+    users: users.size,
+    isQueued: users.has(user),
+    last: mine.length === 0 ? null : Math.max(...mine.map(({ rank }) => rank ?? 0)),
+  });
+}
