@@ -46,3 +46,6 @@ export {
 } from "./session/signal-channels.ts";
 export { changedTurns } from "./store/rules/archived-turn.ts";
 export { type BlobGrant, readBlobToken, signBlob } from "./store/rules/blob-token.ts";
+export { connectDevDatabase } from "./store/pglite/open-data-folder.ts";
+export { migrate } from "./store/postgres/migrate.ts";
+export { baseline } from "./store/postgres/migrations/0001-baseline.ts";
