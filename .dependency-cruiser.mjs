@@ -15,7 +15,8 @@ const npm = (...names) => names.map((name) => `(^|/)node_modules/${name}/`);
  */
 const mayImport = {
   protocol: [],
-  server: ["protocol"],
+  dev: [],
+  server: ["dev", "protocol"],
   cli: ["protocol", "server"],
   next: ["client", "server"],
   client: ["protocol"],
@@ -115,6 +116,14 @@ export const written = [
     to: {
       path: ["^packages/server/src/store/s3/", ...npm("@aws-sdk/client-s3", "@aws-sdk/s3-request-presigner")],
     },
+  },
+  {
+    name: "dev-on-its-own",
+    severity: "error",
+    comment:
+      "production must not need PostgreSQL in the process, so only the folder's module imports its package",
+    from: { path: "^packages/[^/]+/src/", pathNot: "^packages/(dev/|server/src/store/pglite/)" },
+    to: { path: ["^packages/dev/", ...npm("@electric-sql/pglite")] },
   },
   {
     name: "protocol-imports-little",

@@ -57,8 +57,9 @@ const patience = {
   testTimeout: 600_000,
   hookTimeout: 300_000,
 };
-const startsServers = { globalSetup: "tests/kit/servers/global-setup.ts" };
-const startsPages = { globalSetup: "tests/browser/global-setup.ts" };
+const writesDump = "packages/dev/test/global-setup.ts";
+const startsServers = { globalSetup: [writesDump, "tests/kit/servers/global-setup.ts"] };
+const startsPages = { globalSetup: [writesDump, "tests/browser/global-setup.ts"] };
 
 export default defineConfig({
   resolve: { conditions, alias: reactAlias() },
@@ -73,6 +74,7 @@ export default defineConfig({
         extends: true,
         test: {
           ...patience,
+          globalSetup: writesDump,
           name: "test",
           include: ["**/*.test.{ts,tsx}"],
           exclude: [...configDefaults.exclude, withServices, inBrowser, atNight, limits, ...isolated],

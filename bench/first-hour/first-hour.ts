@@ -115,7 +115,11 @@ const installApp = (app: App, registry: LocalRegistry): Promise<number> =>
   install(app.folder, "npm install", registry);
 
 const installPlain = (folder: string, registry: LocalRegistry): Promise<number> =>
-  install(folder, "npm install @turnstream/server @turnstream/cli @ai-sdk/gateway zod", registry);
+  install(
+    folder,
+    "npm install @turnstream/server @turnstream/cli @turnstream/dev @ai-sdk/gateway zod",
+    registry,
+  );
 
 /** Other packages come from the machine's registry directly, because the local one would parse all their metadata. */
 async function install(folder: string, command: string, registry: LocalRegistry): Promise<number> {

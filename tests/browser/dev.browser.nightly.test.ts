@@ -47,7 +47,7 @@ test("answers in the page, and a changed agent answers the next message", async 
   if (browser === undefined) throw new Error("the browser is open");
   const folder = await AgentFolder.create({ "agent.ts": agentSource("`You wrote: ${text}`") });
   const tab = await openWatchedPage(browser, { viewport: { width: 1000, height: 700 } });
-  const cli = new CliProcess(folder.path, ["dev", "--no-data", "--json", "--port", "0", "--page", page]);
+  const cli = new CliProcess(folder.path, ["dev", "--json", "--port", "0", "--page", page]);
   onTestFinished(() => {
     cli.kill();
     folder.remove();

@@ -136,7 +136,7 @@ test(
     const { code, err } = await runCli(folder.path, ["dev", "--port", "0", "--page", "page"]);
     expect(code).toBe(1);
     expect(err).toMatch(
-      /Process \d+ uses the folder \.turnstream\. Stop it, or choose another folder with --data\.$/m,
+      /Process \d+ uses the folder \.turnstream\. Stop it, or choose another folder with `dataFolder` or --data\.$/m,
     );
     expect(await cli.stop("SIGINT")).toBe(0);
     expect(existsSync(join(folder.path, ".turnstream/pid"))).toBe(false);

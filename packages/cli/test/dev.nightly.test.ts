@@ -1,4 +1,4 @@
-/** Tests `turnstream dev` in memory, in a process of its own that the tests share, as a developer uses it. */
+/** Tests `turnstream dev` in a process of its own that the tests share, as a developer uses it. */
 import { mkdirSync } from "node:fs";
 import { get } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -24,15 +24,7 @@ beforeAll(async () => {
     "page/assets/main-1.css": "p {}",
     ".env": "GREETING=\n",
   });
-  cli = new CliProcess(folder.path, [
-    "dev",
-    "--no-data",
-    "--json",
-    "--port",
-    "0",
-    "--page",
-    `${folder.path}/page`,
-  ]);
+  cli = new CliProcess(folder.path, ["dev", "--json", "--port", "0", "--page", `${folder.path}/page`]);
   url = String((await cli.ready())["url"]);
   user = await ApiUser.signIn(url);
   session = await user.createSession();
@@ -50,10 +42,10 @@ async function change(files: Readonly<Record<string, string>>, line: RegExp): Pr
   await expect.poll(() => cli.err.slice(before), { interval: 10 }).toMatch(line);
 }
 
-test("answers, and prints on stderr that data is in memory, the address, and a line per turn", async () => {
+test("answers, and prints on stderr where the data is, the address, and a line per turn", async () => {
   expect(await user.ask(session, "one")).toBe("First: one ");
   expect(cli.out).toBe(`${JSON.stringify({ url }, null, 2)}\n`);
-  expect(cli.err).toContain("Everything is in memory");
+  expect(cli.err).toContain("The data is in .turnstream.");
   expect(cli.err).toContain(`Turnstream listens on ${url}\n`);
   expect(cli.err).toContain("Open it to talk to helper. Changes of agent.ts are live. Ctrl-C ends it.\n");
   await expect.poll(() => cli.err).toMatch(/^\d\d:\d\d:\d\d helper answered, 1 model call, .* "one"$/m);

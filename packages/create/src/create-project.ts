@@ -69,12 +69,25 @@ interface PackageValues {
 }
 
 function describePackage(template: string, { name, version, choice }: PackageValues): string {
-  const manifest = JSON.parse(template) as { dependencies: Record<string, string> };
-  const dependencies = Object.entries({ ...manifest.dependencies, ...choice.dependencies })
+  const manifest = JSON.parse(template) as Record<"dependencies" | "devDependencies", Ranges>;
+  const { dependencies, devDependencies } = manifest;
+  const described = {
+    name,
+    ...manifest,
+    dependencies: withVersion({ ...dependencies, ...choice.dependencies }, version),
+    devDependencies: withVersion(devDependencies, version),
+  };
+  return `${JSON.stringify(described, null, 2)}\n`;
+}
+
+type Ranges = Readonly<Record<string, string>>;
+
+/** Sorts the packages by name, and sets the version of ours. */
+function withVersion(ranges: Ranges, version: string): Ranges {
+  const entries = Object.entries(ranges)
     .map(([key, range]): [string, string] => [key, key.startsWith("@turnstream/") ? `^${version}` : range])
     .toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const described = { name, ...manifest, dependencies: Object.fromEntries(dependencies) };
-  return `${JSON.stringify(described, null, 2)}\n`;
+  return Object.fromEntries(entries);
 }
 
 /** npm accepts lower-case letters, digits, "-", "." and "_", and no "." or "_" at the start. */
@@ -98,7 +111,7 @@ next-env.d.ts
 function describeVariables({ keyVariable }: ModelChoice): string {
   const key =
     keyVariable === null ? "" : `# Answers are scripted until the key is set.\n# ${keyVariable}=\n\n`;
-  return `${key}# Without these, everything is in memory and ends with the process.
+  return `${key}# Without these, the data is in the folder .turnstream.
 # DATABASE_URL=postgres://localhost/app
 # REDIS_URL=redis://localhost:6379
 # The output of \`openssl rand -hex 32\`.

@@ -1,10 +1,11 @@
 /**
- * Tests the server of a Next.js app in memory: what happens when Next.js evaluates the app's module again, and the
+ * Tests the server of a Next.js app: what happens when Next.js evaluates the app's module again, and the
  * configuration. tests/browser/next.browser.nightly.test.ts tests a real Next.js app.
  */
 import { listBlocks } from "@turnstream/protocol";
 import { type Agent, defineAgent, type Turnstream } from "@turnstream/server";
 import { script, scriptedModel } from "@turnstream/server/testing";
+import { createDataFolder } from "@turnstream/testkit/util/data-folder.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { createHandlers, createTurnstream, readSession } from "../src/index.ts";
 import { withTurnstream } from "../src/config.ts";
@@ -14,8 +15,9 @@ function helper(answer: string): Agent {
 }
 
 /** Creates the server as a module of the app does, and removes it after the test. */
-function evaluate(answer: string, user: string): Turnstream {
-  const app = createTurnstream({ agents: [helper(answer)], user: () => user, print: false });
+async function evaluate(answer: string, user: string): Promise<Turnstream> {
+  const dataFolder = await createDataFolder();
+  const app = createTurnstream({ agents: [helper(answer)], user: () => user, print: false, dataFolder });
   onTestFinished(async () => {
     await app.close();
     Reflect.deleteProperty(globalThis, Symbol.for("@turnstream/next"));
@@ -45,13 +47,13 @@ async function answers(app: Turnstream, session: string): Promise<string[]> {
 }
 
 test("a module that is evaluated again has the same server and sessions, with its new agents and user", async () => {
-  const first = evaluate("Before.", "an");
+  const first = await evaluate("Before.", "an");
   const { token = "", user_id } = await call(first, "/sign-in");
   expect(user_id).toBe("an");
   const { session_id = "" } = await call(first, "/sessions", token);
   await call(first, `/sessions/${session_id}/messages`, token, { text: "Hi" });
   await expect.poll(() => answers(first, session_id)).toEqual(["Before."]);
-  const second = evaluate("After.", "binh");
+  const second = await evaluate("After.", "binh");
   expect(second).toBe(first);
   await call(second, `/sessions/${session_id}/messages`, token, { text: "Hi" });
   await expect.poll(() => answers(second, session_id)).toEqual(["Before.", "After."]);
@@ -59,7 +61,7 @@ test("a module that is evaluated again has the same server and sessions, with it
 });
 
 test("requests below a path of the app, as after a rewrite, are answered", async () => {
-  const { POST } = createHandlers(evaluate("Hello.", "an"));
+  const { POST } = createHandlers(await evaluate("Hello.", "an"));
   const init = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" };
   const response = await POST(new Request("http://app.test/assistant/api/v1/sign-in", init));
   expect(await response.json()).toMatchObject({ user_id: "an" });
@@ -83,13 +85,13 @@ test.each(["basePath", "trailingSlash"])(
 );
 
 test("a session is read for the user of a request, and for no other", async () => {
-  const app = evaluate("Hello.", "an");
+  const app = await evaluate("Hello.", "an");
   const { token = "" } = await call(app, "/sign-in");
   const { session_id = "" } = await call(app, "/sessions", token);
   await call(app, `/sessions/${session_id}/messages`, token, { text: "Hi" });
   await expect.poll(() => answers(app, session_id)).toEqual(["Hello."]);
   expect(await readSession(app, session_id, new Headers({ cookie: "x=1" }))).toContain("Hello.");
   expect(await readSession(app, "none", new Headers())).toBeNull();
-  evaluate("Hello.", "binh");
+  await evaluate("Hello.", "binh");
   expect(await readSession(app, session_id, new Headers())).toBeNull();
 });

@@ -103,3 +103,6 @@ export * from "./store/rules/share-token.ts";
 export * from "./store/rules/turn-queue.ts";
 export { type Env, systemEnv } from "./util/env.ts";
 export { type Actor, sessionKey, type SessionRef } from "./util/refs.ts";
+export { connectDevDatabase } from "./store/pglite/open-data-folder.ts";
+export { migrate } from "./store/postgres/migrate.ts";
+export { baseline } from "./store/postgres/migrations/0001-baseline.ts";

@@ -15,8 +15,7 @@ import { createPrinter, runApp } from "../run-app.ts";
 
 interface DevOptions {
   readonly port?: number;
-  /** False for memory. */
-  readonly data: string | false;
+  readonly data?: string;
   readonly page: string;
 }
 
@@ -29,15 +28,17 @@ export function addDev(program: Command, context: CliContext): void {
     .description("run the agents of a file with a chat page, and reload them when the file changes")
     .argument("[file]", "exports the agents. Default: agent.ts, agent.js, src/agent.ts or src/agent.js")
     .option("--port <number>", "the port. Default: PORT, or 8080", parsePort)
-    .option("--data <folder>", "keeps the data, if neither DATABASE_URL nor REDIS_URL is set", ".turnstream")
-    .option("--no-data", "keep everything in memory")
+    .option(
+      "--data <folder>",
+      "keeps the data, if neither DATABASE_URL nor REDIS_URL is set. Default: .turnstream",
+    )
     .addOption(new Option("--page <folder>", "a built page").default(PAGE_FOLDER).hideHelp())
     .addHelpText(
       "after",
       examples([
         "turnstream dev",
         "turnstream dev src/support.ts --port 3001",
-        "turnstream dev --no-data",
+        "turnstream dev --data .another-chat",
         "ANTHROPIC_API_KEY=sk-… turnstream dev",
       ]),
     )
@@ -51,8 +52,8 @@ async function runDev(call: CommandCall, { port, data, page }: DevOptions, name?
   let definition = await file.load();
   const options = {
     scriptedAnswers: true,
-    ...(data !== false && { dataFolder: data }),
     ...definition,
+    ...(data !== undefined && { dataFolder: data }),
     runsTurns: true,
     printsSteps: true,
     page: servePage,

@@ -1,4 +1,5 @@
 /** Tests a client in Node against a real gateway: sessions, messages, commands and the list of sessions. */
+import { createDataFolder } from "@turnstream/testkit/util/data-folder.ts";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { turnstream } from "../../../server/src/turnstream/turnstream.ts";
 import { createClient } from "../../src/client.ts";
@@ -46,7 +47,8 @@ describe.for(["websocket", "sse"] as const)("over a %s", (channel) => {
 });
 
 test("on a host without sockets, the client uses event streams and tries no socket", async () => {
-  const app = turnstream({ agents: [testAgent], user: () => "an", print: false });
+  const dataFolder = await createDataFolder();
+  const app = turnstream({ agents: [testAgent], user: () => "an", print: false, dataFolder });
   onTestFinished(() => app.close());
   const request: typeof fetch = (url, init) => app.handle(new Request(url, init));
   const signedIn = await request("http://host.test/api/v1/sign-in", { method: "POST" });

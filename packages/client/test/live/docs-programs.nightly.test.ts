@@ -1,9 +1,12 @@
 /** Runs the programs of docs/hono-and-node.md as they are printed, and uses each with a client. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readFileSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 import { listBlocks } from "@turnstream/protocol";
+import { createDataFolder } from "@turnstream/testkit/util/data-folder.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { signIn } from "../../src/auth/sign-in.ts";
 import { createClient } from "../../src/client.ts";
@@ -19,11 +22,13 @@ function programUnder(heading: string): string {
 
 test.each(["Hono", "Node"])("the program for %s serves its own routes and an answer", async (name) => {
   const program = programUnder(name === "Node" ? "Plain Node" : name);
+  const folder = await createDataFolder();
+  symlinkSync(fileURLToPath(new URL("node_modules", root)), join(folder, "node_modules"));
   const child = spawn(
     process.execPath,
     ["--conditions=@turnstream/source", "--input-type=module-typescript", "-"],
     {
-      cwd: new URL("packages/server/test/", root),
+      cwd: folder,
       stdio: ["pipe", "pipe", "ignore"],
       env: { ...process.env, PORT: "0", DATABASE_URL: "", REDIS_URL: "", TURNSTREAM_SECRET: "" },
     },

@@ -1,9 +1,10 @@
-/** Runs the agent of the README as `npm run demo` does, in memory, and uses it with a client. */
+/** Runs the agent of the README as `npm run demo` does, and uses it with a client. */
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { listBlocks } from "@turnstream/protocol";
+import { createDataFolder } from "@turnstream/testkit/util/data-folder.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { signIn } from "../../src/auth/sign-in.ts";
 import { createClient } from "../../src/client.ts";
@@ -20,7 +21,7 @@ const countLines = (code: string) => code.trim().split("\n").length;
 /** Starts the demo on a free port. The page is not built, and not used. */
 async function start(): Promise<string> {
   const cli = fileURLToPath(new URL("packages/cli/src/main.ts", root));
-  const options = ["--no-data", "--page", "packages/cli/page"];
+  const options = ["--data", await createDataFolder(), "--page", "packages/cli/page"];
   const child = spawn(
     process.execPath,
     ["--conditions=@turnstream/source", cli, "dev", "examples/readme/agent.ts", ...options],

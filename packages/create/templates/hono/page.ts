@@ -16,7 +16,10 @@ export async function servePage(app: Hono<HonoEnv>, chat: Turnstream): Promise<v
     return;
   }
   const { createServer } = await import("vite");
-  const vite = await createServer({ server: { middlewareMode: true }, plugins: [reloadAgents(chat)] });
+  const vite = await createServer({
+    server: { middlewareMode: true, watch: { ignored: ["**/.turnstream/**"] } },
+    plugins: [reloadAgents(chat)],
+  });
   app.use(async ({ env: { incoming, outgoing } }) => {
     await new Promise((resolve) => {
       outgoing.once("close", resolve);

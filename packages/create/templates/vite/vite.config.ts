@@ -7,7 +7,10 @@ import { defineConfig, type Plugin, type ViteDevServer } from "vite";
 
 if (existsSync(".env")) process.loadEnvFile();
 
-export default defineConfig({ plugins: [react(), agents()] });
+export default defineConfig({
+  plugins: [react(), agents()],
+  server: { watch: { ignored: ["**/.turnstream/**"] } },
+});
 
 function agents(): Plugin {
   let chat: Turnstream;

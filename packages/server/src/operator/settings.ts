@@ -25,8 +25,10 @@ const MEANINGS = {
     "Set TURNSTREAM_AUDIT_KEY to at least 32 random bytes, for example with `openssl rand -hex 32`. All processes need the same.",
   DATABASE: "The address is in DATABASE_URL.",
   REDIS: "The address is in REDIS_URL.",
-  FOLDER_IN_USE: "Stop it, or choose another folder with --data.",
-  FOLDER: "Delete it to start again, or choose another folder with --data.",
+  DEV_PACKAGE:
+    "For development, run `npm install --save-dev @turnstream/dev`, which keeps the data in a folder. Otherwise, set both.",
+  FOLDER_IN_USE: "Stop it, or choose another folder with `dataFolder` or --data.",
+  FOLDER: "Delete it to start again, or choose another folder with `dataFolder` or --data.",
   PORT: "Stop the program that uses it, or choose another port with PORT or --port.",
 } as const;
 
@@ -137,14 +139,14 @@ export function readAuditOptions(settings: Settings): Pick<AuditOptions, "auditK
   return value === null ? {} : { auditKey: value };
 }
 
-/** Everything is in memory if neither address is set. */
+/** The data is in a folder if neither address is set. */
 export function hasServers({ databaseUrl, redisUrl }: Settings): boolean {
   return databaseUrl.value !== null || redisUrl.value !== null;
 }
 
 /**
- * Returns the settings of a server. Half of the addresses is an error, because data in memory beside a database would
- * look durable.
+ * Returns the settings of a server. Half of the addresses is an error, because data in a folder beside a database would
+ * be missed by other processes.
  * @throws SettingsError
  */
 export function readSettings(
@@ -156,7 +158,7 @@ export function readSettings(
     requireDatabaseUrl(settings);
     requireRedisUrl(settings);
   }
-  // In memory, a process without a secret makes its own.
+  // A folder keeps its own secret.
   if (hasServers(settings) || settings.secret.value !== null) requireSecret(settings);
   readAuditKeys(settings);
   return settings;

@@ -1,6 +1,6 @@
 /**
  * `TurnstreamOptions` are the options of `turnstream()`, and `resolveOptions` validates them.
- * Invariant: a misspelled `dataFolder` or `redisUrl` is an error, because without them everything is in memory.
+ * Invariant: a misspelled `dataFolder` or `redisUrl` is an error, because the data would be in another place.
  */
 import { z } from "zod";
 import type { UserOf } from "../gateway/auth/sign-in.ts";
@@ -49,14 +49,13 @@ const turnstreamShape = {
   payments: paymentOptions.optional(),
   /** With `false`, `listen` and `handle` only serve clients. Start `app.worker()` in another process. @default true */
   runsTurns: z.boolean().default(true),
-  /** Keeps files, for example [in S3](files.md#keep-files-in-s3). Not used in memory. @default none: PostgreSQL */
+  /** Keeps files, for example [in S3](files.md#keep-files-in-s3). @default none: PostgreSQL */
   storage: object<ObjectStorage>().optional(),
   /**
-   * Keeps the data in this folder, while neither address is set. It needs the package `@electric-sql/pglite`; without
-   * it, everything is in memory. One process at a time can use a folder.
-   * @default none: in memory
+   * Keeps the data in this folder while neither address is set. It needs the package `@turnstream/dev`. One process at a
+   * time can use a folder. @default ".turnstream"
    */
-  dataFolder: z.string().optional(),
+  dataFolder: z.string().default(".turnstream"),
   /**
    * Creates and updates the tables at the start. In production, run `turnstream migrate` before you
    * [deploy](upgrade.md).

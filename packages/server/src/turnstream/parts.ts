@@ -1,9 +1,9 @@
 /**
- * `openParts` opens what gateway and worker need: store, log and signals, on PostgreSQL and Redis, in a folder or in
- * memory.
+ * `openParts` opens what gateway and worker need: store, log and signals, on PostgreSQL and Redis or in a folder.
  * Invariant: it fails before anything listens if a server can't be used, with the address and what to change. What it
  * has opened is closed again if a later part fails.
  */
+import { mkdirSync, realpathSync } from "node:fs";
 import type { Log } from "../log/log.ts";
 import { createMemoryLog } from "../log/memory.ts";
 import { createRedisLog } from "../log/redis/create-redis-log.ts";
@@ -20,16 +20,21 @@ import { ensureTenant } from "../session/lifecycle/ensure-tenant.ts";
 import { createMemorySignals } from "../signals/memory.ts";
 import { createRedisSignals } from "../signals/redis.ts";
 import type { Signals } from "../signals/signals.ts";
-import type { AuditOptions } from "../store/audit-options.ts";
 import { isStoreError } from "../store/errors.ts";
 import { FolderInUse } from "../store/pglite/lock-folder.ts";
-import { endAllLeases, openDataFolder, readFolderSecret } from "../store/pglite/open-data-folder.ts";
+import {
+  createPeriods,
+  DevPackageMissing,
+  endAllLeases,
+  openDataFolder,
+  readFolderSecret,
+} from "../store/pglite/open-data-folder.ts";
 import { migrate, requireBaseline } from "../store/postgres/migrate.ts";
 import { openDatabase } from "../store/postgres/open-database.ts";
 import { createPostgresStore } from "../store/postgres/store.ts";
 import type { ObjectStorage } from "../store/ports/objects.ts";
 import type { ClosableStore } from "../store/store.ts";
-import { systemEnv } from "../util/env.ts";
+import { shareFolder } from "./share-folder.ts";
 
 export interface Parts {
   readonly store: ClosableStore;
@@ -40,7 +45,7 @@ export interface Parts {
 
 export interface OpenedParts extends Parts {
   /** Where the data is. */
-  readonly place: "servers" | "folder" | "memory";
+  readonly place: "servers" | "folder";
   /** The secret that the folder keeps. Null if there is no folder. */
   readonly secret: string | null;
 }
@@ -51,8 +56,8 @@ export interface OpenPartsOptions {
   readonly shouldMigrate: boolean;
   /** Keeps files. Null for the store itself. */
   readonly storage: ObjectStorage | null;
-  /** Where to keep the data without servers. Null for memory. */
-  readonly dataFolder: string | null;
+  /** Where to keep the data without servers. */
+  readonly dataFolder: string;
 }
 
 /** Leases have their own connections, so that a busy worker doesn't lose its lease. */
@@ -65,7 +70,7 @@ export async function openParts(settings: Settings, options: OpenPartsOptions): 
   try {
     const parts = hasServers(settings)
       ? await openServers(settings, options)
-      : ((await openFolder(settings, options)) ?? openMemory(readAuditOptions(settings)));
+      : await shareFolder(createFolder(options.dataFolder), () => openFolder(settings, options));
     try {
       await ensureTenant(parts.store, options.tenant);
       return parts;
@@ -78,48 +83,52 @@ export async function openParts(settings: Settings, options: OpenPartsOptions): 
   }
 }
 
-function openMemory(_audit: AuditOptions): OpenedParts {
-  throw new Error("soon");
-}
-
 /** The log and the signals are in memory: a log is restored from the archive, and signals only save time. */
-function withMemoryLog(
-  store: ClosableStore,
-  place: OpenedParts["place"],
-  secret: string | null = null,
-): OpenedParts {
-  const [log, signals] = [createMemoryLog(), createMemorySignals()];
-  return { store, log, signals, place, secret, close: () => closeAll([signals, log, store]) };
-}
-
-/** Returns null if no folder is given, or PGlite is not installed. */
 async function openFolder(
   settings: Settings,
   { dataFolder, storage }: OpenPartsOptions,
-): Promise<OpenedParts | null> {
-  const audit = readAuditOptions(settings);
-  if (dataFolder === null) return null;
+): Promise<OpenedParts> {
   const db = await openDataFolder(dataFolder).catch((error: unknown) => {
     throw explainFolderError(error, dataFolder);
   });
-  if (db === null) return null;
   // Another connection for the lock would wait for the only one for ever.
   const store = createPostgresStore(db, {
     holdsLock: false,
     ...(storage === null ? {} : { storage }),
-    ...audit,
+    ...readAuditOptions(settings),
   });
   try {
     await migrate(db);
+    await createPeriods(db);
     await endAllLeases(db);
-    return withMemoryLog(store, "folder", readFolderSecret(dataFolder));
+    const [log, signals] = [createMemoryLog(), createMemorySignals()];
+    return {
+      store,
+      log,
+      signals,
+      place: "folder",
+      secret: readFolderSecret(dataFolder),
+      close: () => closeAll([signals, log, store]),
+    };
   } catch (error) {
     await store.close();
     throw isStoreError(error, "OTHER_BASELINE") ? explainFolderError(error, dataFolder) : error;
   }
 }
 
+/** Returns the real path. */
+function createFolder(folder: string): string {
+  try {
+    mkdirSync(folder, { recursive: true });
+    return realpathSync(folder);
+  } catch (error) {
+    throw explainFolderError(error, folder);
+  }
+}
+
 function explainFolderError(error: unknown, folder: string): SettingsError {
+  if (error instanceof DevPackageMissing)
+    return new SettingsError("DEV_PACKAGE", "Neither DATABASE_URL nor REDIS_URL is set.", error);
   if (error instanceof FolderInUse)
     return new SettingsError("FOLDER_IN_USE", `Process ${error.pid} uses the folder ${folder}.`, error);
   if (isStoreError(error, "OTHER_BASELINE"))

@@ -1,6 +1,6 @@
 /**
- * `turnstream` is a whole server in one call: gateway, worker and sign-in, on PostgreSQL and Redis, in a folder or in
- * memory. It composes the pieces that `@turnstream/server` also exports one by one.
+ * `turnstream` is a whole server in one call: gateway, worker and sign-in, on PostgreSQL and Redis or in a folder. It
+ * composes the pieces that `@turnstream/server` also exports one by one.
  * Invariant: nothing is opened before the first call of a method. Each part is opened once; a later call repeats an
  * opening that failed. `close` ends the parts in reverse order: connections, turns, then the servers' connections.
  */
@@ -54,11 +54,6 @@ const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 const DEVELOPMENT = { showsProviderErrors: true, drainMs: 0 };
 /** A terminal sends Ctrl-C to all processes of a command, and npm then sends it to its child once more. */
 const SAME_SIGNAL_MS = 500;
-const IN_MEMORY =
-  "Everything is in memory: it ends with this process. Set DATABASE_URL, REDIS_URL and TURNSTREAM_SECRET to keep it.";
-
-const WITHOUT_PGLITE =
-  "Everything is in memory: it ends with this process. Install @electric-sql/pglite to keep it in a folder.";
 
 /** @throws OptionsError for an unknown option, SettingsError if a setting is missing or wrong */
 export function turnstream(options: TurnstreamOptions): Turnstream {
@@ -126,7 +121,7 @@ class App implements Turnstream {
       tenant: this.#tenant,
       shouldMigrate: migrates,
       storage: this.#options.storage ?? null,
-      dataFolder: this.#options.dataFolder ?? null,
+      dataFolder: this.#options.dataFolder,
     }).then(
       (parts) => {
         this.#reportPlace(parts);
@@ -142,9 +137,8 @@ class App implements Turnstream {
   }
 
   #reportPlace({ place }: OpenedParts): void {
-    const { dataFolder } = this.#options;
-    if (place === "folder") this.#print(`The data is in ${dataFolder}. Delete the folder to start again.`);
-    if (place === "memory") this.#print(dataFolder === undefined ? IN_MEMORY : WITHOUT_PGLITE);
+    if (place === "folder")
+      this.#print(`The data is in ${this.#options.dataFolder}. Delete the folder to start again.`);
   }
 
   async worker(): Promise<SupervisedWorker> {

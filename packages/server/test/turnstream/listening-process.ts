@@ -1,4 +1,4 @@
-/** A program for tests: `turnstream()` in memory on a free port, with a turn that runs for a minute. */
+/** A program for tests: `turnstream()` without settings on a free port, with a turn that runs for a minute. */
 import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";

@@ -2,6 +2,7 @@
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
 import { listBlocks } from "@turnstream/protocol";
+import { createDataFolder } from "@turnstream/testkit/util/data-folder.ts";
 import { streamText } from "ai";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { script } from "../../src/models/script-parts.ts";
@@ -24,6 +25,7 @@ async function answers(agent: Agent, messages: readonly string[] = ["Hi"], scrip
     user: () => "an",
     print: (line) => lines.push(line),
     scriptedAnswers,
+    dataFolder: await createDataFolder(),
   });
   onTestFinished(() => app.close());
   await app.worker();

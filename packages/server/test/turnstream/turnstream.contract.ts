@@ -1,5 +1,5 @@
 /**
- * The contract of `turnstream()`, in memory and on servers: one call serves a page that signs in, runs turns, prints a
+ * The contract of `turnstream()`, in a folder and on servers: one call serves a page that signs in, runs turns, prints a
  * line for each, and closes everything.
  */
 import { EventEmitter, once } from "node:events";
@@ -9,7 +9,6 @@ import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
 import { tool } from "../../src/runtime/define/tool.ts";
-import type { ServerSettings } from "../../src/operator/settings.ts";
 import type { TurnstreamOptions } from "../../src/turnstream/options.ts";
 import { turnstream } from "../../src/turnstream/turnstream.ts";
 
@@ -42,7 +41,10 @@ async function ended(app: ReturnType<typeof turnstream>, session: string) {
   return turn;
 }
 
-export function turnstreamContract(name: string, openSettings: () => Promise<ServerSettings>): void {
+export function turnstreamContract(
+  name: string,
+  openSettings: () => Promise<Partial<TurnstreamOptions>>,
+): void {
   async function open(options: Partial<TurnstreamOptions> = {}) {
     const lines: string[] = [];
     const app = turnstream({

@@ -1,7 +1,8 @@
-/** Runs the contract of `turnstream()` in memory, and tests what only memory does. */
+/** Runs the contract of `turnstream()` in a folder, and tests what needs no servers. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { createDataFolder } from "@turnstream/testkit/util/data-folder.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
@@ -9,17 +10,24 @@ import type { TurnstreamOptions } from "../../src/turnstream/options.ts";
 import { turnstream } from "../../src/turnstream/turnstream.ts";
 import { turnstreamContract } from "./turnstream.contract.ts";
 
-turnstreamContract("in memory", async () => ({}));
+turnstreamContract("in a folder", async () => ({ dataFolder: await createDataFolder() }));
 
 const AGENTS = [defineAgent({ name: "a", title: false, model: scriptedModel([[]]) })];
 
-test("prints once that everything is in memory, and what to set", async () => {
+test("prints once where the data is", async () => {
+  const dataFolder = await createDataFolder();
   const lines: string[] = [];
-  const app = turnstream({ agents: AGENTS, user: () => "an", print: (line) => lines.push(line) });
+  const app = turnstream({
+    agents: AGENTS,
+    user: () => "an",
+    print: (line) => lines.push(line),
+    dataFolder,
+  });
   await app.listen(0);
   await app.gateway();
-  expect(lines.filter((line) => line.includes("in memory"))).toHaveLength(1);
-  expect(lines.join("\n")).toContain("DATABASE_URL, REDIS_URL and TURNSTREAM_SECRET");
+  expect(lines.filter((line) => line.includes("The data is in"))).toEqual([
+    `The data is in ${dataFolder}. Delete the folder to start again.`,
+  ]);
   await app.close();
 });
 
@@ -53,6 +61,7 @@ test("serves a page beside the gateway", async () => {
     agents: AGENTS,
     user: () => "an",
     print: false,
+    dataFolder: await createDataFolder(),
     page: (request) =>
       new URL(request.url).pathname === "/"
         ? new Response("<h1>Hi</h1>", { headers: { "content-type": "text/html" } })
@@ -74,6 +83,7 @@ test("serves a page beside the gateway", async () => {
 test.each(["SIGTERM", "SIGINT"] as const)("a process that listens ends in order at %s", async (signal) => {
   const file = fileURLToPath(new URL("listening-process.ts", import.meta.url));
   const child = spawn(process.execPath, ["--conditions=@turnstream/source", file], {
+    cwd: await createDataFolder(),
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, DATABASE_URL: "", REDIS_URL: "" },
   });

@@ -1,53 +1,68 @@
 /**
- * `openDataFolder` opens a database in a folder, with PGlite: PostgreSQL inside this process, for development.
- * `readFolderSecret` reads the secret that it keeps, and `endAllLeases` ends the leases of the process that used the folder
- * before.
+ * `openDataFolder` opens a database in a folder, with `@turnstream/dev`: PostgreSQL inside this process, for development.
+ * `readFolderSecret` reads the secret that it keeps. `endAllLeases` and `createPeriods` prepare the database for turns.
  *
- * Invariant: one process at a time opens a folder, because two would destroy its data. PGlite has one session, so the pool
+ * Invariant: the folder is opened once at a time, because two would destroy its data. PGlite has one session, so the pool
  * has one connection: transactions run one after the other, and a caller inside a transaction must not wait for another
  * connection. PGlite has no timers, so statements have no timeouts.
  */
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { DevDatabase } from "@turnstream/dev";
+import { sql } from "kysely";
 import pg from "pg";
 import type { Db } from "../postgres/database.ts";
+import { baseline } from "../postgres/migrations/0001-baseline.ts";
 import { createDatabase, DEFAULT_SCHEMA, types } from "../postgres/open-database.ts";
 import { clockPlus } from "../postgres/session-row.ts";
 import { lockFolder } from "./lock-folder.ts";
 
 /** How long a statement waits for the connection. A longer wait means that two callers wait for each other. */
 const CONNECT_MS = 30_000;
+const PACKAGE = "@turnstream/dev";
+
+/** `@turnstream/dev` is not installed. */
+export class DevPackageMissing extends Error {
+  constructor(cause: unknown) {
+    super(`${PACKAGE} is not installed`, { cause });
+    this.name = "DevPackageMissing";
+  }
+}
 
 /**
- * @returns null if the package of PGlite is not installed
- * @throws FolderInUse, or the error of PGlite if it can't read the folder
+ * @param folder an existing folder
+ * @throws DevPackageMissing, FolderInUse, or the error of PGlite if it can't read the folder
  */
-export async function openDataFolder(folder: string): Promise<Db | null> {
-  const pglite = await importPglite();
-  if (pglite === null) return null;
-  mkdirSync(folder, { recursive: true });
+export async function openDataFolder(folder: string): Promise<Db> {
+  const { openDevDatabase } = await importDevPackage();
   // The folder contains what users wrote. Git ignores it, whatever the app's own rules are.
   writeFileSync(join(folder, ".gitignore"), "*\n");
   const release = lockFolder(join(folder, "pid"));
   try {
-    const database = await pglite.PGlite.create(join(folder, "pglite"));
-    await database.exec(
-      `set search_path to ${DEFAULT_SCHEMA}; set default_transaction_isolation to 'read committed'`,
-    );
-    const options = { max: 1, idleTimeoutMillis: 0, types };
-    const pool = new pg.Pool(Object.assign(pglite.createPgConfig(database), options));
-    const connect = (): Promise<pg.PoolClient> => pool.connect();
-    const end = async (): Promise<void> => {
-      await pool.end();
-      await database.close();
-      release();
-    };
-    return createDatabase({ options: {}, connect, end }, { max: 1, connectMs: CONNECT_MS });
+    return await connectDevDatabase(await openDevDatabase(folder, baseline.name), release);
   } catch (error) {
     release();
     throw error;
   }
+}
+
+/** @param onEnd called when the database is closed */
+export async function connectDevDatabase(
+  { pglite, pgConfig }: DevDatabase,
+  onEnd: () => void = () => undefined,
+): Promise<Db> {
+  await pglite.exec(
+    `set search_path to ${DEFAULT_SCHEMA}; set default_transaction_isolation to 'read committed'`,
+  );
+  const pool = new pg.Pool(Object.assign(pgConfig, { max: 1, idleTimeoutMillis: 0, types }));
+  const connect = (): Promise<pg.PoolClient> => pool.connect();
+  const end = async (): Promise<void> => {
+    await pool.end();
+    await pglite.close();
+    onEnd();
+  };
+  return createDatabase({ options: {}, connect, end }, { max: 1, connectMs: CONNECT_MS });
 }
 
 /** Returns the secret of the folder, so that pages that are open stay signed in after a restart. Creates it first. */
@@ -66,15 +81,17 @@ export async function endAllLeases(db: Db): Promise<void> {
     .execute();
 }
 
-async function importPglite() {
+/** Creates the partitions of today, which a dump or a folder of last month lacks. */
+export async function createPeriods(db: Db): Promise<void> {
+  await sql`select create_archive_periods(), create_audit_periods()`.execute(db);
+}
+
+async function importDevPackage() {
   try {
-    const [{ PGlite }, { createPgConfig }] = await Promise.all([
-      import("@electric-sql/pglite"),
-      import("@electric-sql/pglite/node-postgres"),
-    ]);
-    return { PGlite, createPgConfig };
+    return await import("@turnstream/dev");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw error;
-    return null;
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "ERR_MODULE_NOT_FOUND" && message.includes(PACKAGE)) throw new DevPackageMissing(error);
+    throw error;
   }
 }
