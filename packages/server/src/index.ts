@@ -56,6 +56,7 @@ export type { FetchPolicy } from "./safe-fetch/policy.ts";
 export type { Backend } from "./session/backend.ts";
 export { uploadFile } from "./session/blobs/upload.ts";
 export { readHistory, readOlderTurns, type SessionHistory } from "./session/history/read-history.ts";
+export { TurnError } from "./session/history/turn-error.ts";
 export { readSharedSession } from "./session/history/shared-history.ts";
 export { listAllowances, revokeAllowance } from "./session/interactions/allowances.ts";
 export { answerQuestion, dismissQuestion } from "./session/interactions/answer-question.ts";

@@ -12,6 +12,7 @@ import { explainServerError, readSettings, type Settings, SettingsError } from "
 import type { Agent } from "../runtime/define/agent.ts";
 import { RuntimeError } from "../runtime/errors.ts";
 import { type SupervisedWorker, startWorker } from "../runtime/worker/supervise.ts";
+import { TurnError } from "../session/history/turn-error.ts";
 import { OptionsError } from "../util/options-error.ts";
 import { createSecurityReporter, type SecurityEventHandler } from "../util/security-event.ts";
 import { reportUncaught } from "../util/report-uncaught.ts";
@@ -90,6 +91,8 @@ class App implements Turnstream {
   #server: Server | null = null;
   #closing: Promise<void> | null = null;
   #signalledAt: number | null = null;
+  /** Ends the waits for turns when the app is closed. */
+  readonly #waits = new AbortController();
 
   constructor(options: ResolvedTurnstreamOptions, settings: Settings) {
     this.#options = options;
@@ -108,7 +111,13 @@ class App implements Turnstream {
     });
     const { onSecurityEvent, onError } = this.#activity;
     this.#onSecurityEvent = createSecurityReporter([options.onSecurityEvent, onSecurityEvent], onError);
-    this.sessions = createSessionCommands(this.#tenant, () => this.parts());
+    this.sessions = createSessionCommands({
+      tenant: this.#tenant,
+      open: () => this.parts(),
+      runTurns: () => this.#runTurnsUnlessSeparate(),
+      closing: this.#waits.signal,
+      onError: this.#activity.onError,
+    });
   }
 
   get #tenant(): string {
@@ -158,10 +167,10 @@ class App implements Turnstream {
   }
 
   async listen(port = Number(process.env["PORT"] ?? DEFAULT_PORT), host?: string): Promise<string> {
-    const { page, runsTurns } = this.#options;
+    const { page } = this.#options;
     try {
       this.#server = createServer({ ...(await this.#gatewayOptions()), page });
-      if (runsTurns) await this.#runTurns();
+      await this.#runTurnsUnlessSeparate();
       const url = await this.#server.listen(port, host);
       this.#closeOnSignals();
       this.#print(`Turnstream listens on ${url}`);
@@ -174,7 +183,7 @@ class App implements Turnstream {
   }
 
   async handle(request: Request): Promise<Response> {
-    const [gateway] = await Promise.all([this.gateway(), this.#options.runsTurns ? this.#runTurns() : null]);
+    const [gateway] = await Promise.all([this.gateway(), this.#runTurnsUnlessSeparate()]);
     return gateway.handle(request, { hasSockets: false });
   }
 
@@ -194,6 +203,11 @@ class App implements Turnstream {
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
+  }
+
+  /** With `runsTurns: false`, only `worker()` starts the worker. */
+  async #runTurnsUnlessSeparate(): Promise<void> {
+    if (this.#options.runsTurns) await this.#runTurns();
   }
 
   #runTurns(): Promise<SupervisedWorker> {
@@ -250,6 +264,7 @@ class App implements Turnstream {
     await this.#server?.close();
     await (await opened(this.#gateway))?.close();
     await (await opened(this.#worker))?.shutdown();
+    this.#waits.abort(new TurnError("CLOSED", "the wait"));
     await (await opened(this.#parts))?.close();
     for (const name of SIGNALS) process.off(name, this.#onSignal);
   }
