@@ -17,7 +17,7 @@ import {
 import { checkCount, checkDuration, checkId, checkLimit, checkTime } from "../rules/arguments.ts";
 import { checkFence, checkRetry } from "../rules/running.ts";
 import { agentOf, rankOf, recoveryDelayMs } from "../rules/turn-queue.ts";
-import { hasLease } from "./journal.ts";
+import { endLease, hasValidLease } from "./journal.ts";
 import {
   changeQueue,
   putRunning,
@@ -78,14 +78,11 @@ export function memoryTurnQueue(tables: MemoryTables, env: Env): TurnQueue {
         }
         return left.length;
       }),
-    releaseLost: ({ limit }) =>
+    leave: (executor) =>
       tables.run((rows) => {
-        const lost = rows
-          .all(QUEUE)
-          .filter(({ executor }) => executor !== null && !hasLease(rows, executor))
-          .slice(0, checkLimit(limit, MAX_BATCH));
-        for (const row of lost) returnTurn(rows, row, env.now(), 0);
-        return lost.length;
+        if (!endLease(rows, executor)) return false;
+        for (const row of rows.all(QUEUE)) if (row.executor === executor) returnTurn(rows, row, env.now(), 0);
+        return true;
       }),
     park: (held, turn, { wakeAt }) =>
       tables.run((rows) => {
@@ -152,8 +149,8 @@ function start(
   env: Env,
   { executor, agents, limit, skipTenants = [], isIdle }: StartTurns,
 ): StartedTurn[] {
-  checkId(executor, "executor");
   const now = env.now();
+  if (!hasValidLease(rows, checkId(executor, "executor"), now)) return [];
   const found = rows
     .all(QUEUE)
     .filter((row) => row.executor === null && row.rank !== null && row.dueAt <= now)
