@@ -16,7 +16,7 @@ import {
 } from "../ports/turn-queue.ts";
 import { checkCount, checkDuration, checkId, checkLimit, checkTime } from "../rules/arguments.ts";
 import { checkFence, checkRetry } from "../rules/running.ts";
-import { agentOf, rankOf, recoveryDelayMs } from "../rules/turn-queue.ts";
+import { agentOf, epochStep, rankOf, recoveryDelayMs } from "../rules/turn-queue.ts";
 import { endLease, hasValidLease } from "./journal.ts";
 import {
   changeQueue,
@@ -46,7 +46,7 @@ export function memoryTurnQueue(tables: MemoryTables, env: Env): TurnQueue {
         const row = runningOf(rows, held);
         if (row === undefined || !isHeld(rows, held)) return null;
         const session = requireSession(rows, held);
-        const epoch = Math.max(session.epoch, seen) + 1;
+        const epoch = Math.max(session.epoch, seen) + epochStep(env);
         changeSession(rows, session, { epoch });
         held.epoch = epoch;
         return toTurn(rows, isCounted ? countAttempt(rows, row) : row);
@@ -170,7 +170,7 @@ function start(
     const there = row.turn === null ? takeMessage(rows, env, row, turn) : runningOf(rows, row);
     if (there === undefined) throw new Error(`session ${session} has no turn to start`);
     const at = requireSession(rows, row);
-    const { epoch } = changeSession(rows, at, { epoch: at.epoch + 1 });
+    const { epoch } = changeSession(rows, at, { epoch: at.epoch + epochStep(env) });
     const started = countAttempt(rows, { ...there, isParked: false, wakeAt: null });
     return {
       held: { tenant, session, executor, epoch },

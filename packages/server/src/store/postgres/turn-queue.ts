@@ -21,7 +21,7 @@ import {
 } from "../ports/turn-queue.ts";
 import { checkCount, checkDuration, checkId, checkLimit, checkTime } from "../rules/arguments.ts";
 import { checkFence, checkRetry } from "../rules/running.ts";
-import { agentOf } from "../rules/turn-queue.ts";
+import { agentOf, epochStep } from "../rules/turn-queue.ts";
 import type { Env } from "../../util/env.ts";
 import type { Db } from "./database.ts";
 import { countedAttempt, runningTurn, type TurnRow, turnOf } from "./running-rows.ts";
@@ -45,7 +45,7 @@ export function postgresTurnQueue(db: Db, env: Env): TurnQueue {
     async again(held, { seen = 0, isCounted = true } = {}) {
       const { rows } = await sql<TurnRow & { epoch: number }>`
         with owned as (
-          update turn_queue q set epoch = greatest(epoch, ${checkCount(seen, "seen")}::bigint) + 1
+          update turn_queue q set epoch = greatest(epoch, ${checkCount(seen, "seen")}::bigint) + ${epochStep(env)}::integer
           where ${isHeld(held)} returning q.*)
         update running_turns set ${isCounted ? countedAttempt : sql`attempts = attempts`} from owned
         where running_turns.tenant_id = owned.tenant_id and running_turns.session_id = owned.session_id
@@ -279,7 +279,7 @@ async function start(db: Db, env: Env, { executor, agents, limit, skipTenants = 
         where t.tenant_id = r.tenant_id and t.session_id = r.session_id and t.turn = r.turn limit 1) t on true
       where m.id is not null or t.is_there),
     owned as (
-      update turn_queue q set executor = ${by}, epoch = q.epoch + 1, due_at = null, next_message = null,
+      update turn_queue q set executor = ${by}, epoch = q.epoch + ${epochStep(env)}::integer, due_at = null, next_message = null,
         turn = coalesce(r.turn, r.new_turn)
       from ready r where q.tenant_id = r.tenant_id and q.session_id = r.session_id
       returning q.*, r.turn is null as is_new),
