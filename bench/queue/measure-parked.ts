@@ -23,6 +23,7 @@ const PARK_AFTER_MS = 1_000;
 const REST_MS = 20_000;
 const SETTLE_MS = 2_000;
 const EXECUTOR = "bench-parker";
+const LEASE_MS = 24 * 3_600_000;
 const WAKE_MS = 7 * 24 * 3_600_000;
 const MAX_DECISION_MS = 100;
 /** Two measurements of the same thing differ by less. */
@@ -148,6 +149,7 @@ async function queueTurns(environment: TurnsEnvironment, count: number): Promise
 async function parkQueued(environment: TurnsEnvironment): Promise<void> {
   const { store } = environment.backend;
   const request = { executor: EXECUTOR, agents: [], limit: BATCH, isIdle: false };
+  await store.leases.take(EXECUTOR, LEASE_MS);
   for (;;) {
     const started = await store.queue.start(request);
     for (const { held, row } of started)

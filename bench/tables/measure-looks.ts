@@ -10,6 +10,7 @@ import type { TablesEnvironment } from "./turn-ends.ts";
 const PER_SESSION = 10;
 const LOOKS = 200;
 const LIMIT = 100;
+const LEASE_MS = 24 * 3_600_000;
 const MAX_MS = 2;
 
 export async function measureLooks(
@@ -18,6 +19,7 @@ export async function measureLooks(
 ): Promise<Measurement[]> {
   await store.tenants.create({ id: "queued", name: "queued" });
   await runSql(url, ...fill(queuedMessages));
+  await store.leases.take("bench", LEASE_MS);
   const looks: Readonly<Record<string, () => Promise<unknown>>> = {
     "a query without tables": () => store.leases.clock(),
     "running.startable": () => store.running.startable({ olderThanMs: 0, limit: LIMIT }),

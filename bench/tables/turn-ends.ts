@@ -15,6 +15,7 @@ export const CONCURRENCY = 24;
 const MODEL = "model";
 const EXECUTOR = "bench";
 const BATCH = 1_000;
+const LEASE_MS = 24 * 3_600_000;
 const USED = { turns: 1, calls: 3, input_tokens: 900, output_tokens: 100, total_tokens: 1_000, cost: 0.01 };
 
 let sessions = 0;
@@ -39,6 +40,7 @@ export async function startTurns(
     await createSession(store, ref);
     await addMessage(store, ref);
   });
+  await store.leases.take(EXECUTOR, LEASE_MS);
   const turns: StartedTurn[] = [];
   while (turns.length < count) {
     const started = await store.queue.start({ executor: EXECUTOR, agents: [], limit: BATCH, isIdle: false });

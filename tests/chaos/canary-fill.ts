@@ -73,7 +73,8 @@ export async function fill(
 }
 
 /** Starts the turn of a session. Turns of others that it gets return to the queue. @returns the id of the turn */
-async function startTurn({ queue }: Backend["store"], { session }: SessionRef): Promise<string> {
+async function startTurn({ queue, leases }: Backend["store"], { session }: SessionRef): Promise<string> {
+  await leases.take("chaos", 3_600_000);
   const started = await queue.start({ executor: "chaos", agents: [], limit: 1_000, isIdle: false });
   await queue.release(started.filter(({ held }) => held.session !== session).map(({ held }) => held));
   const mine = started.find(({ held }) => held.session === session);

@@ -139,12 +139,14 @@ test(
   { timeout: 60_000 },
   async () => {
     await send("s-dead");
-    const { queue } = backend.store;
+    const { queue, leases } = backend.store;
+    await leases.take("dead", 60_000);
     const [started] = await queue.start({ executor: "dead", agents: ["clerk"], limit: 1, isIdle: true });
     if (started === undefined) throw new Error("no turn");
     const { held, row } = started;
     await runSql(databaseUrl, `update turnstream.turn_queue set deaths = 5 where turn = '${row.turn}'`);
     await queue.release([held]);
+    await queue.leave("dead");
     await work("clerk");
     const report = await until("s-dead", /^The turn was ended because 5 processes died while they ran it\.$/);
     expect(report).toMatchObject({ state: "failed", turn: row.turn, deaths: 5, attempts: null });

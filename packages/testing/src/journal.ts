@@ -18,7 +18,7 @@ import {
   type SessionRef,
 } from "@turnstream/server/internal";
 import type { Json } from "@turnstream/protocol";
-import { putRunning, type RunningRow, runningOf } from "./running-rows.ts";
+import { putRunning, QUEUE, type RunningRow, runningOf } from "./running-rows.ts";
 import { compareText, requireSession, sessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, sessionTable, table } from "./tables.ts";
 
@@ -104,8 +104,15 @@ interface Lease {
 
 const LEASES = table<Lease>("leases", "none");
 
-export function hasLease(rows: Rows, executor: string): boolean {
-  return rows.get(LEASES, "", executor) !== undefined;
+/** True if the executor's lease has not expired and was not taken over. */
+export function hasValidLease(rows: Rows, executor: string, now: number): boolean {
+  const lease = rows.get(LEASES, "", executor);
+  return lease !== undefined && lease.takenBy === null && lease.until >= now;
+}
+
+/** @returns false if the executor does not have the lease */
+export function endLease(rows: Rows, executor: string): boolean {
+  return rows.get(LEASES, "", executor)?.takenBy === null && rows.remove(LEASES, "", executor);
 }
 
 export function memoryLeases(tables: MemoryTables, env: Env): Leases {
@@ -170,17 +177,11 @@ export function memoryLeases(tables: MemoryTables, env: Env): Leases {
         rows.put(LEASES, "", executor, { ...lease, takenBy: by });
         return true;
       }),
-    leave: (executor) =>
-      tables.run((rows) => {
-        const lease = rows.get(LEASES, "", executor);
-        if (lease === undefined || lease.takenBy !== null) return false;
-        rows.put(LEASES, "", executor, { ...lease, until: Math.min(lease.until, env.now() - 1) });
-        return true;
-      }),
     release: (executor, by) =>
       tables.run((rows) => {
         const lease = rows.get(LEASES, "", executor);
         const holder = by === executor ? null : by;
+        if (rows.all(QUEUE).some((row) => row.executor === executor)) return false;
         return lease?.takenBy === holder && rows.remove(LEASES, "", executor);
       }),
   };

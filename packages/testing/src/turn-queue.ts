@@ -23,8 +23,9 @@ import {
   type StartedTurn,
   type StartTurns,
   type TurnQueue,
+  epochStep,
 } from "@turnstream/server/internal";
-import { hasLease } from "./journal.ts";
+import { endLease, hasValidLease } from "./journal.ts";
 import {
   changeQueue,
   putRunning,
@@ -53,7 +54,7 @@ export function memoryTurnQueue(tables: MemoryTables, env: Env): TurnQueue {
         const row = runningOf(rows, held);
         if (row === undefined || !isHeld(rows, held)) return null;
         const session = requireSession(rows, held);
-        const epoch = Math.max(session.epoch, seen) + 1;
+        const epoch = Math.max(session.epoch, seen) + epochStep(env);
         changeSession(rows, session, { epoch });
         held.epoch = epoch;
         return toTurn(rows, isCounted ? countAttempt(rows, row) : row);
@@ -85,14 +86,11 @@ export function memoryTurnQueue(tables: MemoryTables, env: Env): TurnQueue {
         }
         return left.length;
       }),
-    releaseLost: ({ limit }) =>
+    leave: (executor) =>
       tables.run((rows) => {
-        const lost = rows
-          .all(QUEUE)
-          .filter(({ executor }) => executor !== null && !hasLease(rows, executor))
-          .slice(0, checkLimit(limit, MAX_BATCH));
-        for (const row of lost) returnTurn(rows, row, env.now(), 0);
-        return lost.length;
+        if (!endLease(rows, executor)) return false;
+        for (const row of rows.all(QUEUE)) if (row.executor === executor) returnTurn(rows, row, env.now(), 0);
+        return true;
       }),
     park: (held, turn, { wakeAt }) =>
       tables.run((rows) => {
@@ -159,8 +157,8 @@ function start(
   env: Env,
   { executor, agents, limit, skipTenants = [], isIdle }: StartTurns,
 ): StartedTurn[] {
-  checkId(executor, "executor");
   const now = env.now();
+  if (!hasValidLease(rows, checkId(executor, "executor"), now)) return [];
   const found = rows
     .all(QUEUE)
     .filter((row) => row.executor === null && row.rank !== null && row.dueAt <= now)
@@ -180,7 +178,7 @@ function start(
     const there = row.turn === null ? takeMessage(rows, env, row, turn) : runningOf(rows, row);
     if (there === undefined) throw new Error(`session ${session} has no turn to start`);
     const at = requireSession(rows, row);
-    const { epoch } = changeSession(rows, at, { epoch: at.epoch + 1 });
+    const { epoch } = changeSession(rows, at, { epoch: at.epoch + epochStep(env) });
     const started = countAttempt(rows, { ...there, isParked: false, wakeAt: null });
     return {
       held: { tenant, session, executor, epoch },

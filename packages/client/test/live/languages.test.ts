@@ -44,7 +44,7 @@ describe.for(["websocket", "sse"] as const)("over a %s", (channel) => {
     await until(session, "running", isRunning);
     const { store } = gateway.stage.backend;
     expect(session.getSnapshot().connection.stalled).toBeNull();
-    await store.leases.leave(gateway.worker.executor);
+    await store.leases.renew(gateway.worker.executor, 0);
     await until(session, "resuming", ({ connection }) => connection.stalled === "resuming");
     // A client that connects now learns it too.
     const late = gateway.client({ channels: [channel] }).session(ref.session);

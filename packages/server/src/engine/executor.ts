@@ -5,10 +5,10 @@
  * Invariant: `isFresh` is false as soon as another process may have taken over. A lease that was not renewed in time is
  * in doubt, and good again if a renewal succeeds, because the store refuses it after a takeover. After a refused renewal
  * this executor stops for good; a new one must start under a new name. It takes over others only while it is alive,
- * fresh and allowed to by `mayTakeOver`, and retries each recovery until it succeeds. It releases its lease only after
+ * fresh and allowed to by `mayTakeOver`, and retries each recovery until it succeeds. It ends its lease only after
  * all handlers returned or the drain and grace periods passed.
  *
- *   alive ──▶ leaving ──▶ closed      SIGTERM: hand over each turn when its handler returns, then release the lease
+ *   alive ──▶ leaving ──▶ closed      SIGTERM: hand over each turn when its handler returns, then end the lease
  *     └─────▶ lost                    a renewal was refused, because the lease was taken over
  */
 import type { Signals } from "../signals/signals.ts";
@@ -48,12 +48,12 @@ export interface ExecutorOptions {
   /** The name of this process, different at every launch. */
   readonly executor: string;
   readonly running: HeldTurns;
-  readonly queue: Pick<TurnQueue, "recover">;
+  readonly queue: Pick<TurnQueue, "recover" | "leave">;
   readonly leases: Leases;
   readonly signals: Signals;
   /** How long the lease lasts without a renewal. @default 15_000 */
   readonly ttlMs?: number;
-  /** How long `leave` waits for handlers to return. After that it releases the lease anyway. @default 2_000 */
+  /** How long `leave` waits for handlers to return. After that it returns their turns anyway. @default 2_000 */
   readonly graceMs?: number;
   /** Returns whether this process can reach the log. While it can't, it takes over no turns. @default always */
   readonly reachesLog?: () => boolean;
@@ -82,10 +82,8 @@ export interface Executor {
   leave(drainMs?: number): Promise<void>;
 }
 
-/** Signal channel that announces queued turns of a dead executor. */
+/** Signal channel that announces queued turns of an executor that has left or died. */
 export const RECOVERED_CHANNEL = "recovered";
-/** Signal channel that announces executors to recover. */
-const EXECUTORS = "executors";
 const TTL_MS = 15_000;
 const GRACE_MS = 2_000;
 /** How often a lease is renewed while its process holds a lock. */
@@ -94,7 +92,6 @@ const LOCKED_RENEWAL_MS = 1_000;
 const CONFIRM_MS = 1_000;
 /** Maximum dead executors per query. */
 const BATCH = 16;
-const RECOVERY_OFFER_ATTEMPTS = 20;
 /** Turns that are recovered at once. The pause lets all living workers start some of them. */
 const SLICE = 20;
 const SLICE_PAUSE_MS = 20;
@@ -132,10 +129,8 @@ class LeaseHolder implements Executor {
   #renewTimer: NodeJS.Timeout | undefined;
   #sweepTimer: NodeJS.Timeout | undefined;
   #sweeping: Promise<void> | undefined;
-  #sweepAgain = false;
   #left: Promise<void> | undefined;
-  #recoveryOffer: Promise<void> | undefined;
-  #unlisten: () => void = () => undefined;
+  #handedOver: Promise<void> | undefined;
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
@@ -155,9 +150,6 @@ class LeaseHolder implements Executor {
     this.#history = { ...this.#history, lastAt: this.#env.monotonic() };
     const everyMs = Math.min(LOCKED_RENEWAL_MS, renewIntervalMs(this.#ttlMs));
     this.#renewTimer = setInterval(() => this.#tick(), everyMs);
-    this.#unlisten = this.#options.signals.listen(EXECUTORS, (who) => {
-      if (who !== this.#executor) this.#sweep();
-    });
     this.#sweep();
   }
 
@@ -252,51 +244,17 @@ class LeaseHolder implements Executor {
     this.#state = "lost";
     this.#stopTimers();
     this.#wake();
-    this.#recoveryOffer = this.#offerForRecovery();
+    this.#handedOver = this.#options.running.handOver().catch((error: unknown) => this.#failed(error));
     this.#options.onLost();
   }
 
-  /**
-   * A write of this process can reach the store after another executor has recovered its turns, and would then be
-   * missed. So this process offers its own name for recovery once more.
-   */
-  async #offerForRecovery(): Promise<void> {
-    const { running, leases, signals } = this.#options;
-    try {
-      await running.handOver();
-    } catch (error) {
-      this.#failed(error);
-    }
-    for (let n = 0; n < RECOVERY_OFFER_ATTEMPTS; n++) {
-      try {
-        // Returns false while another executor is still recovering it.
-        if (await leases.take(this.#executor, this.#ttlMs)) {
-          await leases.leave(this.#executor);
-          signals.send(EXECUTORS, this.#executor);
-          return;
-        }
-      } catch (error) {
-        this.#failed(error);
-      }
-      await sleep(renewIntervalMs(this.#ttlMs), { unref: true });
-    }
-  }
-
-  /** Starts a sweep now, or directly after the running one. */
   #sweep(): void {
-    clearTimeout(this.#sweepTimer);
-    if (this.#state !== "alive") return;
-    if (this.#sweeping !== undefined) {
-      this.#sweepAgain = true;
-      return;
-    }
     this.#sweeping = this.#recoverDead()
       .catch((error: unknown) => this.#failed(error))
       .finally(() => {
         this.#sweeping = undefined;
         if (this.#state !== "alive") return;
-        const after = this.#sweepAgain ? 0 : watchIntervalMs(this.#ttlMs, this.#env.random());
-        this.#sweepAgain = false;
+        const after = watchIntervalMs(this.#ttlMs, this.#env.random());
         this.#sweepTimer = setTimeout(() => this.#sweep(), after);
       });
   }
@@ -315,8 +273,10 @@ class LeaseHolder implements Executor {
       if (!this.#mayTake()) return;
       try {
         if (!(await this.#recover(dead))) return;
-        await leases.release(dead, this.#executor);
+        const isDone = await leases.release(dead, this.#executor);
         this.#dead.delete(dead);
+        // It still has turns, which were locked, or another executor has taken it over since.
+        if (!isDone) this.#doubtful.add(dead);
       } catch (error) {
         this.#failed(error);
       }
@@ -350,7 +310,7 @@ class LeaseHolder implements Executor {
   }
 
   async #leave(drainMs: number): Promise<void> {
-    const { running, leases, signals, graceMs = GRACE_MS } = this.#options;
+    const { running, queue, signals, graceMs = GRACE_MS } = this.#options;
     if (!this.isLost()) {
       this.#state = "leaving";
       const handedOver = running.handOver(drainMs);
@@ -361,14 +321,14 @@ class LeaseHolder implements Executor {
       await within(this.#ttlMs, Promise.allSettled(this.#renewals));
     }
     if (this.isLost()) {
-      await within(graceMs, Promise.resolve(this.#recoveryOffer));
+      await within(graceMs, Promise.resolve(this.#handedOver));
       return;
     }
     this.#state = "closed";
     this.#stopTimers();
     this.#wake();
     // If the store is away, the lease expires by itself.
-    const left = leases.leave(this.#executor).then(() => signals.send(EXECUTORS, this.#executor));
+    const left = queue.leave(this.#executor).then(() => signals.send(RECOVERED_CHANNEL, this.#executor));
     await within(
       graceMs,
       left.catch((error: unknown) => this.#failed(error)),
@@ -378,7 +338,6 @@ class LeaseHolder implements Executor {
   #stopTimers(): void {
     clearInterval(this.#renewTimer);
     clearTimeout(this.#sweepTimer);
-    this.#unlisten();
   }
 
   #failed(error: unknown): void {

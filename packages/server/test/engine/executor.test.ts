@@ -57,6 +57,7 @@ function interruptible({ leases, queue }: World): StoreLink {
       start: (request: StartTurns) => link.send(() => queue.start(request)),
       held: (executor: string) => link.send(() => queue.held(executor)),
       release: (turns: readonly HeldTurn[]) => link.send(() => queue.release(turns)),
+      leave: (executor: string) => link.send(() => queue.leave(executor)),
       recover: (executor: string, query: { readonly limit: number }) =>
         link.send(() => queue.recover(executor, query)),
     },
@@ -248,14 +249,46 @@ test("leaving hands the turns to another executor long before the lease expires"
   await b.executor.leave();
 });
 
-test("leaving waits a bounded time for work that doesn't return", async () => {
+test("leaving waits a bounded time for work that doesn't return, and returns its turns without a death", async () => {
   const world = new World();
   const a = await world.member("a", { run: () => new Promise(() => undefined), graceMs: 20 });
+  const deaths: number[] = [];
+  const b = await world.member("b", {
+    run: async (turn, signal) => {
+      deaths.push(turn.row.deaths);
+      await untilAborted(turn, signal);
+    },
+  });
   await a.start("s/1");
   const left = a.executor.leave();
   await pass(20);
   await left;
-  expect(await world.leases.expired(10)).toEqual(["a"]);
+  expect(await world.leases.renew("a", TTL_MS)).toBe(false);
+  await vi.waitUntil(() => b.started.length === 1, soon);
+  expect(deaths).toEqual([0]);
+  await b.executor.leave();
+});
+
+test("a dead executor keeps its lease until all its turns are recovered", async () => {
+  const world = new World();
+  await world.leases.take("dead", 1);
+  await pass(3);
+  const calls: string[] = [];
+  world.queue.recover = async () => {
+    calls.push("recover");
+    return 0;
+  };
+  // A turn was locked, so that the first recovery did not return it.
+  const release = async (...args: Parameters<Leases["release"]>) => {
+    calls.push("release");
+    return calls.length > 2 && (await world.leases.release(...args));
+  };
+  const a = await world.member("a", { running: NOTHING_RUNS, leases: { ...world.leases, release } });
+  await vi.waitUntil(() => calls.length === 4, soon);
+  await pass(TTL_MS);
+  expect(calls).toEqual(["recover", "release", "recover", "release"]);
+  expect(await world.leases.renew("dead", TTL_MS)).toBe(false);
+  await a.executor.leave();
 });
 
 test("the executor that took over a dead one retries a failed recovery", async () => {
@@ -310,9 +343,9 @@ test("leaving waits for a pending renewal, which would extend the lease again", 
       calls.push("renewed");
       return await world.leases.renew(executor, ttlMs);
     },
-    async leave(executor) {
+    async release(...args) {
       calls.push("left");
-      return await world.leases.leave(executor);
+      return await world.leases.release(...args);
     },
   };
   const a = await world.member("a", { leases, ttlMs: 900 });
@@ -323,38 +356,6 @@ test("leaving waits for a pending renewal, which would extend the lease again", 
   answer();
   await left;
   expect(calls).toEqual(["asked", "renewed", "left"]);
-  expect(await world.leases.expired(10)).toEqual(["a"]);
-});
-
-test("recovers a turn that a lost executor started after its turns were recovered", async () => {
-  const world = new World();
-  const link = interruptible(world);
-  let isLate = false;
-  const a = await world.member("a", {
-    ...storeOf(link),
-    running: {
-      ...NOTHING_RUNS,
-      // A row that was on its way to the database when the lease expired.
-      handOver: async () => {
-        await vi.waitUntil(() => isLate, soon);
-        world.queue.add("s/late");
-        world.queue.giveTo("a", "s/late");
-      },
-    },
-  });
-  const b = await world.member("b");
-  link.isAway = true;
-  for (const anyExpired of [true, false])
-    await vi.waitFor(async () => expect((await world.leases.status()).anyExpired).toBe(anyExpired), soon);
-  link.isAway = false;
-  await vi.waitUntil(() => a.onLost.mock.calls.length > 0, soon);
-  // Recovered, and the lease of the dead executor is removed.
-  await vi.waitFor(async () => expect(await world.leases.renew("a", 1)).toBe(false), soon);
-  expect(b.started).toEqual([]);
-  isLate = true;
-  await vi.waitUntil(() => b.started.length === 1, soon);
-  expect(b.started).toEqual(["s/late"]);
-  await b.executor.leave();
 });
 
 test("a leaving executor hands over each turn when it returns, not when the last one returns", async () => {
@@ -392,7 +393,7 @@ test("recovers the turns of a dead executor in slices, and all living executors 
   const slices: string[] = [];
   world.signals.listen(RECOVERED_CHANNEL, (executor) => slices.push(executor));
   dead.loop.close();
-  await world.leases.leave("dead");
+  await world.leases.take("dead", 0);
   await vi.waitUntil(() => living.reduce((sum, { started }) => sum + started.length, 0) === 120, soon);
   expect(slices).toEqual(Array.from({ length: 6 }, () => "dead"));
   const counts = living.map(({ started }) => started.length);

@@ -10,7 +10,7 @@ import {
   type TurnQueue,
 } from "../../src/store/ports/turn-queue.ts";
 
-export type QueueOfProcess = Pick<TurnQueue, "start" | "held" | "release" | "recover">;
+export type QueueOfProcess = Pick<TurnQueue, "start" | "held" | "release" | "leave" | "recover">;
 
 interface Row {
   readonly tenant: string;
@@ -100,6 +100,11 @@ export class TestQueue implements QueueOfProcess {
       const row = this.#rows.get(session);
       if (row?.executor === executor && row.epoch === epoch) returnTurn(row);
     }
+  }
+
+  async leave(executor: string): Promise<boolean> {
+    for (const row of this.#left(executor)) returnTurn(row);
+    return true;
   }
 
   async recover(executor: string, { limit }: { readonly limit: number }): Promise<number> {

@@ -55,7 +55,8 @@ export class World {
     const onLost = vi.fn<() => void>();
     const onError = vi.fn<(error: unknown) => void>();
     const member: { executor?: Executor } = {};
-    const { leases, signals } = this;
+    const { signals } = this;
+    const leases = options.leases ?? this.leases;
     const loop = new TurnLoop({
       executor: name,
       queue,
@@ -75,7 +76,10 @@ export class World {
     const executor = await createExecutor({
       executor: name,
       running: loop,
-      queue,
+      queue: {
+        recover: (...args) => queue.recover(...args),
+        leave: async (left) => (await leases.release(left, left)) && queue.leave(left),
+      },
       leases,
       signals,
       ttlMs: TTL_MS,

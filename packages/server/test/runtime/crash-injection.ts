@@ -1,7 +1,8 @@
 /**
  * A backend that dies at a chosen call, like a process: from then on, no call returns. The call at which it dies has
  * either happened or not.
- * The lease expires at that moment and not before. So no test waits for it, and a slow machine doesn't lose it early.
+ * Its turns are recovered at that moment and not before. So no test waits for it, and a slow machine doesn't lose a lease
+ * early.
  */
 import type { HarnessBackend } from "./turn-harness.ts";
 
@@ -81,8 +82,9 @@ export function withCrashPoint(parts: HarnessBackend, crashPoint: CrashPoint): H
   const { log, store, signals } = parts;
   const take: typeof store.leases.take = (executor, ttlMs) => {
     crashPoint.onCrashed(async () => {
-      await store.leases.leave(executor);
-      signals.send("executors", executor);
+      await store.queue.recover(executor, { limit: 1_000 });
+      await store.leases.release(executor, executor);
+      signals.send("recovered", executor);
     });
     return store.leases.take(executor, ttlMs);
   };

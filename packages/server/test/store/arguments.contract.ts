@@ -74,7 +74,7 @@ export function argumentsContract(name: string, makeStore: MakeStore): void {
           () => store().journal.close(ref, bad),
           () => store().journal.write(ref, { turn: bad, key: "k", value: 1, epoch: 1 }),
           () => store().journal.write(ref, { turn: "t", key: bad, value: 1, epoch: 1 }),
-          () => store().leases.leave(bad),
+          () => store().queue.leave(bad),
           () => store().blobs.get(ref, bad),
           () => store().blobs.put(ref, { id: bad, mediaType: "t", body: new Uint8Array(1) }),
           () => store().blobs.copy(ref, ref, ["b", bad]),

@@ -87,6 +87,7 @@ function statements(from: number, to: number): string[] {
     `insert into blobs (tenant_id, session_id, id, media_type, size, body)
      select 't1', ${session(20)}, 'b' || n, 't', 3, 'abc' from ${tenth}`,
     `insert into leases (executor, until) select 'e' || n, now() + interval '1 hour' from ${tenth} where n % 100 = 0`,
+    `insert into leases (executor, until) values ('new', now() + interval '1 hour') on conflict do nothing`,
     `insert into leases (executor, until) values ('dead', now() - interval '1 minute') on conflict do nothing`,
   ];
 }

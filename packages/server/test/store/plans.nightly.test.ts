@@ -34,7 +34,6 @@ const MOST: Readonly<Record<string, number>> = {
   "running.interrupted": 7_000,
   // Each of 50 turns changes rows of three tables.
   "queue.start": 2_500,
-  "queue.releaseLost": 4_500,
   "operator.listUnfinishedTurns": 1_300,
   "operator.listFailedTurns": 8_000,
   "operator.findTurn, not found": 8_000,
@@ -43,9 +42,6 @@ const MOST: Readonly<Record<string, number>> = {
   "turns.list, middle page": 800,
   "turns.list, last page": 800,
 };
-
-/** Reads each running turn, and looks up the lease of its process. The slots of all processes limit how many there are. */
-const OF_ALL_RUNNING: ReadonlySet<string> = new Set(["queue.releaseLost"]);
 
 /** These look at the last turn of the newest 1,000 sessions of a tenant. The others return or join a page of 50 rows. */
 const OF_1000_SESSIONS: ReadonlySet<string> = new Set([
@@ -153,7 +149,6 @@ const queries: Readonly<Record<string, Query>> = {
   "queue.held": (store) => store.queue.held(HELD.executor),
   "queue.release": (store) => store.queue.release([HELD]),
   "queue.recover": (store) => store.queue.recover(HELD.executor, { limit: 50 }),
-  "queue.releaseLost": (store) => store.queue.releaseLost({ limit: 50 }),
   "queue.wake": (store) => store.queue.wake({ tenant, session: "s150" }),
   "queue.wakeDue": (store) => store.queue.wakeDue({ limit: 50 }),
   "journal.read": (store) => store.journal.read(ref, "turn5"),
@@ -254,7 +249,7 @@ describe("query plans", () => {
     if (!name.startsWith("operator.readAgent")) expect(buffers).toBeGreaterThan(0);
     expect(buffers).toBeLessThan(MOST[name] ?? MOST_BUFFERS);
     // Ten times the rows may add one index level for each joined row.
-    const joined = OF_ALL_RUNNING.has(name) ? 3_600 : OF_1000_SESSIONS.has(name) ? 1_010 : 60;
+    const joined = OF_1000_SESSIONS.has(name) ? 1_010 : 60;
     expect(buffers).toBeLessThanOrEqual((small.get(name) ?? 0) * 1.5 + joined);
   });
 

@@ -148,7 +148,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       const { row } = await started(ref, dead);
       const { turn } = row;
       expect(await interrupted()).toEqual([]);
-      await store().leases.leave(dead);
+      await store().leases.take(dead, 1);
       await advance(5);
       expect(await interrupted()).toEqual([{ ...ref, turn }]);
       // The recovery has started, but no worker continues the turn yet.
@@ -158,7 +158,7 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(await interrupted()).toEqual([{ ...ref, turn }]);
       expect((await started(ref, alive)).row).toMatchObject({ turn, attempts: 2, deaths: 1 });
       expect(await interrupted()).toEqual([]);
-      await store().leases.leave(alive);
+      await store().leases.take(alive, 1);
       await advance(5);
       expect(await interrupted()).toEqual([{ ...ref, turn }]);
       expect((await store().leases.status()).anyExpired).toBe(true);
@@ -200,7 +200,6 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(await store().leases.otherReachesLog(cutOff, 10)).toBe(false);
       await store().leases.renew(other, 60_000);
       expect(await store().leases.otherReachesLog(cutOff, 10_000)).toBe(true);
-      await store().leases.leave(other);
       await store().leases.release(other, other);
       await store().leases.release(cutOff, cutOff);
     });
@@ -214,19 +213,20 @@ export function runningContract(name: string, makeStore: MakeStore): void {
       expect(after - before).toBeLessThan(60_000);
     });
 
-    test("the work of a worker that leaves can be taken immediately", async () => {
-      const [leaver, heir] = [unique("exec"), unique("exec")];
-      expect(await store().leases.leave(leaver)).toBe(false);
+    test("a worker that leaves has no lease any more, and one that was taken over can't leave", async () => {
+      const [leaver, dead, heir] = [unique("exec"), unique("exec"), unique("exec")];
+      expect(await store().queue.leave(leaver)).toBe(false);
       await store().leases.take(leaver, 60_000);
       await store().leases.take(heir, 60_000);
       expect(await store().leases.takeDead(leaver, heir)).toBe(false);
-      expect(await store().leases.leave(leaver)).toBe(true);
-      // Other tests leave expired leases in the same database.
-      expect(await store().leases.expired(100)).toContain(leaver);
-      expect(await store().leases.takeDead(leaver, heir)).toBe(true);
-      expect(await store().leases.leave(leaver)).toBe(false);
+      expect(await store().queue.leave(leaver)).toBe(true);
       expect(await store().leases.renew(leaver, 60_000)).toBe(false);
-      expect(await store().leases.release(leaver, heir)).toBe(true);
+      await store().leases.take(dead, 1);
+      await advance(5);
+      expect(await store().leases.takeDead(dead, heir)).toBe(true);
+      expect(await store().queue.leave(dead)).toBe(false);
+      expect(await store().leases.renew(dead, 60_000)).toBe(false);
+      expect(await store().leases.release(dead, heir)).toBe(true);
       expect(await store().leases.release(heir, heir)).toBe(true);
     });
   });

@@ -11,6 +11,7 @@ import type { ClosableStore } from "../../src/store/store.ts";
 import type { SessionRef } from "../../src/util/refs.ts";
 import { newSession } from "./harness.ts";
 import { timedHarness } from "./postgres-harness.ts";
+import { YEAR_MS } from "./start-turn.ts";
 
 const SESSIONS = 20;
 const CONNECTIONS = 8;
@@ -86,6 +87,7 @@ class Process {
       () => queue.wakeDue({ limit: 3 }),
       () => queue.recover(`p${this.#pick([...Array(CONNECTIONS).keys()])}`, { limit: 2 }),
       () => this.#release(),
+      () => this.#store.queue.leave(this.executor),
       ...(turn === null
         ? []
         : [
@@ -102,6 +104,7 @@ class Process {
   async start(limit: number): Promise<number> {
     const agents = this.#pick([["a"], ["b"], ["a", "b"]]);
     const isIdle = this.#turns.length === 0;
+    await this.#store.leases.take(this.executor, YEAR_MS);
     const started = await this.#store.queue.start({ executor: this.executor, agents, limit, isIdle });
     for (const turn of started) this.#outcomes.start(turn);
     this.#turns.push(...started);

@@ -5,6 +5,7 @@ import { type HeldTurn, MAX_ALONE_WAIT_MS, type StartedTurn } from "../../src/st
 import type { ClosableStore } from "../../src/store/store.ts";
 import type { SessionRef } from "../../src/util/refs.ts";
 import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
+import { YEAR_MS } from "./start-turn.ts";
 import { suite } from "./suite.ts";
 
 const TEXT = { label: "", description: "", inputs: ["text" as const] };
@@ -38,8 +39,10 @@ export function turnQueueContract(name: string, makeStore: MakeStore): void {
     const start = async (
       agent: string,
       { limit = 100, isIdle = false, skipTenants = [] as string[], executor = "w" } = {},
-    ): Promise<StartedTurn[]> =>
-      store().queue.start({ executor, agents: [agent], limit, isIdle, skipTenants });
+    ): Promise<StartedTurn[]> => {
+      await store().leases.take(executor, YEAR_MS);
+      return store().queue.start({ executor, agents: [agent], limit, isIdle, skipTenants });
+    };
     const run = async (agent: string, options = {}): Promise<StartedTurn> => {
       const [turn] = await start(agent, { limit: 1, ...options });
       if (turn === undefined) throw new Error("nothing to run");
@@ -257,14 +260,32 @@ export function turnQueueContract(name: string, makeStore: MakeStore): void {
       expect(await store().queue.again({ ...held, executor: "other" })).toBeNull();
       expect(await store().queue.again({ ...held, epoch: epoch - 1 })).toBeNull();
       expect(await store().queue.again(held)).toEqual({ ...row, attempts: 2, attemptsWithoutProgress: 2 });
-      expect(held.epoch).toBe(epoch + 1);
+      expect(held.epoch).toBeGreaterThan(epoch);
       expect(await store().queue.again(held, { seen: epoch + 100, isCounted: false })).toMatchObject({
         attempts: 2,
       });
-      expect(held.epoch).toBe(epoch + 101);
+      expect(held.epoch).toBeGreaterThan(epoch + 100);
       expect(await store().queue.held("w")).toContainEqual(held);
       await store().queue.end(held, row.turn);
       expect(await store().queue.again(held)).toBeNull();
+    });
+
+    test("epochs grow by random steps, so that a store that has lost one doesn't issue it again", async () => {
+      const agent = await newAgent(store());
+      const steps = new Set<number>();
+      for (let n = 0; n < 4; n++) {
+        const ref = await queued(agent);
+        const { epoch: before = 0 } = (await store().sessions.find(ref)) ?? {};
+        const { held } = await run(agent);
+        const { epoch } = held;
+        await store().queue.again(held);
+        for (const step of [epoch - before, held.epoch - epoch]) {
+          expect(step).toBeGreaterThanOrEqual(1);
+          expect(step).toBeLessThanOrEqual(65_536);
+          steps.add(step);
+        }
+      }
+      expect(steps.size).toBeGreaterThan(2);
     });
 
     test("counts attempts without progress until one journals something, and forgives those in good order", async () => {
@@ -378,17 +399,43 @@ export function turnQueueContract(name: string, makeStore: MakeStore): void {
       expect(await start(agent)).toEqual([]);
     });
 
-    test("queues a turn again that a process got after its lease had ended, without a death", async () => {
+    test("a process that leaves returns all its turns without a death, and starts no more", async () => {
       const agent = await newAgent(store());
-      const [gone, alive] = [unique("exec"), unique("exec")];
+      const [leaver, other] = [unique("exec"), unique("exec")];
       for (let n = 0; n < 2; n++) await queued(agent);
-      await store().leases.take(alive, 60_000);
-      const mine = await run(agent, { executor: alive });
-      const lost = await run(agent, { executor: gone });
-      expect(await store().queue.releaseLost({ limit: 1_000 })).toBeGreaterThanOrEqual(1);
-      expect(await store().queue.held(alive)).toEqual([mine.held]);
-      expect((await run(agent)).row).toMatchObject({ turn: lost.row.turn, deaths: 0 });
-      await store().leases.release(alive, alive);
+      const left = await run(agent, { executor: leaver });
+      const kept = await run(agent, { executor: other });
+      expect(await store().leases.release(leaver, leaver)).toBe(false);
+      expect(await store().queue.leave(leaver)).toBe(true);
+      expect(await store().queue.leave(leaver)).toBe(false);
+      expect(await store().leases.renew(leaver, 60_000)).toBe(false);
+      const late = { executor: leaver, agents: [agent], limit: 10, isIdle: false };
+      expect(await store().queue.start(late)).toEqual([]);
+      expect((await run(agent)).row).toMatchObject({ turn: left.row.turn, attempts: 2, deaths: 0 });
+      expect(await store().queue.held(other)).toEqual([kept.held]);
+    });
+
+    test("a process whose lease has expired or was taken over starts nothing", async () => {
+      const agent = await newAgent(store());
+      const ref = await queued(agent);
+      const [late, heir] = [unique("exec"), unique("exec")];
+      const again = { executor: late, agents: [agent], limit: 10, isIdle: false };
+      expect(await store().queue.start(again)).toEqual([]);
+      await store().leases.take(late, 1);
+      await advance(5);
+      expect(await store().queue.start(again)).toEqual([]);
+      expect(await store().leases.renew(late, 60_000)).toBe(true);
+      const [turn] = await store().queue.start(again);
+      expect(turn).toMatchObject({ held: ref });
+      await store().leases.take(late, 1);
+      await advance(5);
+      expect(await store().leases.takeDead(late, heir)).toBe(true);
+      expect(await store().queue.leave(late)).toBe(false);
+      expect(await store().leases.release(late, heir)).toBe(false);
+      expect(await store().queue.recover(late, { limit: 10 })).toBe(1);
+      expect(await store().queue.start(again)).toEqual([]);
+      expect(await store().leases.release(late, heir)).toBe(true);
+      expect((await run(agent)).row).toMatchObject({ turn: turn?.row.turn, deaths: 1 });
     });
 
     test("after two deaths a turn is started in idle processes only, later after each, and can be buried", async () => {

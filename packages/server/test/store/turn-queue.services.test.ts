@@ -8,9 +8,10 @@ import { expect, onTestFinished, test } from "vitest";
 import type { StartedTurn } from "../../src/store/ports/turn-queue.ts";
 import { openDatabase } from "../../src/store/postgres/open-database.ts";
 import { createPostgresStore } from "../../src/store/postgres/store.ts";
-import type { ClosableStore } from "../../src/store/store.ts";
+import type { ClosableStore, Store } from "../../src/store/store.ts";
 import { newSession } from "./harness.ts";
 import { postgresHarness } from "./postgres-harness.ts";
+import { YEAR_MS } from "./start-turn.ts";
 
 const HOLDER = fileURLToPath(new URL("lease-holder.ts", import.meta.url));
 
@@ -116,11 +117,47 @@ test("after all connections were lost, as in a restart, only the lease's time co
   expect(await store.leases.expired(10)).toEqual(["later"]);
 });
 
+/** Waits until a statement waits for a row that another transaction has locked. */
+async function untilBlocked(url: string): Promise<void> {
+  const blocked =
+    "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  await expect.poll(() => runSql(url, blocked)).toHaveLength(1);
+}
+
+test("a start that is executed while its process leaves takes nothing, or what it takes is returned", async () => {
+  const { store, url } = await postgresHarness();
+  onTestFinished(() => store.close());
+  const { ref } = await newSession(store);
+  await store.queuedMessages.add(ref, { id: "m", text: "m" });
+  const request = { agents: [], limit: 8, isIdle: true };
+  const run = async (work: (tx: Store) => Promise<unknown>, during: () => Promise<unknown>) => {
+    let first: unknown;
+    let second: Promise<unknown> = Promise.resolve();
+    await store.transaction(async (tx) => {
+      first = await work(tx);
+      second = during();
+      await untilBlocked(url);
+    });
+    return [first, await second];
+  };
+  await store.leases.take("w1", YEAR_MS);
+  const late = () => store.queue.start({ executor: "w1", ...request });
+  expect(await run((tx) => tx.queue.leave("w1"), late)).toEqual([true, []]);
+  await store.leases.take("w2", YEAR_MS);
+  const early = (tx: Store) => tx.queue.start({ executor: "w2", ...request });
+  expect(await run(early, () => store.queue.leave("w2"))).toMatchObject([[{ held: ref }], true]);
+  await store.leases.take("w3", YEAR_MS);
+  expect(await store.queue.start({ executor: "w3", ...request })).toMatchObject([
+    { row: { attempts: 2, deaths: 0 } },
+  ]);
+});
+
 test("a turn costs one statement to queue, one to start, one for another attempt, and three to end", async () => {
   const statements: string[] = [];
   const { store } = await postgresHarness({ onQuery: ({ query }) => void statements.push(query.sql) });
   onTestFinished(() => store.close());
   const { ref } = await newSession(store);
+  await store.leases.take("w", YEAR_MS);
   const agents = Array.from({ length: 20 }, (_, n) => `agent-${n}`);
   const add = (id: string) => store.queuedMessages.add(ref, { id, text: id, options: { agent: "agent-7" } });
   const start = () => store.queue.start({ executor: "w", agents, limit: 8, isIdle: true });

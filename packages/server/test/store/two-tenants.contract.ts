@@ -12,6 +12,7 @@ import { batchOf, chat } from "./archive-batch.ts";
 import { type MakeStore, newTenant } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";
 import { aPayment, aReport } from "./payments.contract.ts";
+import { YEAR_MS } from "./start-turn.ts";
 import { suite } from "./suite.ts";
 
 /** One of the two tenants. All its content contains `mark`, and no id does. */
@@ -305,6 +306,7 @@ let started: readonly StartedTurn[] = [];
 
 /** Starts the turns of both. */
 async function startTurns(store: ClosableStore): Promise<readonly StartedTurn[]> {
+  await store.leases.take(EXECUTOR, YEAR_MS);
   started = await store.queue.start({ executor: EXECUTOR, agents: [], limit: 50, isIdle: false });
   return started;
 }
@@ -322,8 +324,7 @@ const overAll: Readonly<Record<string, (store: ClosableStore, sides: readonly Si
     "queue.start": async (store) => rowsOf(await startTurns(store)),
     "queue.held": (store) => store.queue.held(EXECUTOR),
     "running.interrupted": async (store, sides) => {
-      await store.leases.take(EXECUTOR, 1);
-      await store.leases.leave(EXECUTOR);
+      await store.leases.take(EXECUTOR, 0);
       return store.running.interrupted(sides.map(({ ref }) => ref));
     },
     "queue.recover": async (store) => {
@@ -408,10 +409,9 @@ const WITHOUT_TENANT: readonly string[] = [
   "leases.clock",
   "leases.otherReachesLog",
   "leases.takeDead",
-  "leases.leave",
   "leases.release",
   "queue.wakeDue",
-  "queue.releaseLost",
+  "queue.leave",
   "queue.release",
   "agents.register",
   "agents.isKnown",

@@ -48,8 +48,9 @@ export class WorkerCheck {
     if (log.isImpaired === true) notifyRunning(feeds);
     const { anyLive, anyExpired } = await store.leases.status();
     const isMissing = this.#isMissing(anyLive);
-    // Without an expired lease, which is the usual case, no turn is interrupted.
-    const interrupted = anyExpired ? await this.#notifyInterrupted(feeds, find, isMissing) : 0;
+    // While a worker is alive and no lease has expired, which is the usual case, no turn stays interrupted.
+    const mayBeInterrupted = anyExpired || !anyLive;
+    const interrupted = mayBeInterrupted ? await this.#notifyInterrupted(feeds, find, isMissing) : 0;
     if (!isMissing) return;
     const waiting = await store.running.startable({ olderThanMs: NO_WORKER_MS, limit: MAX_BATCH });
     for (const ref of waiting) notify(find(ref), { type: "no_worker" });

@@ -195,7 +195,6 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
     (error) => onError(error, { during: "maintenance" }),
     async () => {
       await storeClock.sync();
-      await store.queue.releaseLost({ limit: BATCH });
       await archiveLeftovers(context, logRetention);
       await pruneTables(context, settings);
     },

@@ -159,14 +159,10 @@ export interface Leases {
    */
   takeDead(executor: string, by: string): Promise<boolean>;
   /**
-   * Ends the executor and leaves its work to others: it is in `expired` immediately. Returns false if it no longer has
-   * the lease.
-   */
-  leave(executor: string): Promise<boolean>;
-  /**
-   * Ends the lease. The caller is the executor itself (`by` is `executor`), or the process that took it over and has
-   * moved its work (`by`). Returns false and changes nothing if `by` does not have the lease. So an executor that was
-   * taken over and resumes can't end its successor's lease.
+   * Ends the lease of an executor that has no turns. The caller is the executor itself (`by` is `executor`), or the process
+   * that took it over and has moved its work (`by`). Returns false and changes nothing if `by` does not have the lease, or
+   * the executor still has turns. So an executor that was taken over and resumes can't end its successor's lease.
+   * `queue.leave` ends a lease with turns.
    */
   release(executor: string, by: string): Promise<boolean>;
 }

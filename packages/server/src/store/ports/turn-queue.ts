@@ -2,13 +2,13 @@
  * `TurnQueue` is the sub-port that decides which process runs the turn of a session. Each session has one row: its epoch,
  * and whether a turn is queued, runs in a process, or waits for a user. Types only.
  *
- * Invariant: a session has at most one turn, and at most one process runs it. Each change of a turn that runs is compared
- * with its process and its epoch, so a command that arrives late changes nothing:
+ * Invariant: a session has at most one turn, and at most one process runs it, which has a lease. Each change of a turn that
+ * runs is compared with its process and its epoch, so a command that arrives late changes nothing:
  *
  *   `queuedMessages.add`, `retry`              queue a turn if the session has none
  *   `start`                                    makes a process run it, under a new epoch
  *   `again`                                    the next attempt of that process, under a new epoch
- *   `release`, `recover`                       queue it again, because its process leaves or died
+ *   `release`, `leave`, `recover`              queue it again, because its process leaves or died
  *   `park`                                     leaves it to a user, without a process
  *   `wake`, `requestStop`, a passed `wakeAt`   queue a turn that waits for a user
  *   `end`                                      ends it, and queues the turn of the next message
@@ -78,7 +78,7 @@ export const MAX_DEATHS = 5;
 export interface TurnQueue {
   /**
    * Makes the caller run queued turns, and counts an attempt of each. The order is fair: tenants take turns, and so do
-   * the users of a tenant, over all processes.
+   * the users of a tenant, over all processes. A caller without a lease, or whose lease has expired, gets none.
    */
   start(request: StartTurns): Promise<StartedTurn[]>;
   /**
@@ -102,11 +102,10 @@ export interface TurnQueue {
    */
   recover(executor: string, query: { readonly limit: number }): Promise<number>;
   /**
-   * Queues turns again whose process has no lease: it asked for them before its lease ended, and the store got the
-   * question after that.
-   * @returns how many
+   * Ends the lease of a process, and queues all turns again that it still has, without a death. Returns false and changes
+   * nothing if it no longer has the lease: then its turns are recovered.
    */
-  releaseLost(query: { readonly limit: number }): Promise<number>;
+  leave(executor: string): Promise<boolean>;
   /**
    * Leaves a turn that waits for a user, so that no process has to wait with it, and excludes its attempt from
    * `attemptsWithoutProgress`. Returns false if the caller no longer runs it. The session is locked afterwards: read the

@@ -91,20 +91,12 @@ export function postgresLeases(db: Db, lock: LeaseLock): Leases {
       const { numUpdatedRows } = (await lock.run(takeOver)) ?? (await takeOver(db, null));
       return numUpdatedRows === 1n;
     },
-    async leave(executor) {
-      const { numUpdatedRows } = await db
-        .updateTable("leases")
-        .set({ until: expiredNow })
-        .where("executor", "=", executor)
-        .where("taken_by", "is", null)
-        .executeTakeFirst();
-      return numUpdatedRows === 1n;
-    },
     async release(executor, by) {
       const { numDeletedRows } = await db
         .deleteFrom("leases")
         .where("executor", "=", executor)
         .where("taken_by", "is not distinct from", by === executor ? null : by)
+        .where(sql<boolean>`not exists (select from turn_queue q where q.executor = ${executor})`)
         .executeTakeFirst();
       return numDeletedRows === 1n;
     },

@@ -21,7 +21,7 @@ import {
 } from "../ports/turn-queue.ts";
 import { checkCount, checkDuration, checkId, checkLimit, checkTime } from "../rules/arguments.ts";
 import { checkFence, checkRetry } from "../rules/running.ts";
-import { agentOf } from "../rules/turn-queue.ts";
+import { agentOf, epochStep } from "../rules/turn-queue.ts";
 import type { Env } from "../../util/env.ts";
 import type { Db } from "./database.ts";
 import { countedAttempt, runningTurn, type TurnRow, turnOf } from "./running-rows.ts";
@@ -45,7 +45,7 @@ export function postgresTurnQueue(db: Db, env: Env): TurnQueue {
     async again(held, { seen = 0, isCounted = true } = {}) {
       const { rows } = await sql<TurnRow & { epoch: number }>`
         with owned as (
-          update turn_queue q set epoch = greatest(epoch, ${checkCount(seen, "seen")}::bigint) + 1
+          update turn_queue q set epoch = greatest(epoch, ${checkCount(seen, "seen")}::bigint) + ${epochStep(env)}::integer
           where ${isHeld(held)} returning q.*)
         update running_turns set ${isCounted ? countedAttempt : sql`attempts = attempts`} from owned
         where running_turns.tenant_id = owned.tenant_id and running_turns.session_id = owned.session_id
@@ -92,16 +92,22 @@ export function postgresTurnQueue(db: Db, env: Env): TurnQueue {
         from left_turns l where q.tenant_id = l.tenant_id and q.session_id = l.session_id`.execute(db);
       return Number(numAffectedRows ?? 0n);
     },
-    async releaseLost({ limit }) {
-      const { numAffectedRows } = await sql`
-        with lost as (
-          select tenant_id, session_id from turn_queue q
-          where executor is not null and not exists (select from leases l where l.executor = q.executor)
-          limit ${checkLimit(limit, MAX_BATCH)} for no key update skip locked)
-        update turn_queue q set executor = null, queued_at = ${clock}
-        from lost l where q.tenant_id = l.tenant_id and q.session_id = l.session_id`.execute(db);
-      return Number(numAffectedRows ?? 0n);
-    },
+    leave: (executor) =>
+      inTransaction(db, async (tx) => {
+        // First: after it, no start of this process takes anything, so the next statement sees all that it has.
+        const { numDeletedRows } = await tx
+          .deleteFrom("leases")
+          .where("executor", "=", executor)
+          .where("taken_by", "is", null)
+          .executeTakeFirst();
+        if (numDeletedRows === 0n) return false;
+        await tx
+          .updateTable("turn_queue")
+          .set({ executor: null, queued_at: clock })
+          .where("executor", "=", executor)
+          .execute();
+        return true;
+      }),
     park: (held, turn, { wakeAt }) =>
       inTransaction(db, async (tx) => {
         const time = wakeAt === null ? null : new Date(checkTime(wakeAt, "wakeAt"));
@@ -229,7 +235,9 @@ export async function lockTurns(tx: Db, tenant: string, sessions: readonly strin
 /**
  * One statement. The suspected turns are those with the most deaths of all, at least two. An idle process gets one of them
  * alone, the newest first: what ended a process had usually just begun. When it dies again, the others are suspected no
- * more. Of the rows that the statement locks, it takes those whose message or turn it can see; see the invariant above.
+ * more. Of the rows that the statement locks, it takes those whose message or turn it can see; see the invariant above. It
+ * takes none unless it could lock the lease of the process: if it is executed after the process has left or was taken over,
+ * nobody would run them.
  */
 async function start(db: Db, env: Env, { executor, agents, limit, skipTenants = [], isIdle }: StartTurns) {
   const most = checkLimit(limit, MAX_BATCH);
@@ -252,9 +260,14 @@ async function start(db: Db, env: Env, { executor, agents, limit, skipTenants = 
       where ${isStartable} and not exists (select from suspect)
         and (q.deaths < bar.deaths or (not ${isIdle}::boolean and q.queued_at <= ${ago(MAX_ALONE_WAIT_MS)}))
       order by q.rank limit ${most} for no key update of q skip locked),
+    chosen as materialized (select * from suspect union all select * from picked),
+    -- Only if there is something to start, because a lock is a write.
+    alive as materialized (
+      select l.executor from (select from chosen limit 1) one
+      join leases l on l.executor = ${by} and l.taken_by is null and l.until >= ${clock} for share of l),
     ranked as (
       select *, (${ids}::text[])[row_number() over (order by rank, tenant_id, session_id)] as new_turn
-      from (select * from suspect union all select * from picked) chosen),
+      from chosen where exists (select from alive)),
     messages as (
       select r.new_turn, w.* from ranked r join waiting_messages w
         on w.tenant_id = r.tenant_id and w.session_id = r.session_id and w.n = r.next_message
@@ -266,7 +279,7 @@ async function start(db: Db, env: Env, { executor, agents, limit, skipTenants = 
         where t.tenant_id = r.tenant_id and t.session_id = r.session_id and t.turn = r.turn limit 1) t on true
       where m.id is not null or t.is_there),
     owned as (
-      update turn_queue q set executor = ${by}, epoch = q.epoch + 1, due_at = null, next_message = null,
+      update turn_queue q set executor = ${by}, epoch = q.epoch + ${epochStep(env)}::integer, due_at = null, next_message = null,
         turn = coalesce(r.turn, r.new_turn)
       from ready r where q.tenant_id = r.tenant_id and q.session_id = r.session_id
       returning q.*, r.turn is null as is_new),

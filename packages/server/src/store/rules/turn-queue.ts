@@ -1,10 +1,12 @@
 /**
- * `rankOf` is the order of the queue of turns, for both stores, and `agentOf` the agent that a turn needs. Pure.
+ * `rankOf` is the order of the queue of turns, for both stores, `epochStep` how much an epoch grows, and `agentOf` the agent
+ * that a turn needs. Pure.
  *
  * Invariant: turns are started by rank, the lowest first. The rank of a new turn is at least the one up to which turns were
  * started, so ranks grow with the work that is done, and no queued turn is overtaken for ever.
  */
 import type { Json } from "@turnstream/protocol";
+import type { Env } from "../../util/env.ts";
 import { isId } from "../../util/names.ts";
 import { stringField } from "../../util/json.ts";
 
@@ -27,6 +29,15 @@ export function rankOf({ started, users, isQueued, last }: RankState): number {
   const first = started + (isQueued ? 0 : users);
   const next = last === null ? 0 : last + Math.max(users, 1);
   return Math.max(first, next);
+}
+
+/**
+ * Returns how much higher the epoch of an attempt is than the one before. It is random, so that a database that has lost
+ * commits doesn't issue a lost epoch again, and small enough that an epoch never needs more than the 15 digits of a cursor.
+ */
+export function epochStep(env: Pick<Env, "randomBytes">): number {
+  const bytes = env.randomBytes(2);
+  return 1 + new DataView(bytes.buffer, bytes.byteOffset, 2).getUint16(0);
 }
 
 /** The first death costs no time: usually the process died for another reason. */

@@ -42,7 +42,6 @@ async function play(crash: { afterCalls: number; isExecuted: boolean }) {
   const agent = agentFor(server);
   const { parts, harness, ref, died, crashPoint } = await startCrashingTurn(() => agent, crash);
   const approver = setInterval(() => {
-    parts.signals.send("executors", "executor");
     void (async () => {
       const input = { url: `${server.origin}/edited`, method: "POST" };
       for (const { key } of await parts.store.interactions.list(ref, { pending: true }))

@@ -35,7 +35,6 @@ async function play(crash: { afterCalls: number; isExecuted: boolean }, decision
   });
   const { parts, harness, ref, died, crashPoint } = await startCrashingTurn(() => agent, crash);
   const approver = setInterval(() => {
-    parts.signals.send("executors", "executor");
     void (async () => {
       const asked = await parts.store.interactions.list(ref, { pending: true });
       for (const { key } of asked)

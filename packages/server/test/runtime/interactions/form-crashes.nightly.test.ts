@@ -40,7 +40,6 @@ async function play(by: Parameters<typeof cast>[0], crash: { afterCalls: number;
   const { parts, harness, ref, died, crashPoint } = await startCrashingTurn(() => cast(by), crash);
   const values = { email: "an@example.org" };
   const submitter = setInterval(() => {
-    parts.signals.send("executors", "executor");
     void (async () => {
       // As soon as the form can be submitted, even before its turn has ended.
       for (const { key } of await parts.store.interactions.list(ref, { pending: true }))

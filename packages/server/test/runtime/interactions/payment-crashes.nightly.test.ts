@@ -69,7 +69,6 @@ async function play(by: Parameters<typeof cast>[0], crash: { afterCalls: number;
   const { parts, harness, ref, died, crashPoint } = started;
   const backend = { ...parts, payments, env: systemEnv, onError: () => {} };
   const provider = setInterval(() => {
-    parts.signals.send("executors", "executor");
     void (async () => {
       // As soon as the order exists, even before its turn has ended.
       for (const { orderNo, amount, currency } of await parts.store.payments.list(ref)) {

@@ -41,14 +41,16 @@ async function polledAgain({
 
 /** Starts the turn of a session in processes that die. */
 async function die(ref: SessionRef, deaths: number): Promise<void> {
-  const { queue } = harness.backend.store;
+  const { queue, leases } = harness.backend.store;
   for (let n = 0; n < deaths; n++) {
     aheadMs += 60_000;
     const executor = `dead-${n}`;
+    await leases.take(executor, 1_000);
     expect(await queue.start({ executor, agents: ["a"], limit: 1, isIdle: true })).toMatchObject([
       { held: ref },
     ]);
     expect(await queue.recover(executor, { limit: 10 })).toBe(1);
+    await leases.release(executor, executor);
   }
   aheadMs += 60_000;
 }
