@@ -9,8 +9,14 @@ import type { SessionRef } from "../../util/refs.ts";
 import type { Journal, Leases, NewJournalEntry } from "../ports/running.ts";
 import { MAX_BATCH } from "../ports/sessions.ts";
 import { checkDuration, checkLimit } from "../rules/arguments.ts";
-import { checkFence, checkJournalEntries, checkRetainedTurns, checkShortened } from "../rules/running.ts";
-import { putRunning, QUEUE, type RunningRow, runningOf } from "./running-rows.ts";
+import {
+  checkFence,
+  checkJournalEntries,
+  checkRetainedTurns,
+  checkShortened,
+  fencedError,
+} from "../rules/running.ts";
+import { putRunning, QUEUE, queueRow, type RunningRow, runningOf } from "./running-rows.ts";
 import { compareText, requireSession, sessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, sessionTable, table } from "./tables.ts";
 
@@ -59,8 +65,10 @@ export function memoryJournal(tables: MemoryTables): Journal {
 export function addEntries(rows: Rows, ref: SessionRef, given: readonly NewJournalEntry[]): number {
   const checked = checkJournalEntries(given);
   if (checked === null) return 0;
-  const { turn, epoch, entries } = checked;
-  checkFence(ref, requireSession(rows, ref).epoch, epoch);
+  const { turn, after, entries } = checked;
+  checkFence(ref, fenceOf(rows, ref), checked);
+  if (after.some((key) => rows.get(JOURNAL, ref, rowKey({ turn, key })) === undefined))
+    throw fencedError(ref, checked.epoch);
   const added = entries.filter(({ key }) => rows.get(JOURNAL, ref, rowKey({ turn, key })) === undefined);
   for (const { key, value, isRetained, used } of added) {
     const n = rows.next("turn_journal");
@@ -71,6 +79,10 @@ export function addEntries(rows: Rows, ref: SessionRef, given: readonly NewJourn
     putRunning(rows, { ...row, used: sum, attemptsWithoutProgress: 0 });
   }
   return added.length;
+}
+
+export function fenceOf(rows: Rows, ref: SessionRef) {
+  return { epoch: requireSession(rows, ref).epoch, executor: queueRow(rows, ref).executor };
 }
 
 /** NUL is a safe separator because ids can't contain it. */
