@@ -11,6 +11,7 @@ import {
   checkRetainedTurns,
   checkShortened,
   type Env,
+  fencedError,
   type Journal,
   type Leases,
   MAX_BATCH,
@@ -18,7 +19,7 @@ import {
   type SessionRef,
 } from "@turnstream/server/internal";
 import type { Json } from "@turnstream/protocol";
-import { putRunning, QUEUE, type RunningRow, runningOf } from "./running-rows.ts";
+import { putRunning, QUEUE, queueRow, type RunningRow, runningOf } from "./running-rows.ts";
 import { compareText, requireSession, sessionRow } from "./session-rows.ts";
 import { type MemoryTables, type Rows, sessionTable, table } from "./tables.ts";
 
@@ -67,8 +68,10 @@ export function memoryJournal(tables: MemoryTables): Journal {
 export function addEntries(rows: Rows, ref: SessionRef, given: readonly NewJournalEntry[]): number {
   const checked = checkJournalEntries(given);
   if (checked === null) return 0;
-  const { turn, epoch, entries } = checked;
-  checkFence(ref, requireSession(rows, ref).epoch, epoch);
+  const { turn, after, entries } = checked;
+  checkFence(ref, fenceOf(rows, ref), checked);
+  if (after.some((key) => rows.get(JOURNAL, ref, rowKey({ turn, key })) === undefined))
+    throw fencedError(ref, checked.epoch);
   const added = entries.filter(({ key }) => rows.get(JOURNAL, ref, rowKey({ turn, key })) === undefined);
   for (const { key, value, isRetained, used } of added) {
     const n = rows.next("turn_journal");
@@ -79,6 +82,10 @@ export function addEntries(rows: Rows, ref: SessionRef, given: readonly NewJourn
     putRunning(rows, { ...row, used: sum, attemptsWithoutProgress: 0 });
   }
   return added.length;
+}
+
+export function fenceOf(rows: Rows, ref: SessionRef) {
+  return { epoch: requireSession(rows, ref).epoch, executor: queueRow(rows, ref).executor };
 }
 
 /** NUL is a safe separator because ids can't contain it. */

@@ -25,7 +25,7 @@ import {
   type TurnQueue,
   epochStep,
 } from "@turnstream/server/internal";
-import { endLease, hasValidLease } from "./journal.ts";
+import { endLease, fenceOf, hasValidLease } from "./journal.ts";
 import {
   changeQueue,
   putRunning,
@@ -125,11 +125,13 @@ export function memoryTurnQueue(tables: MemoryTables, env: Env): TurnQueue {
         rows.remove(DEAD_TURNS, ref, checked.retries);
         return toTurn(rows, putRunning(rows, { ...newTurn(env, ref), message: null, ...checked }));
       }),
-    end: (ref, turn, { epoch = Infinity } = {}) =>
+    end: (ref, turn, { epoch = Infinity, executor = null } = {}) =>
       tables.run((rows) => {
         checkId(turn, "turn");
-        checkFence(ref, sessionRow(rows, ref)?.epoch ?? 0, epoch);
-        if (runningOf(rows, ref)?.turn !== turn) return "over";
+        const running = runningOf(rows, ref);
+        if (running === undefined) return "over";
+        checkFence(ref, fenceOf(rows, ref), { epoch, executor });
+        if (running.turn !== turn) return "over";
         removeRunning(rows, ref);
         const next = queueNext(rows, env, ref, null);
         return next.nextMessage === null ? "ended" : { queuedFor: next.agent };

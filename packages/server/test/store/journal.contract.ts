@@ -5,7 +5,9 @@ import { expect, test } from "vitest";
 import { isStoreError } from "../../src/store/errors.ts";
 import type { SessionRef } from "../../src/util/refs.ts";
 import type { Store } from "../../src/store/store.ts";
-import { type MakeStore, newSession, newTenant } from "./harness.ts";
+import { batchOf, chat } from "./archive-batch.ts";
+import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
+import { startTurn } from "./start-turn.ts";
 import { suite } from "./suite.ts";
 
 const next = (store: Store, ref: SessionRef) => store.epochs.next(ref, { seen: 0 });
@@ -83,6 +85,58 @@ export function journalContract(name: string, makeStore: MakeStore): void {
       expect(await store().journal.write(ref, { turn: "t", key: "b", value: 2, epoch: newer })).toBe(
         "written",
       );
+    });
+
+    test("refuses writes of a process that no longer runs the turn, and lets it end nothing", async () => {
+      const { ref } = await newSession(store());
+      await store().queuedMessages.add(ref, { id: "m", text: "m" });
+      const [one, other] = [unique("exec"), unique("exec")];
+      const started = await startTurn(store(), ref, { executor: one });
+      if (started === null) throw new Error("nothing to run");
+      const { turn } = started.row;
+      const { epoch } = started.held;
+      const entry = (executor: string, key: string) => ({ turn, key, value: 1, epoch, executor });
+      const writes = (executor: string, key: string) => store().journal.write(ref, entry(executor, key));
+      expect(await writes(one, "a")).toBe("written");
+      // The store has lost the epoch of the writer.
+      const higher = { ...entry(one, "b"), epoch: epoch + 1 };
+      await expect(store().journal.write(ref, higher)).rejects.toMatchObject({ code: "FENCED" });
+      const mixed = store().journal.write(ref, entry(one, "b"), entry(other, "c"));
+      await expect(mixed).rejects.toMatchObject({ code: "INVALID" });
+      await expect(writes(other, "b")).rejects.toMatchObject({ code: "FENCED" });
+      await store().queue.release([started.held]);
+      // Nothing has a higher epoch yet.
+      for (const key of ["a", "b"]) await expect(writes(one, key)).rejects.toMatchObject({ code: "FENCED" });
+      const batch = { ...batchOf(chat(1)), epoch, journal: [entry(one, "b")] };
+      await expect(store().archive.write(ref, batch)).rejects.toMatchObject({ code: "FENCED" });
+      const end = (executor: string) => store().queue.end(ref, turn, { epoch, executor });
+      await expect(end(one)).rejects.toMatchObject({ code: "FENCED" });
+      expect(await store().journal.read(ref, turn)).toEqual([{ key: "a", value: 1 }]);
+      const again = await startTurn(store(), ref, { executor: other });
+      const held = { epoch: again?.held.epoch ?? 0, executor: other };
+      expect(await store().journal.write(ref, { turn, key: "b", value: 2, ...held })).toBe("written");
+      expect(await store().queue.end(ref, turn, held)).toBe("ended");
+      expect(await store().queue.end(ref, turn, held)).toBe("over");
+    });
+
+    test("refuses entries whose writer knows one that the store has lost", async () => {
+      const { ref } = await newSession(store());
+      const { epoch } = await next(store(), ref);
+      const entry = (key: string, ...after: string[]) => ({ turn: "t", key, value: 1, epoch, after });
+      const batch = { ...batchOf(chat(1)), epoch };
+      expect(await store().journal.write(ref, entry("a"))).toBe("written");
+      expect(await store().journal.write(ref, entry("b", "a"), entry("c", "a"))).toBe("written");
+      await store().journal.write(ref, { turn: "u", key: "lost", value: 1, epoch });
+      const gap = [entry("d", "b"), entry("e", "c", "lost")];
+      await expect(store().journal.write(ref, ...gap)).rejects.toMatchObject({ code: "FENCED" });
+      await expect(store().archive.write(ref, { ...batch, journal: gap })).rejects.toMatchObject({
+        code: "FENCED",
+      });
+      expect((await store().archive.header(ref)).archived).toBe("0-0");
+      const known = [entry("d", "b"), entry("e", "c")];
+      for (const result of ["written", "already"])
+        expect(await store().archive.write(ref, { ...batch, journal: known })).toBe(result);
+      expect((await store().journal.read(ref, "t")).map(({ key }) => key)).toEqual(["a", "b", "c", "d", "e"]);
     });
 
     test("gives a conditional epoch to one caller, and only if there is no newer one", async () => {

@@ -2,8 +2,8 @@
  * `TurnAttempt` holds the state of one attempt at a turn: the claimed epoch, the writer, the journal and the abort
  * signals of its branches. It does not decide what to do next.
  *
- * Invariant: a worker has at most one attempt per turn. Every journal entry carries the epoch, so the store refuses it
- * after a takeover. The next attempt supersedes everything that this one did not journal.
+ * Invariant: a worker has at most one attempt per turn. Every journal entry carries the epoch, the worker and the entries
+ * that it follows, so the store refuses it after a takeover, and after it has lost entries. The next attempt supersedes everything that this one did not journal.
  */
 import type { Cursor, Json, Position, SessionState, Turn } from "@turnstream/protocol";
 import { EngineError } from "../../engine/errors.ts";
@@ -59,6 +59,8 @@ export interface TurnAttemptOptions {
   readonly journal: Map<string, Json>;
   /** The keys of `listWholeResults` in the stored journal. */
   readonly wholeResults: Set<string>;
+  /** The key of the last entry in the stored journal, or null. */
+  readonly lastEntry: string | null;
   readonly memory: TurnMemory;
   /** True if the session has lost events, and no other turn has started since. */
   readonly isFirstAfterLoss: boolean;
@@ -88,6 +90,11 @@ export class TurnAttempt {
   readonly #handOver = new AbortController();
   readonly #clock = new PausableTimer();
   readonly #archiver: Archiver;
+  /**
+   * The keys of the last entries in the store, one of each commit whose branch didn't know of the others. The next entries
+   * follow them, so that a store that has lost commits refuses those entries, and this attempt ends.
+   */
+  readonly #newest: Set<string>;
   /** Entries that the next commit writes. */
   readonly #deferred = new Set<NewJournalEntry>();
 
@@ -107,6 +114,7 @@ export class TurnAttempt {
     this.strings = selectStrings(this.locale, catalogs);
     this.#journal = options.journal;
     this.#wholeResults = options.wholeResults;
+    this.#newest = new Set(options.lastEntry === null ? [] : [options.lastEntry]);
     this.#archiver = new Archiver(options.context, this.ref, options.archived);
   }
 
@@ -253,8 +261,11 @@ export class TurnAttempt {
     isIncluded: (entry: NewJournalEntry) => boolean = isAlone,
   ): Promise<T> {
     const deferred = [...this.#deferred].filter(isIncluded);
-    const result = await commit(entry === null ? deferred : [...deferred, entry]);
+    const entries = entry === null ? deferred : [...deferred, entry];
+    const result = await commit(entries);
     for (const written of deferred) this.#deferred.delete(written);
+    for (const { after = [] } of entries) for (const key of after) this.#newest.delete(key);
+    for (const { key } of entries.slice(-1)) this.#newest.add(key);
     return result;
   }
 
@@ -324,7 +335,9 @@ export class TurnAttempt {
   #entry(key: string, value: Json, isRetained: boolean): NewJournalEntry {
     const record = findUsage(key, value)?.record;
     const used = record && { tokens: record.usage.total_tokens, cost: record.cost };
-    return { turn: this.row.turn, key, value, epoch: this.epoch, isRetained, ...(used && { used }) };
+    const { row, epoch, context } = this;
+    const fence = { turn: row.turn, epoch, executor: context.executor, after: [...this.#newest] };
+    return { ...fence, key, value, isRetained, ...(used && { used }) };
   }
 }
 

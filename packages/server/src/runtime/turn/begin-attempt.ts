@@ -55,6 +55,7 @@ interface Prepared extends FirstEvent {
   readonly archived: SessionState;
   readonly journal: Map<string, Json>;
   readonly wholeResults: Set<string>;
+  readonly lastEntry: string | null;
 }
 
 export async function beginAttempt(
@@ -80,6 +81,7 @@ export async function beginAttempt(
       event,
       last: cursor,
       wholeResults: listWholeResults(entries),
+      lastEntry: entries.at(-1)?.key ?? null,
     };
   };
   const takeEpoch = createTurnEpochs(context, held);
@@ -90,7 +92,7 @@ export async function beginAttempt(
     return claim();
   });
   if (claimed.first === null) throw new Error("an attempt prepares its first event");
-  const { session, state, archived, journal, wholeResults, event } = claimed.first;
+  const { session, state, archived, journal, wholeResults, lastEntry, event } = claimed.first;
   const lostAfter = claimed.lostAfter ?? session.lostAfter;
   const after = foldDraft(state, event, claimed.cursor, context.env.now());
   const logWriter = new Writer({
@@ -122,6 +124,7 @@ export async function beginAttempt(
     archived,
     journal,
     wholeResults,
+    lastEntry,
     memory,
     isFirstAfterLoss: isFirstAfterLoss(row.turn, state, lostAfter),
   });

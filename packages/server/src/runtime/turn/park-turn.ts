@@ -36,11 +36,14 @@ export function parkWhenIdle(
 }
 
 /** @returns false if the turn no longer belongs to this process */
-async function park({ context, ref, row, turn, branches }: TurnAttempt, held: HeldTurn): Promise<boolean> {
+async function park(attempt: TurnAttempt, held: HeldTurn): Promise<boolean> {
+  const { context, ref, row, turn, branches } = attempt;
   const { waiting } = branches;
   const deadlines = waiting.flatMap(({ deadline }) => deadline ?? []);
   const wakeAt = deadlines.length === 0 ? null : Math.min(...deadlines);
   if (!context.holdsLease()) return false;
+  // Afterwards no process runs the turn, and the store refuses its entries.
+  await attempt.commitDeferred();
   let isDecided = false;
   const isParked = await context.store.transaction(async (tx) => {
     if (!(await tx.queue.park(held, row.turn, { wakeAt }))) return false;

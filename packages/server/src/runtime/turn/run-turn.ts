@@ -391,7 +391,8 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
     await enqueueTurnEvent(tx, ref, row.turn, end);
     await attempt.closeJournal(tx);
     if (row.deaths >= MAX_DEATHS) await tx.queue.bury(ref, row.turn);
-    next = await tx.queue.end(ref, row.turn, { epoch: attempt.epoch });
+    const { epoch } = attempt;
+    next = await tx.queue.end(ref, row.turn, { epoch, executor: context.executor });
   });
   if (typeof next === "object") context.startNext(next.queuedFor);
   // Not awaited: the next turn must not wait for a slow Redis.

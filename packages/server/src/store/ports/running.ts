@@ -86,6 +86,10 @@ export interface NewJournalEntry extends JournalEntry {
   readonly turn: string;
   /** The epoch that the writer has claimed. */
   readonly epoch: number;
+  /** The process of the writer. It must run the turn, under this epoch. @default any, under this epoch or a lower one */
+  readonly executor?: string;
+  /** Keys of entries that the writer knows: a store that has lost one refuses the write. @default none */
+  readonly after?: readonly string[];
   /**
    * True if the entry outlives the turn and stays as long as the session. Later turns use it to describe this turn to
    * the model.
@@ -99,15 +103,16 @@ export interface NewJournalEntry extends JournalEntry {
  * The sub-port of the journal: what a running turn has done, by key and not by order. So parallel branches find their
  * own results again, however they interleave.
  *
- * Invariant: entries are written under the session's epoch, so a superseded worker can't add any. Writes join a
- * transaction, so that a step and the archive of its events are committed together.
+ * Invariant: entries are written under the session's epoch and by the process that runs the turn, so a superseded worker
+ * can't add any. They follow entries that the writer knows, so a store that has lost commits gets no journal with a gap.
+ * Writes join a transaction, so that a step and the archive of its events are committed together.
  */
 export interface Journal {
   /**
    * Writes entries of one turn under one epoch, in one commit. Returns "already" if the turn has all of these keys; the
    * first value of a key stays. The session's epoch can't change until the transaction ends.
-   * @throws StoreError with FENCED if a higher epoch was issued since, even for an existing key, with NOT_FOUND if the
-   *   session does not exist.
+   * @throws StoreError with FENCED if a higher epoch was issued since, even for an existing key, if the writer's process no
+   *   longer runs the turn, or if an entry that the writer knows is missing; with NOT_FOUND if the session does not exist.
    */
   write(ref: SessionRef, ...entries: readonly NewJournalEntry[]): Promise<"written" | "already">;
   /** Returns all entries of a turn, in the order of writing. */

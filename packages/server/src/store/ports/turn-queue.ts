@@ -124,9 +124,14 @@ export interface TurnQueue {
   /**
    * Removes a turn after its end was written to the log.
    * @param options.epoch the epoch that the caller has claimed
-   * @throws StoreError with FENCED if a higher epoch was issued since
+   * @param options.executor the process of the caller. @default any
+   * @throws StoreError with FENCED if a higher epoch was issued since, or if the process doesn't run the turn under this one
    */
-  end(ref: SessionRef, turn: string, options?: { readonly epoch?: number }): Promise<EndReceipt>;
+  end(
+    ref: SessionRef,
+    turn: string,
+    options?: { readonly epoch?: number; readonly executor?: string },
+  ): Promise<EndReceipt>;
   /** Records a turn that ended because of its deaths. Joins the transaction of `end`. */
   bury(ref: SessionRef, turn: string): Promise<void>;
   /** Returns buried turns, the newest first. */

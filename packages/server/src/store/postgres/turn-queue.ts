@@ -149,11 +149,12 @@ export function postgresTurnQueue(db: Db, env: Env): TurnQueue {
         const row = await runningTurn(tx, ref).executeTakeFirst();
         return row === undefined ? null : turnOf(row);
       }),
-    end: (ref, turn, { epoch = Infinity } = {}) =>
+    end: (ref, turn, { epoch = Infinity, executor = null } = {}) =>
       inTransaction(db, async (tx) => {
         const row = await tryLockTurn(tx, ref);
-        if (row === null) return "over";
-        checkFence(ref, row.epoch, epoch);
+        // The first try may have ended it, and its answer was lost.
+        if (row === null || row.turn === null) return "over";
+        checkFence(ref, row, { epoch, executor });
         return row.turn === turn ? endTurn(tx, ref) : "over";
       }),
     async bury(ref, turn) {
@@ -196,6 +197,7 @@ export function queued(agent: RawBuilder<string | null>) {
 
 export interface LockedTurn {
   readonly epoch: number;
+  readonly executor: string | null;
   readonly turn: string | null;
   readonly next_message: number | null;
 }
@@ -214,7 +216,7 @@ export async function lockTurn(tx: Db, ref: SessionRef): Promise<LockedTurn> {
 /** Like `lockTurn`, without the session. Returns null if there is none. */
 export async function tryLockTurn(tx: Db, ref: SessionRef): Promise<LockedTurn | null> {
   const row = await ofSession(tx.selectFrom("turn_queue"), ref)
-    .select(["epoch", "turn", "next_message"])
+    .select(["epoch", "executor", "turn", "next_message"])
     .forNoKeyUpdate()
     .executeTakeFirst();
   return row ?? null;

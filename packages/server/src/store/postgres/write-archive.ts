@@ -13,7 +13,7 @@ import type { SessionRef } from "../../util/refs.ts";
 import { type CheckedBatch, toEventRows } from "../rules/archive.ts";
 import { exactAfter, nextFoldVersion } from "../rules/fold-version.ts";
 import { MAX_USAGE } from "../ports/usage.ts";
-import { checkFence, checkJournalEntries, type CheckedEntries, fencedError } from "../rules/running.ts";
+import { checkJournalEntries, type CheckedEntries, fencedError } from "../rules/running.ts";
 import { periodOf } from "./archive-periods.ts";
 import type { Db } from "./database.ts";
 import { ofSession, sessionNotFound } from "./session-row.ts";
@@ -89,13 +89,13 @@ async function writeBatch(
       select tenant_id, id, period, archived_epoch, archived_seq from sessions
       where tenant_id = ${ref.tenant} and id = ${ref.session} for no key update
     ), held as materialized (
-      select locked.*, q.epoch from locked
+      select locked.*, q.epoch, q.executor from locked
       join turn_queue q on q.tenant_id = locked.tenant_id and q.session_id = locked.id for no key update of q
     ), allowed as materialized (
       select tenant_id, id, period from held
       where archived_epoch = ${from.epoch}::bigint and archived_seq = ${from.seq}::bigint
         and ${events.length > 0}::boolean and epoch <= ${batch.epoch}::bigint
-        and epoch <= ${entries?.epoch ?? batch.epoch}::bigint
+        ${entries === null ? sql`` : sql`and ${isCurrent(entries)}`}
     ), added_events as (
       insert into archived_events (tenant_id, session_id, period, last_seq, events)
       select tenant_id, id, period, e.* from allowed, unnest(
@@ -153,17 +153,33 @@ export async function writeJournal(
   const entries = checkJournalEntries(given);
   if (entries === null) return 0;
   // After waiting for the lock, the statement sees the current epoch, not the one from its start.
-  const { rows } = await sql<{ epoch: number; added: number }>`
+  const { rows } = await sql<{ is_allowed: boolean; added: number }>`
     with held as materialized (
-      select q.tenant_id, q.session_id as id, s.period, q.epoch from turn_queue q
+      select q.tenant_id, q.session_id as id, s.period, q.epoch, q.executor from turn_queue q
       join sessions s on s.tenant_id = q.tenant_id and s.id = q.session_id
       where q.tenant_id = ${ref.tenant} and q.session_id = ${ref.session} for no key update of q
-    ) ${journaled(entries, sql`select tenant_id, id, period from held where epoch <= ${entries.epoch}::bigint`)}
-    select epoch, (select count(*) from journaled)::int as added from held`.execute(db);
+    ), allowed as materialized (
+      select tenant_id, id, period from held where ${isCurrent(entries)}
+    ) ${journaled(entries, sql`select * from allowed`)}
+    select exists (select from allowed) as is_allowed, (select count(*) from journaled)::int as added from held`.execute(
+    db,
+  );
   const [row] = rows;
   if (row === undefined) throw sessionNotFound(ref);
-  checkFence(ref, row.epoch, entries.epoch);
+  if (!row.is_allowed) throw fencedError(ref, entries.epoch);
   return row.added;
+}
+
+/** A condition on `held`: the writer may add the entries. What it knows was committed before this statement started. */
+function isCurrent({ turn, epoch, executor, after }: CheckedEntries) {
+  const isHeld =
+    executor === null
+      ? sql`epoch <= ${epoch}::bigint`
+      : sql`executor = ${executor} and epoch = ${epoch}::bigint`;
+  return sql<boolean>`${isHeld} and not exists (
+      select from unnest(${[...after]}::text[]) known(key) where not exists (
+        select from turn_journal j where j.tenant_id = held.tenant_id and j.session_id = held.id
+          and j.period = held.period and j.turn = ${turn}::text and j.key = known.key))`;
 }
 
 /** Three more parts of a statement: the new entries, and what they add to the usage and progress of the running turn. */

@@ -54,6 +54,8 @@ export function checkRetry({ turn, retries, options, ...caller }: TurnRetry): St
 export interface CheckedEntries {
   readonly turn: string;
   readonly epoch: number;
+  readonly executor: string | null;
+  readonly after: readonly string[];
   readonly entries: readonly CheckedEntry[];
 }
 
@@ -71,17 +73,33 @@ export function checkJournalEntries(entries: readonly NewJournalEntry[]): Checke
   if (first === undefined) return null;
   const turn = checkId(first.turn, "turn");
   const epoch = checkCount(first.epoch, "epoch");
-  if (entries.some((entry) => entry.turn !== turn || entry.epoch !== epoch))
+  const executor = first.executor === undefined ? null : checkId(first.executor, "executor");
+  const isOther = (entry: NewJournalEntry): boolean =>
+    entry.turn !== turn || entry.epoch !== epoch || entry.executor !== first.executor;
+  if (entries.some(isOther))
     throw new StoreError(
       "INVALID",
-      "journal entries that are written together must have one turn and one epoch",
+      "journal entries that are written together must have one turn, one epoch and one executor",
     );
-  return { turn, epoch, entries: entries.map(checkJournalEntry) };
+  const after = entries.flatMap((entry) => entry.after ?? []).map((key) => checkId(key, "journal key"));
+  return { turn, epoch, executor, after: [...new Set(after)], entries: entries.map(checkJournalEntry) };
 }
 
-/** @throws StoreError with FENCED if a higher epoch than that of the caller was issued */
-export function checkFence(ref: SessionRef, issued: number, epoch: number): void {
-  if (issued > epoch) throw fencedError(ref, epoch);
+/** The epoch and the process of a session, as they are or as a caller knows them. */
+interface Fence {
+  readonly epoch: number;
+  readonly executor: string | null;
+}
+
+/**
+ * @param caller its process is null if any may be the caller
+ * @throws StoreError with FENCED if a higher epoch than that of the caller was issued, or if the process of the caller
+ *   doesn't run the turn under its epoch
+ */
+export function checkFence(ref: SessionRef, current: Fence, { epoch, executor }: Fence): void {
+  const isRefused =
+    executor === null ? current.epoch > epoch : current.executor !== executor || current.epoch !== epoch;
+  if (isRefused) throw fencedError(ref, epoch);
 }
 
 export function fencedError({ session }: SessionRef, epoch: number): StoreError {
