@@ -6,7 +6,7 @@ import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import type { SecurityEvent } from "../../../src/util/security-event.ts";
 import { TurnHarness } from "../turn-harness.ts";
 
