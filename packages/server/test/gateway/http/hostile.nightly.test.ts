@@ -6,4 +6,4 @@ import { openRealBackend } from "../../runtime/real-backend.ts";
 import { isFull } from "@turnstream/conformance/support/cases.ts";
 import { hostileContract } from "./hostile.contract.ts";
 
-hostileContract("real servers", openRealBackend, isFull ? 60 : 8);
+hostileContract("real servers", openRealBackend, isFull ? 60 : 10);
