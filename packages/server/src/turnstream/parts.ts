@@ -26,6 +26,7 @@ import {
   createPeriods,
   DevPackageMissing,
   endAllLeases,
+  importDevPackage,
   openDataFolder,
   readFolderSecret,
 } from "../store/pglite/open-data-folder.ts";
@@ -70,7 +71,7 @@ export async function openParts(settings: Settings, options: OpenPartsOptions): 
   try {
     const parts = hasServers(settings)
       ? await openServers(settings, options)
-      : await shareFolder(createFolder(options.dataFolder), () => openFolder(settings, options));
+      : await shareFolder(await createFolder(options.dataFolder), () => openFolder(settings, options));
     try {
       await ensureTenant(parts.store, options.tenant);
       return parts;
@@ -116,9 +117,10 @@ async function openFolder(
   }
 }
 
-/** Returns the real path. */
-function createFolder(folder: string): string {
+/** Returns the real path. Nothing is created without the package of the database. */
+async function createFolder(folder: string): Promise<string> {
   try {
+    await importDevPackage();
     mkdirSync(folder, { recursive: true });
     return realpathSync(folder);
   } catch (error) {

@@ -9,7 +9,7 @@ const SERVERS = {
 };
 
 describe("settings", () => {
-  test("without addresses everything is in memory", () => {
+  test("without addresses no servers are used", () => {
     expect(hasServers(readSettings({}, {}))).toBe(false);
     expect(hasServers(readSettings({ databaseUrl: "" }, { DATABASE_URL: "", REDIS_URL: "" }))).toBe(false);
   });

@@ -86,7 +86,8 @@ export async function createPeriods(db: Db): Promise<void> {
   await sql`select create_archive_periods(), create_audit_periods()`.execute(db);
 }
 
-async function importDevPackage() {
+/** @throws DevPackageMissing */
+export async function importDevPackage() {
   try {
     return await import("@turnstream/dev");
   } catch (error) {
