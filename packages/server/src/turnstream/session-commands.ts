@@ -2,7 +2,8 @@
  * `createSessionCommands` gives the server's own code the commands on sessions: create, ask, stream, send, wait, stop,
  * decide and read.
  * Invariant: every command runs in the app's tenant. The caller is trusted: it decides which user may do what. A message
- * with an id is sent once, so `ask` and `stream` with the same id give the same turn, in any process.
+ * with an id is sent once, so `ask` and `stream` with the same id give the same turn, in any process, as long as the
+ * store remembers the id.
  */
 import type { SessionEvent, Turn } from "@turnstream/protocol";
 import { createSessionFeeds, type SessionFeeds } from "../gateway/feed/session-feeds.ts";
@@ -34,7 +35,7 @@ export interface SessionCommands {
   create(options: { readonly user: string; readonly id?: string; readonly title?: string }): Promise<Session>;
   /**
    * Sends a message and returns the text of its answer when the turn has ended. A turn that waits for a user's decision
-   * continues only after it. Repeated with the same message id, it returns the same answer.
+   * continues only after it. Repeated with the same message id within 30 days, it returns the same answer.
    * @example await app.sessions.ask(session, { id: "m1", text: "Good morning" })
    * @throws TurnError if the turn failed or was stopped, or the message was withdrawn
    */
