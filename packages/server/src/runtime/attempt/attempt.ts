@@ -13,7 +13,7 @@ import type { Store } from "../../store/store.ts";
 import { Archiver } from "./archiver.ts";
 import { Branches } from "./branches.ts";
 import { DrainGate } from "./drain-gate.ts";
-import { type JournalKey, STEP_PREFIX, type UsageRecord, usageKey } from "./journal-entries.ts";
+import { type JournalKey, startKey, STEP_PREFIX, type UsageRecord, usageKey } from "./journal-entries.ts";
 import { isShown, lacksResult, listWholeResults, referToResult } from "./journaled-result.ts";
 import type { RuntimeContext } from "./context.ts";
 import type { ModelCalls } from "./model-calls.ts";
@@ -61,6 +61,8 @@ export interface TurnAttemptOptions {
   readonly wholeResults: Set<string>;
   /** The key of the last entry in the stored journal, or null. */
   readonly lastEntry: string | null;
+  /** The calls whose results earlier attempts have started in the log. */
+  readonly shownCalls: ReadonlySet<string>;
   readonly memory: TurnMemory;
   /** True if the session has lost events, and no other turn has started since. */
   readonly isFirstAfterLoss: boolean;
@@ -85,6 +87,7 @@ export class TurnAttempt {
   readonly branches = new Branches();
   readonly #journal: Map<string, Json>;
   readonly #wholeResults: Set<string>;
+  readonly #shownCalls: ReadonlySet<string>;
   readonly #work = new AbortController();
   readonly #tools = new AbortController();
   readonly #handOver = new AbortController();
@@ -114,6 +117,7 @@ export class TurnAttempt {
     this.strings = selectStrings(this.locale, catalogs);
     this.#journal = options.journal;
     this.#wholeResults = options.wholeResults;
+    this.#shownCalls = options.shownCalls;
     this.#newest = new Set(options.lastEntry === null ? [] : [options.lastEntry]);
     this.#archiver = new Archiver(options.context, this.ref, options.archived);
   }
@@ -180,6 +184,14 @@ export class TurnAttempt {
 
   fromJournal<T>(key: JournalKey<T>): T | undefined {
     return this.#journal.get(key) as T | undefined;
+  }
+
+  /**
+   * Returns true if an earlier attempt may have run the tool of a call. A tool that must not run twice starts in the journal
+   * and then in the log, and each of them can lose it.
+   */
+  mayHaveRun(call: string): boolean {
+    return this.fromJournal(startKey(call)) !== undefined || this.#shownCalls.has(call);
   }
 
   /** Journals an entry before its events are written, so that a later attempt can write them. */

@@ -55,8 +55,8 @@ export async function executeToolCall(
 }
 
 /**
- * Returns true if a later attempt loses nothing when it runs the call again: no start was journaled, so the tool is
- * idempotent, and it used no tokens, asked for nothing and ran no agent.
+ * Returns true if a later attempt loses nothing when it runs the call again: it has no start, so the tool is idempotent,
+ * and it used no tokens, asked for nothing and ran no agent.
  */
 function canRunAgain(scope: RunContext, { call, name }: StepCall, record: ToolCallRecord): boolean {
   const { attempt, agent } = scope;
@@ -64,9 +64,12 @@ function canRunAgain(scope: RunContext, { call, name }: StepCall, record: ToolCa
     agent.tools[name] !== undefined ||
     attempt.context.builtInTools.has(name) ||
     findToolSource(scope, name) !== undefined;
-  const wasStarted = attempt.fromJournal(startKey(call)) !== undefined;
   return (
-    isTool && !wasStarted && record.ending === null && record.usage === null && record.isRefusal !== true
+    isTool &&
+    !attempt.mayHaveRun(call) &&
+    record.ending === null &&
+    record.usage === null &&
+    record.isRefusal !== true
   );
 }
 
@@ -179,9 +182,9 @@ async function performTool(
   );
 }
 
-/** Returns true if an earlier attempt started this call and it must not run again. */
+/** Returns true if an earlier attempt may have run this call and it must not run again. */
 function wasInterrupted({ attempt }: RunContext, { call }: StepCall, tool: Tool, input: unknown): boolean {
-  return attempt.fromJournal(startKey(call)) !== undefined && !tool.idempotent(input);
+  return attempt.mayHaveRun(call) && !tool.idempotent(input);
 }
 
 function interrupted({ attempt }: RunContext, { name }: StepCall): ToolCallRecord {

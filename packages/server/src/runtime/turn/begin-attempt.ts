@@ -11,6 +11,7 @@ import {
   findTurn,
   fold,
   formatCursor,
+  listBlocks,
   type SessionEvent,
   type Json,
   SCHEMA_VERSION,
@@ -56,6 +57,7 @@ interface Prepared extends FirstEvent {
   readonly journal: Map<string, Json>;
   readonly wholeResults: Set<string>;
   readonly lastEntry: string | null;
+  readonly shownCalls: ReadonlySet<string>;
 }
 
 export async function beginAttempt(
@@ -71,7 +73,8 @@ export async function beginAttempt(
       context.store.journal.read(ref, row.turn),
       readHistory(context, ref, { turns: 1 }),
     ]);
-    const journal = resolveJournal(entries, findTurn(state, row.turn));
+    const turn = findTurn(state, row.turn);
+    const journal = resolveJournal(entries, turn);
     const event = firstEvent(context, { row, session }, state, journal);
     return {
       session,
@@ -82,6 +85,7 @@ export async function beginAttempt(
       last: cursor,
       wholeResults: listWholeResults(entries),
       lastEntry: entries.at(-1)?.key ?? null,
+      shownCalls: turn === undefined ? new Set() : listShownCalls(turn),
     };
   };
   const takeEpoch = createTurnEpochs(context, held);
@@ -92,7 +96,7 @@ export async function beginAttempt(
     return claim();
   });
   if (claimed.first === null) throw new Error("an attempt prepares its first event");
-  const { session, state, archived, journal, wholeResults, lastEntry, event } = claimed.first;
+  const { session, state, archived, journal, wholeResults, lastEntry, shownCalls, event } = claimed.first;
   const lostAfter = claimed.lostAfter ?? session.lostAfter;
   const after = foldDraft(state, event, claimed.cursor, context.env.now());
   const logWriter = new Writer({
@@ -125,6 +129,7 @@ export async function beginAttempt(
     journal,
     wholeResults,
     lastEntry,
+    shownCalls,
     memory,
     isFirstAfterLoss: isFirstAfterLoss(row.turn, state, lostAfter),
   });
@@ -220,6 +225,10 @@ function startOf(
 /** Returns true if the session is a fork and all of its turns were copied from the share. */
 function isFirstOfFork({ forkedFromShare, forkedTurns }: Session, last: Turn | undefined): boolean {
   return forkedFromShare && (last?.number ?? 0) <= forkedTurns;
+}
+
+function listShownCalls(turn: Turn): Set<string> {
+  return new Set(listBlocks(turn).flatMap((block) => (block.kind === "tool_result" ? [block.call] : [])));
 }
 
 /** Returns the blocks and calls that journaled work has written, and the calls that journaled steps request. */

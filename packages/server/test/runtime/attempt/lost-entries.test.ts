@@ -48,3 +48,34 @@ test("an attempt ends when the store has lost its entry, and the next one leaves
   expect(orders).toBe(1);
   await harness.close();
 });
+
+test("a tool whose start the store has lost is not run again, because the log has it", async () => {
+  const store = createMemoryStore();
+  const lost: string[] = [];
+  const write: typeof store.journal.write = async (ref, ...entries) => {
+    if (lost.length > 0) return store.journal.write(ref, ...entries);
+    lost.push(...entries.map(({ key }) => key));
+    return "written";
+  };
+  const parts = {
+    log: createMemoryLog(),
+    store: { ...store, journal: { ...store.journal, write } },
+    signals: createMemorySignals(),
+  };
+  const harness = await TurnHarness.open(parts);
+  let orders = 0;
+  const order = tool({ run: () => `order ${++orders}` });
+  const results: unknown[] = [];
+  const model = scriptedModel(({ step, prompt }) => {
+    if (step === 0) return [script.toolCall("order", {})];
+    results.push(prompt);
+    return [script.text("Done.")];
+  });
+  await harness.worker([defineAgent({ name: "a", model, tools: { order }, title: false })]);
+  const turn = await harness.ask(await harness.session(), "go");
+  expect(turn.status).toBe("end_turn");
+  expect(lost).toEqual([expect.stringMatching(/^start\//)]);
+  expect(orders).toBe(1);
+  expect(JSON.stringify(results)).toContain("The tool order was interrupted while it ran");
+  await harness.close();
+});
