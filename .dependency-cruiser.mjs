@@ -19,6 +19,7 @@ const mayImport = {
   server: ["dev", "protocol"],
   cli: ["protocol", "server"],
   next: ["client", "server"],
+  testing: ["protocol", "server"],
   client: ["protocol"],
   react: ["protocol", "client"],
   create: [],

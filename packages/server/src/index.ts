@@ -100,9 +100,10 @@ export type { SourceTool, ToolSourceConnection, ToolSourceContext } from "./runt
 export type { ObjectStorage } from "./store/ports/objects.ts";
 export type { UserOf } from "./gateway/auth/sign-in.ts";
 export type { HandleContext } from "./gateway/http/fetch-handler.ts";
-export type { SessionCommands } from "./turnstream/session-commands.ts";
+export type { SessionCommands, SessionMessage, WaitOptions } from "./turnstream/session-commands.ts";
 export type { Parts } from "./turnstream/parts.ts";
 export type { Actor } from "./util/refs.ts";
 export type { ClosableStore as Store } from "./store/store.ts";
 export { createKey } from "./session/create-key.ts";
 export { ensureTenant } from "./session/lifecycle/ensure-tenant.ts";
+export type { TurnStream } from "./turnstream/turn-stream.ts";

@@ -6,11 +6,11 @@
 import { createErrorGuard, defineErrors } from "../util/errors.ts";
 
 /** For each code: what is wrong and what the caller can do. */
-export const ENGINE_ERRORS = {
+const ENGINE_ERRORS = {
   LEFT: "This process hands over or has lost its lease, so it takes no more work. Let another process do it.",
 } as const;
 
-export type EngineErrorCode = keyof typeof ENGINE_ERRORS;
+type EngineErrorCode = keyof typeof ENGINE_ERRORS;
 
 export class EngineError extends defineErrors("EngineError", ENGINE_ERRORS) {}
 

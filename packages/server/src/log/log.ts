@@ -166,7 +166,7 @@ export interface LogPage {
   readonly more: boolean;
 }
 
-export interface InvalidCursor {
+interface InvalidCursor {
   readonly ok: false;
   readonly reason: InvalidCursorReason;
 }

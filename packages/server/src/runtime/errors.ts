@@ -14,7 +14,7 @@ const MEANINGS = {
   NO_MODEL: "The agent has no model. Give it one.",
 } as const;
 
-export type RuntimeErrorCode = keyof typeof MEANINGS;
+type RuntimeErrorCode = keyof typeof MEANINGS;
 
 export class RuntimeError extends defineErrors("RuntimeError", MEANINGS) {}
 

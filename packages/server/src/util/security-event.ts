@@ -33,7 +33,7 @@ export const SECURITY_EVENTS = {
   history_lost: ["archive_behind"],
 } as const;
 
-export type SecurityEventType = keyof typeof SECURITY_EVENTS;
+type SecurityEventType = keyof typeof SECURITY_EVENTS;
 
 /** Where an event comes from, as far as it is known. */
 interface SecuritySource {

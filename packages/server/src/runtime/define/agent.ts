@@ -116,7 +116,7 @@ const compactionShape = {
 
 interface CompactionOptions extends OptionsInput<typeof compactionShape> {}
 
-export interface Compaction extends OptionsOutput<typeof compactionShape> {}
+interface Compaction extends OptionsOutput<typeof compactionShape> {}
 
 const compaction: z.ZodType<Compaction, CompactionOptions> = z.strictObject(compactionShape);
 
@@ -254,7 +254,7 @@ const agentShape = {
 export interface AgentOptions extends OptionsInput<typeof agentShape> {}
 
 type Resolved = OptionsOutput<typeof agentShape>;
-export type SubAgentTool = Resolved["subAgentTool"];
+type SubAgentTool = Resolved["subAgentTool"];
 /** In `chat` mode clients show no thinking. Tool calls, approvals and the answer are shown in both modes. */
 export type DisplayMode = Resolved["displayMode"];
 

@@ -168,7 +168,7 @@ const displayShape = {
 interface DisplayOptions extends OptionsInput<typeof displayShape> {}
 
 /** How a tool's call and result are displayed. */
-export interface ToolDisplay extends OptionsOutput<typeof displayShape> {}
+interface ToolDisplay extends OptionsOutput<typeof displayShape> {}
 
 const toolDisplay: z.ZodType<ToolDisplay, DisplayOptions> = z.strictObject(displayShape);
 

@@ -11,7 +11,7 @@ import type { Store } from "../../store/store.ts";
 import { redirectToObject } from "./redirect-to-object.ts";
 import { safeDownloadHeaders } from "./safe-headers.ts";
 
-export const BLOB_ERRORS = {
+const BLOB_ERRORS = {
   BAD_ADDRESS: "This URL was not issued by this server, or was changed. Load the conversation again.",
   EXPIRED: "This URL has expired. Load the conversation again to get a new one.",
   NOT_FOUND: "This file no longer exists.",

@@ -60,7 +60,7 @@ export async function retryTurn(
 }
 
 /** Returns true if the turn failed with a retryable error or the user stopped it. */
-export function canRetry(turn: Turn): boolean {
+function canRetry(turn: Turn): boolean {
   return turn.status === "user_stopped" || (turn.status === "error" && hasRetryableError(turn));
 }
 

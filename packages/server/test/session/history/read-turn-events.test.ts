@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { archiveSession, trimLog } from "../../../src/session/archive/archive.ts";
 import { readTurnEvents } from "../../../src/session/history/read-turn-events.ts";
-import { createMemoryStore } from "../../../src/store/memory/store.ts";
+import { createMemoryStore } from "@turnstream/testing";
 import { SessionHarness } from "../session-harness.ts";
 
 const TURN = { turn: "t1", before: START_CURSOR };
