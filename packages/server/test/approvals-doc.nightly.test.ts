@@ -1,18 +1,23 @@
 /** The program of docs/approvals.md runs, and its table lists the transitions of the store. */
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { TRANSITIONS } from "@turnstream/protocol/writer";
+import { createDataFolder } from "@turnstream/testkit/util/data-folder.ts";
 import { expect, test } from "vitest";
 import { type InteractionKind, deadlineRule } from "../src/store/rules/interactions.ts";
 
 const page = readFileSync(new URL("../../../docs/approvals.md", import.meta.url), "utf8");
 
-test("W13 the program of docs/approvals.md prints what the page shows", () => {
+test("W13 the program of docs/approvals.md prints what the page shows", async () => {
+  const folder = await createDataFolder();
+  symlinkSync(fileURLToPath(new URL("../../../node_modules", import.meta.url)), join(folder, "node_modules"));
   const [, code = ""] = /```ts\n(.*?)```/s.exec(page) ?? [];
   const { stdout, stderr } = spawnSync(
     process.execPath,
     ["--conditions=@turnstream/source", "--input-type=module-typescript", "-"],
-    { cwd: new URL(".", import.meta.url), input: code, encoding: "utf8", timeout: 60_000 },
+    { cwd: folder, input: code, encoding: "utf8", timeout: 60_000 },
   );
   expect(stderr).toBe("");
   const [refused, ran, ...rules] = stdout.trim().split("\n");

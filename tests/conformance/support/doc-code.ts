@@ -70,6 +70,8 @@ export const checkOutput: Check = (text) => {
       const file = join(folder, `line-${line}.ts`);
       writeFileSync(file, body);
       const output = execFileSync(process.execPath, ["--conditions=@turnstream/source", file], {
+        // A program without servers keeps its data in a folder here.
+        cwd: folder,
         encoding: "utf8",
       });
       return output.trimEnd() === next.body ? [] : [`the program in line ${line} prints ${output}`];

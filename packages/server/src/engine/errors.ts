@@ -10,8 +10,6 @@ const ENGINE_ERRORS = {
   LEFT: "This process hands over or has lost its lease, so it takes no more work. Let another process do it.",
 } as const;
 
-type EngineErrorCode = keyof typeof ENGINE_ERRORS;
-
 export class EngineError extends defineErrors("EngineError", ENGINE_ERRORS) {}
 
 export const isEngineError = createErrorGuard(EngineError);

@@ -1,5 +1,5 @@
 /**
- * The contract of `ask`, `stream` and `waitForTurn` of `turnstream()`, in memory and on servers: they run turns in a
+ * The contract of `ask`, `stream` and `waitForTurn` of `turnstream()`, in a folder and on servers: they run turns in a
  * process that never listens, and a message id gives the same turn again.
  */
 import { EventEmitter, once } from "node:events";
@@ -7,7 +7,6 @@ import type { SessionEvent } from "@turnstream/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
-import type { ServerSettings } from "../../src/operator/settings.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
 import { tool } from "../../src/runtime/define/tool.ts";
 import { archiveSession } from "../../src/session/archive/archive.ts";
@@ -80,7 +79,10 @@ async function dropLog(app: Turnstream, session: string, how: "trim" | "remove")
   else await parts.log.remove(ref);
 }
 
-export function sessionCommandsContract(name: string, openSettings: () => Promise<ServerSettings>): void {
+export function sessionCommandsContract(
+  name: string,
+  openSettings: () => Promise<Partial<TurnstreamOptions>>,
+): void {
   const open = async (options: Partial<TurnstreamOptions>) =>
     openApp({ ...(await openSettings()), ...options });
 

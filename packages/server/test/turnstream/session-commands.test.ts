@@ -1,4 +1,5 @@
-/** Runs the contract of the commands on sessions in memory. */
+/** Runs the contract of the commands on sessions in a folder. */
+import { createDataFolder } from "@turnstream/testkit/util/data-folder.ts";
 import { sessionCommandsContract } from "./session-commands.contract.ts";
 
-sessionCommandsContract("in memory", async () => ({}));
+sessionCommandsContract("in a folder", async () => ({ dataFolder: await createDataFolder() }));

@@ -254,7 +254,6 @@ const agentShape = {
 export interface AgentOptions extends OptionsInput<typeof agentShape> {}
 
 type Resolved = OptionsOutput<typeof agentShape>;
-type SubAgentTool = Resolved["subAgentTool"];
 /** In `chat` mode clients show no thinking. Tool calls, approvals and the answer are shown in both modes. */
 export type DisplayMode = Resolved["displayMode"];
 

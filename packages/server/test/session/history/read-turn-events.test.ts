@@ -1,11 +1,11 @@
 /** Tests that the events of a turn are read once and in order, wherever the log was trimmed, and never after a loss. */
 import { START_CURSOR } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
+import { createMemoryStore } from "@turnstream/testing";
 import { expect, test } from "vitest";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { archiveSession, trimLog } from "../../../src/session/archive/archive.ts";
 import { readTurnEvents } from "../../../src/session/history/read-turn-events.ts";
-import { createMemoryStore } from "@turnstream/testing";
 import { SessionHarness } from "../session-harness.ts";
 
 const TURN = { turn: "t1", before: START_CURSOR };
