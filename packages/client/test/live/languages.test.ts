@@ -57,6 +57,18 @@ describe.for(["websocket", "sse"] as const)("over a %s", (channel) => {
   });
 });
 
+test("W22 a turn whose worker has left, with no other one, is shown as resuming", async () => {
+  const gateway = await LiveGateway.open();
+  const client = gateway.client();
+  const ref = await gateway.stage.session();
+  const session = client.session(ref.session);
+  session.send({ text: "slow" });
+  await until(session, "running", isRunning);
+  expect(session.getSnapshot().connection.stalled).toBeNull();
+  await gateway.worker.shutdown({ drainMs: 0 });
+  await until(session, "resuming", ({ connection }) => connection.stalled === "resuming");
+});
+
 test("U11 a tag that is not a language is refused", async () => {
   const gateway = await LiveGateway.open();
   const client = gateway.client();
