@@ -1,6 +1,8 @@
 /** `MistakenProgram` runs a program of a developer in its own process and collects what a terminal would show. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { forget, watch } from "@turnstream/testkit/processes/watch.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
@@ -27,14 +29,18 @@ export class MistakenProgram {
 
   /** @param args the file and its arguments, with flags of Node in front of them */
   constructor(args: readonly string[], env: Environment) {
+    const folder = mkdtempSync(join(tmpdir(), "turnstream-mistake-"));
     this.#process = spawn(process.execPath, ["--conditions=@turnstream/source", ...args], {
-      cwd: join(import.meta.dirname, "../.."),
+      cwd: folder,
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, ...UNSET, ...env },
     });
     const { pid } = this.#process;
     if (pid !== undefined) watch(pid);
-    void once(this.#process, "exit").then(() => pid !== undefined && forget(pid));
+    this.#process.once("exit", () => {
+      if (pid !== undefined) forget(pid);
+      rmSync(folder, { recursive: true, force: true });
+    });
     for (const stream of [this.#process.stdout, this.#process.stderr])
       stream?.on("data", (data: Buffer) => (this.#output += data.toString()));
   }

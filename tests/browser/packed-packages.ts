@@ -30,9 +30,15 @@ export async function installPacked(
   packed ??= pack();
   const archives = await packed;
   const file = join(folder, "package.json");
-  const manifest = JSON.parse(await readFile(file, "utf8")) as { dependencies: Record<string, string> };
+  const manifest = JSON.parse(await readFile(file, "utf8")) as Record<
+    "dependencies" | "devDependencies",
+    Record<string, string>
+  >;
   Object.assign(manifest.dependencies, more);
-  for (const [name, archive] of archives) manifest.dependencies[name] = `file:${archive}`;
+  for (const [name, archive] of archives) {
+    delete manifest.devDependencies[name];
+    manifest.dependencies[name] = `file:${archive}`;
+  }
   // The lowest versions that the app allows, so that a release of a package doesn't change the test.
   await writeFile(file, JSON.stringify(manifest).replaceAll('"^', '"'));
   // With NODE_ENV=production, npm would leave out TypeScript, which the build needs.

@@ -129,7 +129,8 @@ export default [defineAgent({ name: "claude", title: false, model: anthropic("cl
 
 test("a port that another program uses is named", async () => {
   const { port } = new URL(url);
-  const { code, err } = await runCli(folder.path, ["dev", "--port", port, "--page", `${folder.path}/page`]);
+  const options = ["--port", port, "--data", ".other", "--page", `${folder.path}/page`];
+  const { code, err } = await runCli(folder.path, ["dev", ...options]);
   expect(code).toBe(1);
   expect(err).toContain(
     `turnstream: Port ${port} is already in use. Stop the program that uses it, or choose another port with PORT or --port.\n`,
