@@ -117,7 +117,7 @@ registerHooks({
   },
 });
 const { defineAgent, startWorker } = await import("@turnstream/server");
-const { createMemoryLog, createMemorySignals, createMemoryStore } = await import("@turnstream/server/testing");
+const { createMemoryLog, createMemorySignals, createMemoryStore } = await import("@turnstream/testing");
 const agents = [defineAgent({ name: "a", model: "${NAME}" })];
 await startWorker({
   store: createMemoryStore(), log: createMemoryLog(), signals: createMemorySignals(), agents,

@@ -108,14 +108,15 @@ test("22: names with changing or mixed DNS answers never lead to an internal con
   const codes = new Set<string>();
   for (const [family, answers] of changing) {
     const names = await startNameServer(family, (n) => answers[n % answers.length] ?? []);
-    const policy = { ...open, lookup: names.lookup, idleMs: 150 };
+    const policy = { ...open, lookup: names.lookup, timeoutMs: 500 };
     for (let n = 0; n < 10; n++) codes.add(await codeOf(`http://rebind.example:${four.port}/`, policy));
     // One lookup per fetch: the checked address is the one that is used.
     expect(names.asked()).toBe(10);
     names.close();
   }
-  codes.delete("TIMEOUT");
-  expect([...codes].toSorted()).toEqual(["BLOCKED", "UNREACHABLE"]);
+  // Whether the public address is unreachable or silent depends on the network.
+  for (const code of ["TIMEOUT", "UNREACHABLE"]) codes.delete(code);
+  expect([...codes]).toEqual(["BLOCKED"]);
   expect(connections() - before).toBe(0);
 });
 
