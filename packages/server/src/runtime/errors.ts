@@ -14,8 +14,6 @@ const MEANINGS = {
   NO_MODEL: "The agent has no model. Give it one.",
 } as const;
 
-type RuntimeErrorCode = keyof typeof MEANINGS;
-
 export class RuntimeError extends defineErrors("RuntimeError", MEANINGS) {}
 
 /** Why a file could not be read. `RuntimeStrings.fileFailed` turns it into a message for the user. */
