@@ -3,7 +3,7 @@
  * the log and the signals, and functions for the CLI, chaos runs, benchmarks and tests.
  * Invariant: it promises nothing. Packages that import it depend on the exact version of the server.
  */
-export { createExecutor, type Executor, type ExecutorEnv, type ExecutorOptions } from "./engine/executor.ts";
+export { Lease, type LeaseEnv, type LeaseOptions } from "./engine/lease.ts";
 export { LogEntry, MAX_EVENT_BYTES } from "./log/entry.ts";
 export { type BlobSink, type LogBlob, splitOversized } from "./log/writer/oversize.ts";
 export { Writer, type WriterOptions } from "./log/writer/writer.ts";

@@ -1,13 +1,8 @@
-/** `World` runs executors with their turn loops in one process, on one queue and one table of leases. */
+/** `World` runs leases with their turn loops in one process, on one queue and one table of leases. */
 import { seededRandom } from "@turnstream/testkit/util/seeded-random.ts";
 import { vi } from "vitest";
 import { EngineError } from "../../src/engine/errors.ts";
-import {
-  createExecutor,
-  type Executor,
-  type ExecutorOptions,
-  RECOVERED_CHANNEL,
-} from "../../src/engine/executor.ts";
+import { Lease, type LeaseOptions, RECOVERED_CHANNEL } from "../../src/engine/lease.ts";
 import { type TurnHandler, TurnLoop } from "../../src/runtime/worker/turn-loop.ts";
 import { TURNS_CHANNEL } from "../../src/session/signal-channels.ts";
 import type { Signals } from "../../src/signals/signals.ts";
@@ -20,7 +15,7 @@ export const TTL_MS = 90;
 
 export interface Member {
   readonly loop: TurnLoop;
-  readonly executor: Executor;
+  readonly lease: Lease;
   /** The sessions whose turns it started. */
   readonly started: string[];
   readonly onLost: ReturnType<typeof vi.fn<() => void>>;
@@ -29,7 +24,7 @@ export interface Member {
   readonly start: (session: string) => Promise<void>;
 }
 
-export interface MemberOptions extends Partial<ExecutorOptions> {
+export interface MemberOptions extends Partial<LeaseOptions> {
   readonly run?: TurnHandler;
   readonly maxTurns?: number;
   /** What this member sees of the queue. @default all of it */
@@ -54,7 +49,6 @@ export class World {
     const started: string[] = [];
     const onLost = vi.fn<() => void>();
     const onError = vi.fn<(error: unknown) => void>();
-    const member: { executor?: Executor } = {};
     const { signals } = this;
     const leases = options.leases ?? this.leases;
     const loop = new TurnLoop({
@@ -69,11 +63,11 @@ export class World {
       },
       maxTurns,
       agents: () => ["agent"],
-      mayStart: () => member.executor?.isFresh() ?? true,
+      mayStart: () => lease.isFresh(),
       onError,
       random: this.#random,
     });
-    const executor = await createExecutor({
+    const lease: Lease = new Lease({
       executor: name,
       running: loop,
       queue: {
@@ -87,7 +81,7 @@ export class World {
       onError,
       ...options,
     });
-    member.executor = executor;
+    await lease.begin();
     signals.listen(RECOVERED_CHANNEL, () => loop.onQueued(null));
     signals.listen(TURNS_CHANNEL, (agent) => loop.onQueued(agent === "" ? null : agent));
     loop.open();
@@ -99,6 +93,6 @@ export class World {
       this.queue.remove(session);
       throw new EngineError("LEFT", session);
     };
-    return { loop, executor, started, onLost, onError, start };
+    return { loop, lease, started, onLost, onError, start };
   }
 }

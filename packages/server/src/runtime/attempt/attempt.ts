@@ -178,7 +178,7 @@ export class TurnAttempt {
    * anything, even if no other worker has taken over its turn yet.
    */
   async requireLease(): Promise<void> {
-    if (this.context.holdsLease() || (await this.context.awaitLease(this.toolSignal))) return;
+    if (this.context.lease.isFresh() || (await this.context.lease.untilFresh(this.toolSignal))) return;
     throw new EngineError("LEFT", `turn ${this.row.turn}`);
   }
 

@@ -3,8 +3,9 @@
  * Types only.
  *
  * Invariant: `createWorker` builds it once. Only `agents` and `defaultAgent` change, both at once. `ToolSources` and `DecisionWaiters` implement its
- * registries. Code must check `holdsLease`, or await the lease, before every irreversible action.
+ * registries. Code must check that the lease is fresh, or wait for it, before every irreversible action.
  */
+import type { Lease } from "../../engine/lease.ts";
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";
 import type { ResolvedPaymentOptions } from "../../payments/payment-options.ts";
 import type { LogRetention } from "../../session/archive/log-retention.ts";
@@ -90,17 +91,8 @@ export interface RuntimeContext extends Backend {
   readonly modelCallMemory: ModelCallMemory;
   /** Aborted when the worker shuts down: running steps and tools end, and no new ones start. */
   readonly draining: AbortSignal;
-  /**
-   * Returns true if the lease can't have expired. Check it before every irreversible action. If it returns false, the
-   * lease is in doubt or lost.
-   */
-  holdsLease(): boolean;
-  /** Returns true if another worker has taken over the turns of this one, or this one has left. */
-  hasLostLease(): boolean;
-  /** Waits while the lease is in doubt. @returns true if this process has it, and false if it is lost */
-  awaitLease(signal: AbortSignal): Promise<boolean>;
-  /** Like `awaitLease`, but renews the lease in the store first. */
-  confirmLease(signal: AbortSignal): Promise<boolean>;
+  /** Check that it is fresh before every irreversible action. If it isn't, it is in doubt or lost. */
+  readonly lease: Lease;
   /** Starts a queued turn of an agent soon, here or in another worker. */
   startNext(agent: string | null): void;
   readonly onError: ErrorHandler;

@@ -6,12 +6,13 @@
  * before a retry, so it must be repeatable. The lease may be in doubt meanwhile: the epoch fences the work. However many
  * turns wait, a worker reports an outage once.
  */
+import type { Lease } from "../../engine/lease.ts";
 import { isStoreError } from "../../store/errors.ts";
 import type { ErrorHandler } from "../../util/error-handler.ts";
 import { retry } from "../../util/retry.ts";
 
 interface StoreUser {
-  hasLostLease(): boolean;
+  readonly lease: Pick<Lease, "isLost">;
   readonly onError: ErrorHandler;
 }
 
@@ -41,7 +42,7 @@ export function retryStore<T>(worker: StoreUser, work: () => Promise<T>, signal?
       if (!isKnown) worker.onError(error, { during: "writing to the store; turns wait for it" });
     },
     isRetryable: (error) =>
-      (isStoreError(error, "UNAVAILABLE") || isStoreError(error, "BUSY")) && !worker.hasLostLease(),
+      (isStoreError(error, "UNAVAILABLE") || isStoreError(error, "BUSY")) && !worker.lease.isLost(),
     timeoutMs: TIMEOUT_MS,
     ...BACKOFF,
     signal,

@@ -51,7 +51,7 @@ export async function runTool(
   const countUsage = () => used.record(attempt, path, `tool/${call.call}`);
   const record = await perform(scope, call, tool, input, place, used.report).catch(async (error: unknown) => {
     // A stopped tool has used its tokens too.
-    if (attempt.context.holdsLease()) await countUsage();
+    if (attempt.context.lease.isFresh()) await countUsage();
     throw error;
   });
   const usage = await countUsage();
@@ -83,7 +83,7 @@ async function perform(
       // Check the lease right before the call, so that a process that was frozen until now stops here. Nothing else runs
       // between the last check and the call. A process that freezes there still calls the tool when it wakes up; the
       // idempotency key covers that case.
-      while (!context.holdsLease()) await attempt.requireLease();
+      while (!context.lease.isFresh()) await attempt.requireLease();
       return tool.run(input, toolContext);
     })();
     const returned = parseToolOutput(await abortable(work, signal));

@@ -133,7 +133,7 @@ export async function beginAttempt(
     memory,
     isFirstAfterLoss: isFirstAfterLoss(row.turn, state, lostAfter),
   });
-  if (!context.holdsLease()) throw new EngineError("LEFT", `turn ${row.turn}`);
+  if (!context.lease.isFresh()) throw new EngineError("LEFT", `turn ${row.turn}`);
   return attempt;
 }
 

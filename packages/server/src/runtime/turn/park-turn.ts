@@ -41,7 +41,7 @@ async function park(attempt: TurnAttempt, held: HeldTurn): Promise<boolean> {
   const { waiting } = branches;
   const deadlines = waiting.flatMap(({ deadline }) => deadline ?? []);
   const wakeAt = deadlines.length === 0 ? null : Math.min(...deadlines);
-  if (!context.holdsLease()) return false;
+  if (!context.lease.isFresh()) return false;
   // Afterwards no process runs the turn, and the store refuses its entries.
   await attempt.commitDeferred();
   let isDecided = false;

@@ -131,7 +131,7 @@ async function runAttempt(
   try {
     signal.throwIfAborted();
     if (last !== null) {
-      if (!context.holdsLease()) throw new EngineError("LEFT", `turn ${turn.row.turn}`);
+      if (!context.lease.isFresh()) throw new EngineError("LEFT", `turn ${turn.row.turn}`);
       const row = await context.store.queue.again(held, { isCounted: last.isCounted });
       if (row === null) return null;
       turn.row = row;
@@ -148,14 +148,14 @@ async function runAttempt(
     const { row } = turn;
     reportFenced(context, row, error);
     if (signal.aborted || context.draining.aborted) {
-      if (context.holdsLease()) await forgiveAttempt(context, row);
+      if (context.lease.isFresh()) await forgiveAttempt(context, row);
       throw error;
     }
     const isExpected = error instanceof RestartAttempt;
     const isModels = error instanceof ModelStreamInterrupted;
     if (!isExpected && !isTransient(error)) context.onError(error, { during: `turn ${row.turn}` });
     // A worker without a lease has lost the turn. Another claim would take it from its new owner.
-    if (!(await context.confirmLease(signal))) {
+    if (!(await context.lease.confirm(signal))) {
       memory.modelCalls.close(error);
       return waitForAbort(signal, row);
     }
@@ -238,7 +238,7 @@ async function finishAttempt(
   } finally {
     attempt.branches.close();
     // Another attempt follows an error. It runs no tool again whose outcome is only in memory.
-    if (context.holdsLease()) await attempt.commitDeferred().catch(() => undefined);
+    if (context.lease.isFresh()) await attempt.commitDeferred().catch(() => undefined);
     signal.removeEventListener("abort", handOver);
     context.draining.removeEventListener("abort", drain);
     activeTurns.delete(attempt);

@@ -13,12 +13,12 @@ import type { RuntimeContext } from "../attempt/context.ts";
 
 /** @throws EngineError LEFT if this process no longer runs the turn, or StoreError NOT_FOUND if the session was erased */
 export function createTurnEpochs(
-  { store, holdsLease }: Pick<RuntimeContext, "store" | "holdsLease">,
+  { store, lease }: Pick<RuntimeContext, "store" | "lease">,
   held: HeldTurn,
 ): (seen: number) => Promise<SessionWithEpoch> {
   let isUsed = false;
   return async (seen) => {
-    if (!holdsLease()) throw new EngineError("LEFT", `session ${held.session}`);
+    if (!lease.isFresh()) throw new EngineError("LEFT", `session ${held.session}`);
     const isTaken = isUsed || seen >= held.epoch;
     const owns = !isTaken || (await store.queue.again(held, { seen, isCounted: false })) !== null;
     const session = await store.sessions.find(held);

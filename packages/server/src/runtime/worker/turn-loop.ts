@@ -7,7 +7,7 @@
  * After `handOver` nothing is started, and each turn returns to the queue when its handler has returned.
  */
 import { EngineError, isEngineError } from "../../engine/errors.ts";
-import type { HeldTurns } from "../../engine/executor.ts";
+import type { HeldTurns } from "../../engine/lease.ts";
 import { TURNS_CHANNEL } from "../../session/signal-channels.ts";
 import type { Signals } from "../../signals/signals.ts";
 import { type HeldTurn, type StartedTurn, type TurnQueue } from "../../store/ports/turn-queue.ts";

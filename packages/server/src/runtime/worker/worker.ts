@@ -7,9 +7,8 @@
  * Its agents are registered before it takes a turn, so that messages can name them. Signals only save
  * time: polling finds every message, stop and outbox row whose signal was lost.
  */
-import { createExecutor, type Executor, RECOVERED_CHANNEL } from "../../engine/executor.ts";
+import { Lease, RECOVERED_CHANNEL } from "../../engine/lease.ts";
 import { LogError } from "../../log/errors.ts";
-import { loadNamedModel } from "../../models/named-model.ts";
 import { expireForms } from "../../session/interactions/expire-forms.ts";
 import { checkDuePayments } from "../../session/payments/check-payments.ts";
 import { archiveLeftovers, LogRetention } from "../../session/archive/log-retention.ts";
@@ -23,9 +22,7 @@ import {
   TURNS_CHANNEL,
 } from "../../session/signal-channels.ts";
 import { WebhookSender } from "../../session/webhooks/webhook-sender.ts";
-import type { RegisteredAgent } from "../../store/ports/agents.ts";
 import type { SessionRef } from "../../util/refs.ts";
-import type { Store } from "../../store/store.ts";
 import { describeError } from "../../util/describe-error.ts";
 import { systemEnv } from "../../util/env.ts";
 import type { ErrorContext, ErrorHandler } from "../../util/error-handler.ts";
@@ -39,7 +36,6 @@ import { ModelCallMemory } from "../attempt/model-calls.ts";
 import { type Agent, LOOKUP_ATTACHMENTS } from "../define/agent.ts";
 import { PARALLEL_FETCHES, PARALLEL_FILES } from "../define/file-limits.ts";
 import type { TurnObserver } from "../define/turn-observer.ts";
-import { RuntimeError } from "../errors.ts";
 import { lookupAttachments } from "../files/lookup-tool.ts";
 import { DecisionWaiters } from "../interactions/decision-waiters.ts";
 import { ToolSources } from "../tool-calls/tool-sources.ts";
@@ -47,7 +43,8 @@ import { ActiveTurns } from "../turn/active-turns.ts";
 import { runTurn } from "../turn/run-turn.ts";
 import { LogProbe } from "./log-probe.ts";
 import { StoreClock } from "../attempt/store-clock.ts";
-import { HANDOVER_MS, resolveOptions, type WorkerOptions } from "./options.ts";
+import { HANDOVER_MS, type ResolvedWorkerOptions, resolveOptions, type WorkerOptions } from "./options.ts";
+import { type OfferedAgents, offerAgents } from "./offer-agents.ts";
 import { pruneTables } from "./prune-tables.ts";
 import { TurnLoop } from "./turn-loop.ts";
 
@@ -92,231 +89,230 @@ function guarded(observer: TurnObserver, onError: ErrorHandler): TurnObserver {
 /** Throws BAD_OPTIONS, BAD_AGENT, NO_AGENTS, or an error of the store. */
 export async function createWorker(options: WorkerOptions): Promise<Worker> {
   const settings = resolveOptions(options);
-  const { store, log, signals, env = systemEnv, onError = warn } = options;
-  const { leaseTtlMs, fileLimits, shutdownGraceMs, payments = null } = settings;
-  let offered = await offerAgents(store, options.agents);
-  const activeTurns = new ActiveTurns();
-  const decisionWaiters = new DecisionWaiters();
-  const toolSources = new ToolSources(options.agents, { env, onError });
-  let executor: Executor | null = null;
-  const reportSecurityEvent = createSecurityReporter([options.onSecurityEvent], onError);
-  const logRetention = new LogRetention(
-    { store, log },
-    { trimAfterMs: settings.trimLogAfterMs, expireAfterMs: settings.expireLogAfterMs },
-  );
-  const holdsLease = (): boolean => executor?.isFresh() ?? true;
-  const name = env.id();
-  const draining = new AbortController();
-  const probe = new LogProbe(log);
-  const storeClock = new StoreClock(store.leases);
-  const context: RuntimeContext = {
-    store,
-    log,
-    env,
-    storeClock,
-    executor: name,
-    get agents() {
-      return offered.agents;
-    },
-    get defaultAgent() {
-      return offered.defaultAgent;
-    },
-    toolSources,
-    builtInTools: new Map([[LOOKUP_ATTACHMENTS, lookupAttachments]]),
-    modelSlots: new FairSemaphore(settings.maxConcurrentModelCalls),
-    toolSlots: new FairSemaphore(settings.maxConcurrentToolCalls),
-    fetchPolicy: settings.fetchPolicy,
-    fileLimits,
-    payments,
-    fileSlots: new FairSemaphore(PARALLEL_FILES),
-    fetchSlots: new FairSemaphore(PARALLEL_FETCHES),
-    decisionWaiters,
-    catalogs: settings,
-    shutdownGraceMs,
-    parkAfterMs: settings.parkAfterMs,
-    maxAttemptsWithoutProgress: settings.maxAttemptsWithoutProgress,
-    showsProviderErrors: settings.showsProviderErrors,
-    modelCallMemory: new ModelCallMemory(),
-    draining: draining.signal,
-    logRetention,
-    deltaBatchMs: settings.deltaBatchMs,
-    holdsLease,
-    hasLostLease: () => executor?.isLost() ?? false,
-    awaitLease: async (signal) => (await executor?.untilFresh(signal)) ?? true,
-    confirmLease: async (signal) => (await executor?.confirm(signal)) ?? true,
-    startNext: (agent) => loop.startNext(agent),
-    onError,
-    reportSecurityEvent,
-    onLoss: createLossReporter(reportSecurityEvent, onError),
-    ...(options.onEvent !== undefined && { onEvent: guarded(options.onEvent, onError) }),
-  };
-  const loop = new TurnLoop({
-    executor: name,
-    queue: store.queue,
-    signals,
-    run: (turn, signal) => runAs(turn.row, () => runTurn(context, activeTurns, turn, signal)),
-    maxTurns: settings.maxConcurrentTurns,
-    agents: () => [...offered.agents.keys()],
-    mayStart: () => holdsLease() && probe.reachesLog,
-    onError,
-  });
-  const polling = new PeriodicTask(
-    settings.pollIntervalMs,
-    env,
-    (error) => onError(error, { during: "polling" }),
-    async () => {
-      await stopRequestedTurns(context, activeTurns);
-      loop.poll();
-      // Another look takes the woken turns.
-      if ((await store.queue.wakeDue({ limit: BATCH })) > 0) loop.poll();
-      await relayOutbox(context, { claim: (ref) => claimIfIdle(context, ref) });
-      await expireForms({ store, log, signals }, onError);
-    },
-  );
-  const sender = new WebhookSender({ store, env, onError }, settings.webhooks, settings.fetchPolicy);
-  const sending = new PeriodicTask(
-    settings.pollIntervalMs,
-    env,
-    (error) => onError(error, { during: "sending webhooks" }),
-    () => sender.poll(),
-  );
-  // A task of its own, because a slow provider must not delay turns.
-  const checkingPayments = new PeriodicTask(
-    settings.pollIntervalMs,
-    env,
-    (error) => onError(error, { during: "checking payments" }),
-    async () => {
-      if (payments !== null) await checkDuePayments({ store, log, signals, payments, env, onError }, onError);
-    },
-  );
-  const maintenance = new PeriodicTask(
-    settings.maintenanceIntervalMs,
-    env,
-    (error) => onError(error, { during: "maintenance" }),
-    async () => {
-      await storeClock.sync();
-      await archiveLeftovers(context, logRetention);
-      await pruneTables(context, settings);
-    },
-  );
-  const givingUp = new PeriodicTask(
-    GIVE_UP_CHECK_MS,
-    env,
-    (error) => onError(error, { during: "comparing the reach of the log" }),
-    async () => {
-      if (!(await probe.isCutOff(store.leases, name))) return;
-      onError(new LogError("UNAVAILABLE", { detail: "another worker reaches the log" }), {
-        during: "giving up turns",
-      });
-      stopTasks();
-      await executor?.leave();
-      options.onLeaseLost?.();
-    },
-  );
-  const tasks = [polling, sending, checkingPayments, maintenance, givingUp];
-  const stopTasks = (): void => {
-    probe.stop();
-    for (const task of tasks) task.stop();
-  };
-  await Promise.all([probe.start(), storeClock.sync()]);
-  executor = await createExecutor({
-    executor: name,
-    running: loop,
-    queue: store.queue,
-    leases: store.leases,
-    signals,
-    ttlMs: leaseTtlMs,
-    graceMs: shutdownGraceMs + HANDOVER_MS,
-    reachesLog: () => probe.reachesLog,
-    onLost: () => {
-      stopTasks();
-      options.onLeaseLost?.();
-    },
-    onError: (error) => onError(error, { during: "the lease" }),
-  });
-  const unsubscribe = [
-    log.onOutage?.((error) => onError(error, { during: "the log" })) ?? (() => undefined),
-    signals.listen(TURNS_CHANNEL, (agent) => loop.onQueued(agent === "" ? null : agent)),
-    signals.listen(RECOVERED_CHANNEL, () => loop.onQueued(null)),
-    signals.listen(DECISIONS_CHANNEL, (text) => {
-      const ref = decodeSessionRef(text);
-      if (ref !== null) decisionWaiters.wake(ref);
-    }),
-    signals.listen(STOPS_CHANNEL, (text) => {
-      const ref = decodeSessionRef(text);
-      if (ref === null || !activeTurns.has(ref)) return;
-      stopIfRequested(context, activeTurns, ref).catch((error: unknown) =>
-        onError(error, { during: "stopping a turn" }),
-      );
-    }),
-  ];
-  for (const task of tasks) task.start();
-  loop.open();
-  return {
-    executor: name,
-    get running() {
-      return loop.running;
-    },
-    async replaceAgents(agents) {
-      const next = await offerAgents(store, agents);
-      toolSources.replace(agents, activeTurns.untilEnded());
-      offered = next;
-      loop.poll();
-    },
-    async shutdown({ drainMs = settings.drainMs } = {}) {
-      loop.close();
-      stopTasks();
-      draining.abort();
-      await executor?.leave(drainMs);
-      // Users can stop a turn and decide until it is handed over.
-      for (const stop of unsubscribe) stop();
-      logRetention.close();
-      // Don't wait longer: with the database down, closing never finishes, and the turns are already handed over.
-      await Promise.race([
-        Promise.all([loop.handOver(), toolSources.close(), sender.close()]),
-        sleep(CLOSE_TIMEOUT_MS, { unref: true }),
-      ]);
-    },
-  };
+  const worker = new RunningWorker(options, settings, await offerAgents(options.store, options.agents));
+  await worker.start();
+  return worker;
 }
 
-/** Checks the agents and registers them in the store. */
-async function offerAgents(
-  store: Store,
-  agents: readonly Agent[],
-): Promise<Pick<RuntimeContext, "agents" | "defaultAgent">> {
-  const byName = new Map(agents.map((agent) => [agent.name, agent]));
-  const [first] = agents;
-  if (first === undefined || byName.size < agents.length)
-    throw new RuntimeError(
-      "NO_AGENTS",
-      `a worker with the agents ${[...byName.keys()].join(", ") || "(none)"}`,
-    );
-  for (const agent of agents) await loadModels(agent);
-  await store.agents.register(agents.map(toRegistration));
-  return { agents: byName, defaultAgent: first.name };
-}
+class RunningWorker implements Worker {
+  readonly executor: string;
+  readonly #options: WorkerOptions;
+  readonly #settings: ResolvedWorkerOptions;
+  readonly #onError: ErrorHandler;
+  readonly #activeTurns = new ActiveTurns();
+  readonly #decisionWaiters = new DecisionWaiters();
+  readonly #draining = new AbortController();
+  readonly #toolSources: ToolSources;
+  readonly #storeClock: StoreClock;
+  readonly #probe: LogProbe;
+  readonly #sender: WebhookSender;
+  readonly #context: RuntimeContext;
+  readonly #loop: TurnLoop;
+  readonly #lease: Lease;
+  readonly #tasks: readonly PeriodicTask[];
+  #offered: OfferedAgents;
+  #unsubscribe: readonly (() => void)[] = [];
 
-/** Finds at startup that the name of a model can't be resolved. */
-async function loadModels({ name, model, title, compaction, subAgents }: Agent): Promise<void> {
-  try {
-    for (const used of [model, title === false ? null : title.model, compaction.model])
-      await loadNamedModel(used);
-  } catch (error) {
-    throw new RuntimeError("BAD_AGENT", `the agent ${name}: ${(error as Error).message}`, error);
+  constructor(options: WorkerOptions, settings: ResolvedWorkerOptions, offered: OfferedAgents) {
+    const { store, log, signals, env = systemEnv, onError = warn } = options;
+    this.executor = env.id();
+    this.#options = options;
+    this.#settings = settings;
+    this.#onError = onError;
+    this.#offered = offered;
+    this.#toolSources = new ToolSources(options.agents, { env, onError });
+    this.#storeClock = new StoreClock(store.leases);
+    this.#probe = new LogProbe(log);
+    this.#sender = new WebhookSender({ store, env, onError }, settings.webhooks, settings.fetchPolicy);
+    this.#loop = new TurnLoop({
+      executor: this.executor,
+      queue: store.queue,
+      signals,
+      run: (turn, signal) => runAs(turn.row, () => runTurn(this.#context, this.#activeTurns, turn, signal)),
+      maxTurns: settings.maxConcurrentTurns,
+      agents: () => [...this.#offered.agents.keys()],
+      mayStart: () => this.#lease.isFresh() && this.#probe.reachesLog,
+      onError,
+    });
+    this.#lease = new Lease({
+      executor: this.executor,
+      running: this.#loop,
+      queue: store.queue,
+      leases: store.leases,
+      signals,
+      ttlMs: settings.leaseTtlMs,
+      graceMs: settings.shutdownGraceMs + HANDOVER_MS,
+      reachesLog: () => this.#probe.reachesLog,
+      onLost: () => this.#end(),
+      onError: (error) => onError(error, { during: "the lease" }),
+    });
+    this.#context = this.#createContext();
+    this.#tasks = this.#createTasks();
   }
-  for (const agent of Object.values(subAgents)) await loadModels(agent);
-}
 
-function toRegistration({ name, label, description, body, attachments, images }: Agent): RegisteredAgent {
-  // The worker reads files for a stream agent only with `attachments`.
-  const readsFiles = body === null || attachments;
-  const inputs = [
-    "text",
-    ...(readsFiles ? ["file"] : []),
-    ...(readsFiles && images !== null ? ["image"] : []),
-  ];
-  return { name, label, description, inputs: inputs as RegisteredAgent["inputs"] };
+  async start(): Promise<void> {
+    await Promise.all([this.#probe.start(), this.#storeClock.sync()]);
+    await this.#lease.begin();
+    this.#unsubscribe = this.#listen();
+    for (const task of this.#tasks) task.start();
+    this.#loop.open();
+  }
+
+  get running(): number {
+    return this.#loop.running;
+  }
+
+  async replaceAgents(agents: readonly Agent[]): Promise<void> {
+    const next = await offerAgents(this.#options.store, agents);
+    this.#toolSources.replace(agents, this.#activeTurns.untilEnded());
+    this.#offered = next;
+    this.#loop.poll();
+  }
+
+  async shutdown({ drainMs = this.#settings.drainMs }: ShutdownOptions = {}): Promise<void> {
+    this.#loop.close();
+    this.#stopTasks();
+    this.#draining.abort();
+    await this.#lease.leave(drainMs);
+    // Users can stop a turn and decide until it is handed over.
+    for (const stop of this.#unsubscribe) stop();
+    this.#context.logRetention.close();
+    // Don't wait longer: with the database down, closing never finishes, and the turns are already handed over.
+    await Promise.race([
+      Promise.all([this.#loop.handOver(), this.#toolSources.close(), this.#sender.close()]),
+      sleep(CLOSE_TIMEOUT_MS, { unref: true }),
+    ]);
+  }
+
+  #createContext(): RuntimeContext {
+    const { store, log, env = systemEnv, onEvent, onSecurityEvent } = this.#options;
+    const settings = this.#settings;
+    const onError = this.#onError;
+    const offered = (): OfferedAgents => this.#offered;
+    const reportSecurityEvent = createSecurityReporter([onSecurityEvent], onError);
+    return {
+      store,
+      log,
+      env,
+      storeClock: this.#storeClock,
+      executor: this.executor,
+      get agents() {
+        return offered().agents;
+      },
+      get defaultAgent() {
+        return offered().defaultAgent;
+      },
+      toolSources: this.#toolSources,
+      builtInTools: new Map([[LOOKUP_ATTACHMENTS, lookupAttachments]]),
+      modelSlots: new FairSemaphore(settings.maxConcurrentModelCalls),
+      toolSlots: new FairSemaphore(settings.maxConcurrentToolCalls),
+      fetchPolicy: settings.fetchPolicy,
+      fileLimits: settings.fileLimits,
+      payments: settings.payments ?? null,
+      fileSlots: new FairSemaphore(PARALLEL_FILES),
+      fetchSlots: new FairSemaphore(PARALLEL_FETCHES),
+      decisionWaiters: this.#decisionWaiters,
+      catalogs: settings,
+      shutdownGraceMs: settings.shutdownGraceMs,
+      parkAfterMs: settings.parkAfterMs,
+      maxAttemptsWithoutProgress: settings.maxAttemptsWithoutProgress,
+      showsProviderErrors: settings.showsProviderErrors,
+      modelCallMemory: new ModelCallMemory(),
+      draining: this.#draining.signal,
+      logRetention: new LogRetention(
+        { store, log },
+        { trimAfterMs: settings.trimLogAfterMs, expireAfterMs: settings.expireLogAfterMs },
+      ),
+      deltaBatchMs: settings.deltaBatchMs,
+      lease: this.#lease,
+      startNext: (agent) => this.#loop.startNext(agent),
+      onError,
+      reportSecurityEvent,
+      onLoss: createLossReporter(reportSecurityEvent, onError),
+      ...(onEvent !== undefined && { onEvent: guarded(onEvent, onError) }),
+    };
+  }
+
+  /** Each task runs alone: a slow provider or endpoint must not delay turns. */
+  #createTasks(): readonly PeriodicTask[] {
+    const { pollIntervalMs, maintenanceIntervalMs } = this.#settings;
+    const tasks: readonly (readonly [during: string, everyMs: number, run: () => Promise<void>])[] = [
+      ["polling", pollIntervalMs, () => this.#poll()],
+      ["sending webhooks", pollIntervalMs, () => this.#sender.poll()],
+      ["checking payments", pollIntervalMs, () => this.#checkPayments()],
+      ["maintenance", maintenanceIntervalMs, () => this.#maintain()],
+      ["comparing the reach of the log", GIVE_UP_CHECK_MS, () => this.#giveUpIfCutOff()],
+    ];
+    const { env } = this.#context;
+    return tasks.map(
+      ([during, everyMs, run]) =>
+        new PeriodicTask(everyMs, env, (error) => this.#onError(error, { during }), run),
+    );
+  }
+
+  async #poll(): Promise<void> {
+    const context = this.#context;
+    const { store, log } = context;
+    await stopRequestedTurns(context, this.#activeTurns);
+    this.#loop.poll();
+    // Another look takes the woken turns.
+    if ((await store.queue.wakeDue({ limit: BATCH })) > 0) this.#loop.poll();
+    await relayOutbox(context, { claim: (ref) => claimIfIdle(context, ref) });
+    await expireForms({ store, log, signals: this.#options.signals }, this.#onError);
+  }
+
+  async #checkPayments(): Promise<void> {
+    const { store, log, env, payments, onError } = this.#context;
+    if (payments === null) return;
+    await checkDuePayments({ store, log, signals: this.#options.signals, payments, env, onError }, onError);
+  }
+
+  async #maintain(): Promise<void> {
+    await this.#storeClock.sync();
+    await archiveLeftovers(this.#context, this.#context.logRetention);
+    await pruneTables(this.#context, this.#settings);
+  }
+
+  async #giveUpIfCutOff(): Promise<void> {
+    if (!(await this.#probe.isCutOff(this.#context.store.leases, this.executor))) return;
+    this.#onError(new LogError("UNAVAILABLE", { detail: "another worker reaches the log" }), {
+      during: "giving up turns",
+    });
+    this.#stopTasks();
+    await this.#lease.leave();
+    this.#options.onLeaseLost?.();
+  }
+
+  #listen(): readonly (() => void)[] {
+    const { log, signals } = this.#options;
+    return [
+      log.onOutage?.((error) => this.#onError(error, { during: "the log" })) ?? (() => undefined),
+      signals.listen(TURNS_CHANNEL, (agent) => this.#loop.onQueued(agent === "" ? null : agent)),
+      signals.listen(RECOVERED_CHANNEL, () => this.#loop.onQueued(null)),
+      signals.listen(DECISIONS_CHANNEL, (text) => {
+        const ref = decodeSessionRef(text);
+        if (ref !== null) this.#decisionWaiters.wake(ref);
+      }),
+      signals.listen(STOPS_CHANNEL, (text) => {
+        const ref = decodeSessionRef(text);
+        if (ref === null || !this.#activeTurns.has(ref)) return;
+        stopIfRequested(this.#context, this.#activeTurns, ref).catch((error: unknown) =>
+          this.#onError(error, { during: "stopping a turn" }),
+        );
+      }),
+    ];
+  }
+
+  /** Ends what starts work. Other workers may have the turns by now. */
+  #end(): void {
+    this.#stopTasks();
+    this.#options.onLeaseLost?.();
+  }
+
+  #stopTasks(): void {
+    this.#probe.stop();
+    for (const task of this.#tasks) task.stop();
+  }
 }
 
 /** With DEBUG, the warning has the stack. Without it, the cause is more useful: it is the message of the provider. */

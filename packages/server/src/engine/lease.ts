@@ -1,7 +1,7 @@
 /**
- * `createExecutor` renews the lease of this process, compares the turns that it runs with the store, finds dead executors,
- * and returns their turns to the queue in slices. Does not run turns. After the start, errors of the store are passed to `onError` and
- * never thrown.
+ * `Lease` is the lease of this process: it renews it, compares the turns that run here with the store, finds dead executors,
+ * and returns their turns to the queue in slices. It runs no turns. After the start, errors of the store are passed to
+ * `onError` and never thrown.
  * Invariant: `isFresh` is false as soon as another process may have taken over. A lease that was not renewed in time is
  * in doubt, and good again if a renewal succeeds, because the store refuses it after a takeover. After a refused renewal
  * this executor stops for good; a new one must start under a new name. It takes over others only while it is alive,
@@ -25,7 +25,7 @@ import {
   watchIntervalMs,
 } from "./lease-timing.ts";
 
-export interface ExecutorEnv {
+export interface LeaseEnv {
   /** Milliseconds of a monotonic clock that also advances while the process is suspended. */
   monotonic(): number;
   /** From 0 up to 1. */
@@ -44,7 +44,7 @@ export interface HeldTurns {
   handOver(drainMs?: number): Promise<void>;
 }
 
-export interface ExecutorOptions {
+export interface LeaseOptions {
   /** The name of this process, different at every launch. */
   readonly executor: string;
   readonly running: HeldTurns;
@@ -63,23 +63,7 @@ export interface ExecutorOptions {
   readonly onLost: () => void;
   /** Receives errors of operations that will be retried. */
   readonly onError?: (error: unknown) => void;
-  readonly env?: ExecutorEnv;
-}
-
-export interface Executor {
-  /** Returns true if no other process can have taken over the work of this one. Check it before any visible effect. */
-  isFresh(): boolean;
-  /** Returns true if the lease was taken over or released. If it is neither fresh nor lost, it is in doubt. */
-  isLost(): boolean;
-  /** Waits while the lease is in doubt. @returns true if it is fresh, and false if it is lost */
-  untilFresh(signal: AbortSignal): Promise<boolean>;
-  /** Like `untilFresh`, but renews the lease first. */
-  confirm(signal: AbortSignal): Promise<boolean>;
-  /**
-   * Hands over the turns and releases the lease, so that other executors can continue them immediately. Never throws.
-   * @param drainMs how long running turns may continue first. Default: they are aborted at once
-   */
-  leave(drainMs?: number): Promise<void>;
+  readonly env?: LeaseEnv;
 }
 
 /** Signal channel that announces queued turns of an executor that has left or died. */
@@ -96,20 +80,13 @@ const BATCH = 16;
 const SLICE = 20;
 const SLICE_PAUSE_MS = 20;
 
-const systemExecutorEnv: ExecutorEnv = { monotonic: () => performance.now(), random: () => Math.random() };
+const systemEnv: LeaseEnv = { monotonic: () => performance.now(), random: () => Math.random() };
 
-/** @throws EngineError with code `LEFT` if the name was already taken over, or the error of the store */
-export async function createExecutor(options: ExecutorOptions): Promise<Executor> {
-  const leaseHolder = new LeaseHolder(options);
-  await leaseHolder.begin();
-  return leaseHolder;
-}
-
-class LeaseHolder implements Executor {
-  readonly #options: ExecutorOptions;
+export class Lease {
+  readonly #options: LeaseOptions;
   readonly #executor: string;
   readonly #ttlMs: number;
-  readonly #env: ExecutorEnv;
+  readonly #env: LeaseEnv;
   readonly #renewals = new Set<Promise<void>>();
   /** Dead executors that this one has claimed and not yet recovered. */
   readonly #dead = new Set<string>();
@@ -132,13 +109,14 @@ class LeaseHolder implements Executor {
   #left: Promise<void> | undefined;
   #handedOver: Promise<void> | undefined;
 
-  constructor(options: ExecutorOptions) {
+  constructor(options: LeaseOptions) {
     this.#options = options;
     this.#executor = options.executor;
     this.#ttlMs = options.ttlMs ?? TTL_MS;
-    this.#env = options.env ?? systemExecutorEnv;
+    this.#env = options.env ?? systemEnv;
   }
 
+  /** @throws EngineError with code `LEFT` if the name was already taken over, or the error of the store */
   async begin(): Promise<void> {
     // First, so that the lease states from its start that its process has a lock.
     await this.#hold();
@@ -153,14 +131,17 @@ class LeaseHolder implements Executor {
     this.#sweep();
   }
 
+  /** Returns true if no other process can have taken over the work of this one. Check it before any visible effect. */
   isFresh(): boolean {
     return !this.isLost() && leaseIsFresh(this.#renewedAt, this.#env.monotonic(), this.#ttlMs);
   }
 
+  /** Returns true if the lease was taken over or released. If it is neither fresh nor lost, it is in doubt. */
   isLost(): boolean {
     return this.#state === "lost" || this.#state === "closed";
   }
 
+  /** Waits while the lease is in doubt. @returns true if it is fresh, and false if it is lost */
   async untilFresh(signal: AbortSignal): Promise<boolean> {
     while (!this.isFresh()) {
       if (this.isLost()) return false;
@@ -169,6 +150,7 @@ class LeaseHolder implements Executor {
     return true;
   }
 
+  /** Like `untilFresh`, but renews the lease first. */
   async confirm(signal: AbortSignal): Promise<boolean> {
     const { lastAt } = this.#history;
     while (this.#history.lastAt === lastAt && !this.isLost()) await this.#confirmOnce(signal);
@@ -304,6 +286,10 @@ class LeaseHolder implements Executor {
     return this.#options.reachesLog?.() ?? true;
   }
 
+  /**
+   * Hands over the turns and releases the lease, so that other executors can continue them immediately. Never throws.
+   * @param drainMs how long running turns may continue first. Default: they are aborted at once
+   */
   leave(drainMs = 0): Promise<void> {
     this.#left ??= this.#leave(drainMs);
     return this.#left;

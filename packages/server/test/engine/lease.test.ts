@@ -5,7 +5,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { isEngineError } from "../../src/engine/errors.ts";
-import { RECOVERED_CHANNEL, type HeldTurns } from "../../src/engine/executor.ts";
+import { RECOVERED_CHANNEL, type HeldTurns } from "../../src/engine/lease.ts";
 import type { Leases } from "../../src/store/ports/running.ts";
 import type { HeldTurn, StartTurns } from "../../src/store/ports/turn-queue.ts";
 import type { QueueOfProcess } from "./test-queue.ts";
@@ -29,13 +29,13 @@ test("stays alive for many times its TTL, and no other executor takes its turns"
   const b = await world.member("b", { ttlMs: 450 });
   await a.start("s/1");
   await pass(450 * 30);
-  expect(a.executor.isFresh()).toBe(true);
+  expect(a.lease.isFresh()).toBe(true);
   expect([a.onLost, a.onError, b.onLost, b.onError].map((mock) => mock.mock.calls.length)).toEqual([
     0, 0, 0, 0,
   ]);
   expect([a.started, b.started]).toEqual([["s/1"], []]);
-  await a.executor.leave();
-  await b.executor.leave();
+  await a.lease.leave();
+  await b.lease.leave();
 });
 
 interface StoreLink {
@@ -79,7 +79,7 @@ test("an executor that can't renew is in doubt, and lost once it learns that ano
   await a.start("s/1");
   link.isAway = true;
   await vi.waitUntil(() => b.started.length === 1, soon);
-  expect([a.executor.isFresh(), a.executor.isLost()]).toEqual([false, false]);
+  expect([a.lease.isFresh(), a.lease.isLost()]).toEqual([false, false]);
   expect([a.onLost.mock.calls.length, a.loop.running]).toEqual([0, 1]);
   await expect(a.start("s/2")).rejects.toSatisfy((error) => isEngineError(error, "LEFT"));
   link.isAway = false;
@@ -87,7 +87,7 @@ test("an executor that can't renew is in doubt, and lost once it learns that ano
   expect(a.onLost).toHaveBeenCalledTimes(1);
   expect(world.queue.isRunning("s/1")).toBe(true);
   await vi.waitFor(async () => expect(await world.leases.expired(10)).toEqual([]), soon);
-  await b.executor.leave();
+  await b.lease.leave();
 });
 
 test("a lease in doubt is good again when the store is back, and no executor takes the turns of another", async () => {
@@ -99,8 +99,8 @@ test("a lease in doubt is good again when the store is back, and no executor tak
   for (const [n, { start }] of members.entries()) await start(`s/${n}`);
   for (const link of links) link.isAway = true;
   await pass(2_400);
-  const waiting = members.map(({ executor }) => executor.untilFresh(new AbortController().signal));
-  expect(members.map(({ executor }) => executor.isFresh())).toEqual([false, false, false]);
+  const waiting = members.map(({ lease }) => lease.untilFresh(new AbortController().signal));
+  expect(members.map(({ lease }) => lease.isFresh())).toEqual([false, false, false]);
   // They come back one after the other, each after most of a TTL.
   for (const link of links) {
     link.isAway = false;
@@ -114,7 +114,7 @@ test("a lease in doubt is good again when the store is back, and no executor tak
     [["s/2"], 1],
   ]);
   expect(members.map(({ onLost }) => onLost.mock.calls.length)).toEqual([0, 0, 0]);
-  for (const { executor } of members) await executor.leave();
+  for (const { lease } of members) await lease.leave();
 });
 
 test("an executor that died during an outage is taken over one TTL after it", async () => {
@@ -129,7 +129,7 @@ test("an executor that died during an outage is taken over one TTL after it", as
   expect(await world.leases.expired(10)).toEqual(["dead"]);
   await pass(600);
   expect(await world.leases.expired(10)).toEqual([]);
-  await a.executor.leave();
+  await a.lease.leave();
 });
 
 test("a caller that waits for a lease in doubt gets false if it is lost, and the reason of its abort", async () => {
@@ -139,7 +139,7 @@ test("a caller that waits for a lease in doubt gets false if it is lost, and the
   link.isAway = true;
   await pass(TTL_MS * 2);
   const aborted = new AbortController();
-  const waits = [a.executor.untilFresh(new AbortController().signal), a.executor.confirm(aborted.signal)];
+  const waits = [a.lease.untilFresh(new AbortController().signal), a.lease.confirm(aborted.signal)];
   const settled = Promise.allSettled(waits);
   aborted.abort(new Error("enough"));
   await world.leases.take("b", LONG_MS);
@@ -157,10 +157,10 @@ test("a frozen executor is in doubt before its next operation, without a timer",
   let now = 0;
   const env = { monotonic: () => now, random: () => 0.5 };
   const a = await world.member("a", { ttlMs: LONG_MS, env });
-  expect(a.executor.isFresh()).toBe(true);
+  expect(a.lease.isFresh()).toBe(true);
   now = LONG_MS;
   await expect(a.start("s/1")).rejects.toSatisfy((error) => isEngineError(error, "LEFT"));
-  expect(await a.executor.confirm(new AbortController().signal)).toBe(true);
+  expect(await a.lease.confirm(new AbortController().signal)).toBe(true);
   expect(a.onLost).not.toHaveBeenCalled();
 });
 
@@ -175,7 +175,7 @@ test("the late response to an old renewal doesn't make the lease valid", async (
   now = TTL_MS;
   answers[0]?.(true);
   await pass(0);
-  expect([a.executor.isFresh(), a.executor.isLost()]).toEqual([false, false]);
+  expect([a.lease.isFresh(), a.lease.isLost()]).toEqual([false, false]);
 });
 
 test("an executor that can't reach the log takes over no turns", async () => {
@@ -190,7 +190,7 @@ test("an executor that can't reach the log takes over no turns", async () => {
   reachesLog = true;
   await vi.waitFor(async () => expect(await world.leases.expired(10)).toEqual([]), soon);
   await vi.waitFor(async () => expect(await world.leases.otherReachesLog("b", LONG_MS)).toBe(true), soon);
-  await a.executor.leave();
+  await a.lease.leave();
 });
 
 test("an executor whose lease was taken over is lost at its next renewal", async () => {
@@ -220,7 +220,7 @@ test("a turn that ends while its executor drains has ended, and the rest is hand
   });
   const b = await world.member("b", { ttlMs: LONG_MS });
   for (const id of ["s/ends", "s/throws", "s/stays"]) await a.start(id);
-  const left = a.executor.leave(1_000);
+  const left = a.lease.leave(1_000);
   await expect(a.start("s/new")).rejects.toSatisfy((error) => isEngineError(error, "LEFT"));
   ends.abort();
   await vi.waitUntil(() => b.started.length === 1, soon);
@@ -230,7 +230,7 @@ test("a turn that ends while its executor drains has ended, and the rest is hand
   await left;
   await vi.waitUntil(() => b.started.length === 2, soon);
   expect(b.started).toEqual(["s/throws", "s/stays"]);
-  await b.executor.leave();
+  await b.lease.leave();
 });
 
 test("leaving hands the turns to another executor long before the lease expires", async () => {
@@ -238,15 +238,15 @@ test("leaving hands the turns to another executor long before the lease expires"
   const a = await world.member("a", { ttlMs: LONG_MS });
   const b = await world.member("b", { ttlMs: LONG_MS });
   for (let n = 0; n < 20; n++) await a.start(`s/${n}`);
-  await a.executor.leave();
-  await a.executor.leave();
+  await a.lease.leave();
+  await a.lease.leave();
   expect(a.loop.running).toBe(0);
   await vi.waitUntil(() => b.started.length === 20, soon);
   expect(a.onLost).not.toHaveBeenCalled();
   // The turns were handed over before the lease was removed.
   await vi.waitFor(async () => expect((await world.leases.status()).anyExpired).toBe(false), soon);
   expect(await world.leases.renew("a", TTL_MS)).toBe(false);
-  await b.executor.leave();
+  await b.lease.leave();
 });
 
 test("leaving waits a bounded time for work that doesn't return, and returns its turns without a death", async () => {
@@ -260,13 +260,13 @@ test("leaving waits a bounded time for work that doesn't return, and returns its
     },
   });
   await a.start("s/1");
-  const left = a.executor.leave();
+  const left = a.lease.leave();
   await pass(20);
   await left;
   expect(await world.leases.renew("a", TTL_MS)).toBe(false);
   await vi.waitUntil(() => b.started.length === 1, soon);
   expect(deaths).toEqual([0]);
-  await b.executor.leave();
+  await b.lease.leave();
 });
 
 test("a dead executor keeps its lease until all its turns are recovered", async () => {
@@ -288,7 +288,7 @@ test("a dead executor keeps its lease until all its turns are recovered", async 
   await pass(TTL_MS);
   expect(calls).toEqual(["recover", "release", "recover", "release"]);
   expect(await world.leases.renew("dead", TTL_MS)).toBe(false);
-  await a.executor.leave();
+  await a.lease.leave();
 });
 
 test("the executor that took over a dead one retries a failed recovery", async () => {
@@ -306,7 +306,7 @@ test("the executor that took over a dead one retries a failed recovery", async (
   expect(recovered).toEqual(["dead", "dead", "dead"]);
   expect(a.onError).toHaveBeenCalledTimes(2);
   expect(await world.leases.expired(10)).toEqual([]);
-  await a.executor.leave();
+  await a.lease.leave();
 });
 
 test("retries taking over a dead executor when the response is lost", async () => {
@@ -327,7 +327,7 @@ test("retries taking over a dead executor when the response is lost", async () =
   await vi.waitFor(() => expect(recovered).toEqual(["dead"]), soon);
   await vi.waitFor(async () => expect(await world.leases.release("dead", "a")).toBe(false), soon);
   expect(asked).toBe(2);
-  await a.executor.leave();
+  await a.lease.leave();
 });
 
 test("leaving waits for a pending renewal, which would extend the lease again", async () => {
@@ -350,7 +350,7 @@ test("leaving waits for a pending renewal, which would extend the lease again", 
   };
   const a = await world.member("a", { leases, ttlMs: 900 });
   await vi.waitUntil(() => calls.length === 1, soon);
-  const left = a.executor.leave();
+  const left = a.lease.leave();
   await new Promise((resolve) => setImmediate(resolve));
   expect(calls).toEqual(["asked"]);
   answer();
@@ -368,18 +368,18 @@ test("a leaving executor hands over each turn when it returns, not when the last
     graceMs: LONG_MS,
   });
   for (const id of ["s/slow", "s/1", "s/2"]) await slow.start(id);
-  const left = slow.executor.leave();
+  const left = slow.lease.leave();
   await vi.waitUntil(() => a.started.length === 2, soon);
   expect(a.started.toSorted()).toEqual(["s/1", "s/2"]);
   // No other executor has the turn that still runs, and its executor still counts as alive.
   expect(slow.loop.running).toBe(1);
-  expect(slow.executor.isFresh()).toBe(true);
+  expect(slow.lease.isFresh()).toBe(true);
   paused.abort();
   await left;
   await vi.waitUntil(() => a.started.length === 3, soon);
   expect(a.started.at(-1)).toBe("s/slow");
   await vi.waitFor(async () => expect(await world.leases.expired(10)).toEqual([]), soon);
-  await a.executor.leave();
+  await a.lease.leave();
 });
 
 test("recovers the turns of a dead executor in slices, and all living executors share them", async () => {
@@ -400,7 +400,7 @@ test("recovers the turns of a dead executor in slices, and all living executors 
   expect(Math.max(...counts) / Math.min(...counts)).toBeLessThan(1.3);
   // Leaving waits for a recovery that goes on.
   await vi.waitFor(async () => expect((await world.leases.status()).anyExpired).toBe(false), soon);
-  for (const { executor } of living) await executor.leave();
+  for (const { lease } of living) await lease.leave();
 });
 
 test("a turn that the store gave to another process is aborted, and stays there", async () => {
@@ -412,7 +412,7 @@ test("a turn that the store gave to another process is aborted, and stays there"
   await pass(400);
   expect((await world.queue.held("a")).map(({ session }) => session)).toEqual(["s/2"]);
   expect(world.queue.executorOf("s/1")).toBe("other");
-  await a.executor.leave();
+  await a.lease.leave();
 });
 
 test("an executor goes on renewing its lease when it can't compare its turns with the store", async () => {
@@ -423,7 +423,7 @@ test("an executor goes on renewing its lease when it can't compare its turns wit
     throw new Error("database is unreachable");
   };
   await pass(4_000);
-  expect([a.executor.isFresh(), a.loop.running]).toEqual([true, 1]);
+  expect([a.lease.isFresh(), a.loop.running]).toEqual([true, 1]);
   expect(a.onError).toHaveBeenCalled();
-  await a.executor.leave();
+  await a.lease.leave();
 });

@@ -1,0 +1,48 @@
+/** `offerAgents` checks the agents of a worker and registers them in the store, so that messages can name them. */
+import { loadNamedModel } from "../../models/named-model.ts";
+import type { RegisteredAgent } from "../../store/ports/agents.ts";
+import type { Store } from "../../store/store.ts";
+import type { Agent } from "../define/agent.ts";
+import { RuntimeError } from "../errors.ts";
+
+export interface OfferedAgents {
+  readonly agents: ReadonlyMap<string, Agent>;
+  /** Answers messages that name no agent. */
+  readonly defaultAgent: string;
+}
+
+/** @throws RuntimeError BAD_AGENT or NO_AGENTS, or an error of the store */
+export async function offerAgents(store: Store, agents: readonly Agent[]): Promise<OfferedAgents> {
+  const byName = new Map(agents.map((agent) => [agent.name, agent]));
+  const [first] = agents;
+  if (first === undefined || byName.size < agents.length)
+    throw new RuntimeError(
+      "NO_AGENTS",
+      `a worker with the agents ${[...byName.keys()].join(", ") || "(none)"}`,
+    );
+  for (const agent of agents) await loadModels(agent);
+  await store.agents.register(agents.map(toRegistration));
+  return { agents: byName, defaultAgent: first.name };
+}
+
+/** Finds at startup that the name of a model can't be resolved. */
+async function loadModels({ name, model, title, compaction, subAgents }: Agent): Promise<void> {
+  try {
+    for (const used of [model, title === false ? null : title.model, compaction.model])
+      await loadNamedModel(used);
+  } catch (error) {
+    throw new RuntimeError("BAD_AGENT", `the agent ${name}: ${(error as Error).message}`, error);
+  }
+  for (const agent of Object.values(subAgents)) await loadModels(agent);
+}
+
+function toRegistration({ name, label, description, body, attachments, images }: Agent): RegisteredAgent {
+  // The worker reads files for a stream agent only with `attachments`.
+  const readsFiles = body === null || attachments;
+  const inputs = [
+    "text",
+    ...(readsFiles ? ["file"] : []),
+    ...(readsFiles && images !== null ? ["image"] : []),
+  ];
+  return { name, label, description, inputs: inputs as RegisteredAgent["inputs"] };
+}
