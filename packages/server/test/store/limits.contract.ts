@@ -183,13 +183,14 @@ export function limitsContract(name: string, makeStore: MakeStore): void {
         return store().limits.findExceededUsage({ ...actor, apiKey: KEY }, all);
       };
       const id = running?.row.turn ?? "";
+      const epoch = running?.held.epoch ?? 0;
       const write = (key: string, turn = id) =>
-        store().journal.write(ref, { turn, key, value: 1, epoch: 9, used: { tokens: 50, cost: 0.25 } });
+        store().journal.write(ref, { turn, key, value: 1, epoch, used: { tokens: 50, cost: 0.25 } });
       await write("step/1");
       await write("step/2");
       // A repeat, an entry without usage and an entry of another turn add nothing.
       expect(await write("step/2")).toBe("already");
-      await store().journal.write(ref, { turn: id, key: "call", value: 1, epoch: 9 });
+      await store().journal.write(ref, { turn: id, key: "call", value: 1, epoch });
       await write("step/1", "earlier");
       for (const scope of ["user", "key", "tenant"] as const) {
         expect(await exceeded(scope, { tokensPerDay: 101, tokensPerMonth: 101, costPerDay: 0.51 })).toBe(

@@ -278,7 +278,7 @@ describe("query plans", () => {
     expect(large.get("shares.listOwn, first page")?.rows).toBe(51);
     expect(large.get("outbox.pending")?.rows).toBe(50);
     expect(large.get("running.startable")?.rows).toBe(50);
-    expect(large.get("running.interrupted")?.rows).toBe(59);
+    expect(large.get("running.interrupted")?.rows).toBe(58);
     expect(large.get("journal.read")?.rows).toBeGreaterThanOrEqual(100);
   });
 });

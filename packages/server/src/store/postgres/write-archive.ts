@@ -95,7 +95,7 @@ async function writeBatch(
       select tenant_id, id, period from held
       where archived_epoch = ${from.epoch}::bigint and archived_seq = ${from.seq}::bigint
         and ${events.length > 0}::boolean and epoch <= ${batch.epoch}::bigint
-        ${entries === null ? sql`` : sql`and ${isCurrent(entries)}`}
+        ${entries === null ? sql`` : sql`and ${isCurrent(ref, entries)}`}
     ), added_events as (
       insert into archived_events (tenant_id, session_id, period, last_seq, events)
       select tenant_id, id, period, e.* from allowed, unnest(
@@ -159,7 +159,7 @@ export async function writeJournal(
       join sessions s on s.tenant_id = q.tenant_id and s.id = q.session_id
       where q.tenant_id = ${ref.tenant} and q.session_id = ${ref.session} for no key update of q
     ), allowed as materialized (
-      select tenant_id, id, period from held where ${isCurrent(entries)}
+      select tenant_id, id, period from held where ${isCurrent(ref, entries)}
     ) ${journaled(entries, sql`select * from allowed`)}
     select exists (select from allowed) as is_allowed, (select count(*) from journaled)::int as added from held`.execute(
     db,
@@ -171,7 +171,7 @@ export async function writeJournal(
 }
 
 /** A condition on `held`: the writer may add the entries. What it knows was committed before this statement started. */
-function isCurrent({ turn, epoch, executor, after }: CheckedEntries) {
+function isCurrent(ref: SessionRef, { turn, epoch, executor, after }: CheckedEntries) {
   const isHeld =
     executor === null
       ? sql`epoch <= ${epoch}::bigint`
@@ -179,7 +179,7 @@ function isCurrent({ turn, epoch, executor, after }: CheckedEntries) {
   return sql<boolean>`${isHeld} and not exists (
       select from unnest(${[...after]}::text[]) known(key) where not exists (
         select from turn_journal j where j.tenant_id = held.tenant_id and j.session_id = held.id
-          and j.period = held.period and j.turn = ${turn}::text and j.key = known.key))`;
+          and j.period = ${periodOf(ref)} and j.turn = ${turn}::text and j.key = known.key))`;
 }
 
 /** Three more parts of a statement: the new entries, and what they add to the usage and progress of the running turn. */

@@ -2,6 +2,7 @@
  * Kills a worker at every point of two turns, the first of which requests a payment. The payment is requested once, in
  * the log and in the store, with one order number, and its success starts one further turn that reads it.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { runInParallel } from "@turnstream/testkit/util/run-in-parallel.ts";
 import { expect, it } from "vitest";
 import { listBlocks } from "@turnstream/protocol";
@@ -68,22 +69,23 @@ async function play(by: Parameters<typeof cast>[0], crash: { afterCalls: number;
   const started = await startCrashingTurn(() => cast(by), crash, { payments }, openRealBackend);
   const { parts, harness, ref, died, crashPoint } = started;
   const backend = { ...parts, payments, env: systemEnv, onError: () => {} };
-  const provider = setInterval(() => {
-    void (async () => {
-      // As soon as the order exists, even before its turn has ended.
+  // It reports a success as soon as the order exists, even before its turn has ended.
+  const provided = new AbortController();
+  const provider = (async () => {
+    for (; !provided.signal.aborted; await sleep(15))
       for (const { orderNo, amount, currency } of await parts.store.payments.list(ref)) {
         const paid = { amount, currency };
         const report = { orderNo, status: "succeeded", paid, providerRef: null, event: orderNo } as const;
         await applyReport(backend, { ...report, reason: null }, { provider: "newebpay", evidence: null });
       }
-    })();
-  }, 15);
+  })();
   await harness.ended(ref, ({ number }) => number === 2);
-  clearInterval(provider);
+  provided.abort();
+  await provider;
   return { state: await harness.state(ref), died, calls: crashPoint.calls, harness, ref };
 }
 
-it.concurrent.each(["model", "tool", "sub-agent", "stream agent"] as const)(
+it.each(["model", "tool", "sub-agent", "stream agent"] as const)(
   "S08 a payment of a %s is requested once and continued once, whichever worker dies",
   async (by) => {
     const whole = await play(by, { afterCalls: Infinity, isExecuted: false });
