@@ -13,7 +13,7 @@ import {
 import { CHUNK_CHARS, chunkText } from "../../src/text-extraction/chunk-text.ts";
 import { makePdf, makePdfBomb } from "./make-pdf.ts";
 
-const LIMITS: ExtractLimits = { maxChars: 1_000_000, timeoutMs: 20_000, memoryMb: 128 };
+const LIMITS: ExtractLimits = { maxChars: 1_000_000, timeoutMs: 600_000, memoryMb: 128 };
 const idle = new AbortController().signal;
 
 function read(
