@@ -1,7 +1,8 @@
 /** Runs the contract of the commands on sessions on PostgreSQL and Redis, and tests that a restart keeps the answer. */
 import { fileURLToPath } from "node:url";
 import { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
-import { freshDatabaseUrl, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
+import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
+import { sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
@@ -10,7 +11,7 @@ import { turnstream } from "../../src/turnstream/turnstream.ts";
 import { sessionCommandsContract } from "./session-commands.contract.ts";
 
 const openSettings = async () => ({
-  databaseUrl: await freshDatabaseUrl(),
+  databaseUrl: await migratedDatabaseUrl(),
   redisUrl: sharedRedisUrl(),
   secret: "s".repeat(32),
 });
