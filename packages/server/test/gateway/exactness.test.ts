@@ -13,7 +13,7 @@ import {
 import { BlocksClient } from "@turnstream/conformance/clients/blocks-client.ts";
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 import { expectSame } from "@turnstream/conformance/support/replay.ts";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { PromiseCache } from "../../src/util/promise-cache.ts";
 import { createSessionFeeds, type SessionFeedsOptions } from "../../src/gateway/feed/session-feeds.ts";
 import type { GatewayContext } from "../../src/gateway/context.ts";
@@ -99,6 +99,23 @@ test("finds an old message with its turn, and the turn with its end", async () =
   const { turn } = await feeds.waitForTurnStart(world.ref, "m-t2", signal);
   expect(turn).toBe("t2");
   expect((await feeds.waitForTurnEnd(world.ref, "t2", signal)).turn.id).toBe("t2");
+});
+
+test("finds the start of a turn that is archived while it is looked for", async () => {
+  const { world, feeds } = await stage();
+  await world.write(talk(1));
+  const { archive } = world.backend.store;
+  const before = world.events[1]?.id;
+  for (const read of ["events", "header"] as const) {
+    const original = archive[read] as (...args: unknown[]) => Promise<unknown>;
+    vi.spyOn(archive, read).mockImplementationOnce(async (...args: unknown[]) => {
+      const found = await original(...args);
+      await archiveSession(world.backend, world.ref);
+      return found as never;
+    });
+  }
+  const started = await feeds.waitForTurnStart(world.ref, "m-t1", AbortSignal.timeout(30_000));
+  expect(started).toEqual({ turn: "t1", before });
 });
 
 test("does not wait for a message that was withdrawn before", async () => {

@@ -198,9 +198,10 @@ function waitsForUser(turn: Turn): boolean {
 /** Returns the cursor directly before a seq, with the epoch of the event at that position. */
 async function findCursorBefore({ context, ref }: SessionFeed, seq: number): Promise<Cursor> {
   if (seq <= 1) return START_CURSOR;
+  // Read this first. In the other order, events that are archived in between would be in neither.
+  const { archived: from } = await context.store.archive.header(ref);
   const [archived] = await context.store.archive.events(ref, { after: seq - 2, limit: 1 });
   if (archived !== undefined) return archived.id;
-  const { archived: from } = await context.store.archive.header(ref);
   let last = from;
   while (true) {
     const page = await context.log.read(ref, { after: last });
