@@ -14,6 +14,7 @@ import {
   type DeadTurn,
   DEATHS_BEFORE_ALONE,
   type Env,
+  epochStep,
   type HeldTurn,
   MAX_ALONE_WAIT_MS,
   MAX_BATCH,
@@ -23,7 +24,6 @@ import {
   type StartedTurn,
   type StartTurns,
   type TurnQueue,
-  epochStep,
 } from "@turnstream/server/internal";
 import { endLease, fenceOf, hasValidLease } from "./journal.ts";
 import {

@@ -3,7 +3,7 @@
  * Invariant: a secret is shown once, when its key is created. Only the secret is written to stdout then. An unknown
  * tenant or key is an error, not an empty result.
  */
-import { SCOPES } from "@turnstream/server";
+import { createKey, SCOPES } from "@turnstream/server";
 import type { KeyInfo } from "@turnstream/server/internal";
 import type { Command } from "commander";
 import { CommandError, UsageError, type CliContext } from "../cli-context.ts";
@@ -34,7 +34,7 @@ export function addKeys(program: Command, context: CliContext): void {
     .option("--new-tenant", "also create the tenant if it doesn't exist")
     .option("--scope <scope>", `permission: ${SCOPES.join(", ")}. Repeat it. Default: all`, collect)
     .addHelpText("after", examples([CREATE_EXAMPLE, SCOPED_EXAMPLE]))
-    .action(action(context, createKey));
+    .action(action(context, addKey));
   keys
     .command("list")
     .description("list the keys of a tenant: id, last use, scopes, name")
@@ -55,7 +55,7 @@ const SCOPED_EXAMPLE = "KEY=$(turnstream keys create --tenant acme --name report
 const REVOKE_EXAMPLE = "turnstream keys revoke --tenant acme bb7f6f8c9d04a11c579b1376";
 
 /** Writes only the secret to stdout, so that a script can capture it. */
-async function createKey(
+async function addKey(
   call: CommandCall,
   { tenant, name, scope: scopes = [], newTenant: isNew = false }: CreateOptions,
 ): Promise<void> {
@@ -63,11 +63,9 @@ async function createKey(
   if (unknown !== undefined)
     throw new UsageError(`Unknown scope ${unknown}. Expected one of: ${SCOPES.join(", ")}.`);
   await withStore(call.settings, async (store) => {
-    if ((await store.tenants.get(tenant)) === null) {
-      if (!isNew) throw new CommandError(`There is no tenant ${tenant}. Create it with \`--new-tenant\`.`);
-      await store.tenants.create({ id: tenant, name: tenant });
-    }
-    const { key, secret } = await store.keys.create(tenant, { name, scopes });
+    if (!isNew && (await store.tenants.get(tenant)) === null)
+      throw new CommandError(`There is no tenant ${tenant}. Create it with \`--new-tenant\`.`);
+    const { key, secret } = await createKey(store, tenant, { name, scopes });
     call.print({ id: key.id, tenant, name, scopes, secret }, [secret]);
     call.notice(`Created key ${key.id} of tenant ${tenant}. Store the secret: it is not shown again.`);
   });

@@ -37,7 +37,10 @@ export const HANDOVER_MS = 1_000;
 const MAX_GRACE_MS = MAX_TIMER_MS - HANDOVER_MS;
 
 export const workerShape = {
-  /** Stores sessions, turns and the journal: `createPostgresStore(db)`. In tests: `createMemoryStore()`. */
+  /**
+   * Stores sessions, turns and the journal: `createPostgresStore(db)`. In tests: `createMemoryStore()` of
+   * `@turnstream/testing`.
+   */
   store: object<Store>("what `createPostgresStore(openDatabase({ url }))` returns"),
   /**
    * Stores the newest events of each session, and streams them to gateways: `await createRedisLog({ url })`. In tests:
