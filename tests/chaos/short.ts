@@ -27,9 +27,11 @@ export function testShort(from: 0 | 1): void {
   const scenarios = Object.entries(SCENARIOS).filter((_, n) => n % 2 === from);
   test.for(scenarios)("%s", async ([, scenario]) => {
     const times = scenario.short ?? TIMES;
-    const options = { times, isShort: true, random: seededRandom(1), progress: () => undefined };
-    const figures = await scenario.run(options);
+    const lines: string[] = [];
+    const progress = (line: string) => lines.push(line);
+    const figures = await scenario.run({ times, isShort: true, random: seededRandom(1), progress });
     expect(figures.length).toBeGreaterThan(0);
-    expect(figures.map((figure) => judge(figure, times)).filter((figure) => !isMet(figure))).toEqual([]);
+    const missed = figures.map((figure) => judge(figure, times)).filter((figure) => !isMet(figure));
+    expect(missed, lines.slice(-20).join("\n")).toEqual([]);
   });
 }

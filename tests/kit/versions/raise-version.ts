@@ -13,6 +13,7 @@ const REPOSITORY = join(import.meta.dirname, "../../..");
 const FOLDERS = [
   "packages/protocol",
   "packages/server",
+  "packages/testing",
   "packages/client",
   "tests/conformance",
   "tests/kit",
