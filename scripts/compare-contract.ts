@@ -11,7 +11,7 @@ import { isDeepStrictEqual } from "node:util";
 import { root } from "./run-command.ts";
 
 const FOLDERS = ["tests/conformance/vectors", "tests/conformance/stories", "packages/protocol/schemas"];
-const MIGRATIONS = "packages/server/src/store/postgres/migrations";
+const MIGRATIONS = "packages/server/src/store/database/migrations";
 
 const git = (...args: string[]): string =>
   execFileSync("git", args, { cwd: root, encoding: "utf8", maxBuffer: 2 ** 28 });

@@ -6,7 +6,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { baseline } from "../../server/src/store/postgres/migrations/0001-baseline.ts";
+import { baseline } from "../../server/src/store/database/migrations/0001-baseline.ts";
 import { dumpFile } from "../src/open-dev-database.ts";
 
 const SCRIPT = join(import.meta.dirname, "../scripts/write-dump.ts");

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import manifest from "../package.json" with { type: "json" };
-import { baseline } from "../../server/src/store/postgres/migrations/0001-baseline.ts";
+import { baseline } from "../../server/src/store/database/migrations/0001-baseline.ts";
 import { dumpFile, openDevDatabase } from "../src/open-dev-database.ts";
 
 const version = manifest.dependencies["@electric-sql/pglite"];

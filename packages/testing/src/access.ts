@@ -1,7 +1,7 @@
 /**
- * `memoryKeys`, `memoryIdempotency`, `memoryShares` and `memoryTickets` implement the sub-ports for access in memory.
+ * `memoryKeys`, `memoryIdempotency`, `memoryShares` and `memoryTickets` implement the parts for access in memory.
  *
- * Invariant: they behave like `postgres/access.ts`. Only the hash of a key is stored. Only the current claim of a
+ * Invariant: they behave like those on PostgreSQL. Only the hash of a key is stored. Only the current claim of a
  * request can finish or release it. A ticket stays stored after its expiry for `TICKET_GRACE_MS`.
  */
 import {

@@ -1,7 +1,7 @@
 /**
  * `memoryArchive`, `memoryOutbox` and `memoryTurns` implement the archive, the outbox and archived turns in memory.
  *
- * Invariant: they behave like `postgres/archive.ts` and `postgres/outbox.ts`. A batch is written only from the archived
+ * Invariant: they behave like those on PostgreSQL. A batch is written only from the archived
  * position and not under an older epoch. Events, turns, header and outbox marks change in one `tables.run`.
  */
 import {
@@ -28,13 +28,14 @@ import {
   type SessionHeader,
   sessionKey,
   type SessionRef,
-  sinceOf,
   type TurnRecord,
   type Turns,
   upgradeTurns,
   upgradeWindow,
 } from "@turnstream/server/internal";
 import {
+  comparePositions,
+  type Cursor,
   type SessionEvent,
   formatCursor,
   parseCursor,
@@ -323,4 +324,10 @@ function withEvents(rows: Rows, ref: SessionRef, turns: readonly TurnRow[]) {
 async function recordsOf(turns: ReturnType<typeof withEvents>): Promise<TurnRecord[]> {
   const folded = await foldStoredTurns(turns);
   return folded.map(({ row: { message: _, ...row }, turn }) => ({ ...row, ...turn }));
+}
+
+/** Returns the position after which the row's entry must be: the later of the archived position and the writer's. */
+function sinceOf(given: Cursor | undefined, archived: Position): Position {
+  const since = given === undefined ? archived : checkCursor(given, "since");
+  return comparePositions(since, archived) > 0 ? since : archived;
 }

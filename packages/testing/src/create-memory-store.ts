@@ -13,10 +13,10 @@ import {
   type Env,
   resolveAuditOptions,
   type ResolvedAuditOptions,
-  type StorePorts,
+  type StoreParts,
   systemEnv,
   trackTransaction,
-  wrapPorts,
+  wrapParts,
 } from "@turnstream/server/internal";
 import { memoryAllowances, memoryFormDrafts, memoryInteractions } from "./interactions.ts";
 import { memoryArchive, memoryOutbox, memoryTurns } from "./archive.ts";
@@ -38,14 +38,14 @@ export function createMemoryStore(env: Env = systemEnv, options: AuditOptions = 
   const tables = createMemoryTables();
   const audit = resolveAuditOptions(options);
   const store = createAuditedStore({
-    ...portsOn(tables, env, audit),
-    transaction: (work) => tables.transaction((inner) => trackTransaction(portsOn(inner, env, audit), work)),
+    ...partsOn(tables, env, audit),
+    transaction: (work) => tables.transaction((inner) => trackTransaction(partsOn(inner, env, audit), work)),
   });
   return { ...store, close: async () => {} };
 }
 
-function portsOn(tables: MemoryTables, env: Env, audit: ResolvedAuditOptions): StorePorts {
-  const ports: StorePorts = {
+function partsOn(tables: MemoryTables, env: Env, audit: ResolvedAuditOptions): StoreParts {
+  const parts: StoreParts = {
     tenants: memoryTenants(tables, env),
     sessions: memorySessions(tables, env),
     epochs: memoryEpochs(tables, env),
@@ -78,9 +78,9 @@ function portsOn(tables: MemoryTables, env: Env, audit: ResolvedAuditOptions): S
     idempotency: memoryIdempotency(tables, env),
     webhooks: emptyWebhooks,
   };
-  return wrapPorts(ports, async (name, args, call) => {
+  return wrapParts(parts, async (name, args, call) => {
     checkArguments(name, args);
-    // Some sub-ports return stored rows. The clone prevents a caller from changing the store through them.
+    // Some parts of the store return stored rows. The clone prevents a caller from changing the store through them.
     return structuredClone(await call());
   });
 }

@@ -1,5 +1,5 @@
 /**
- * `memoryUploads`, `memoryAttachments`, `memoryBlobs` and `memoryObjects` implement the sub-ports for files in memory.
+ * `memoryUploads`, `memoryAttachments`, `memoryBlobs` and `memoryObjects` implement the parts for files in memory.
  * There is no object storage.
  *
  * Invariant: bytes are copied when they are stored, so a caller can't change them later. Only the newest attempt can
@@ -19,7 +19,6 @@ import {
   checkTextPosition,
   checkUpload,
   type Env,
-  isBeforeRange,
   locateText,
   MAX_LISTED,
   MAX_PRUNED,
@@ -29,6 +28,7 @@ import {
   type StoredObjects,
   StoreError,
   type TextChunk,
+  type TextPosition,
   type Upload,
   type Uploads,
   uploadSuperseded,
@@ -257,4 +257,10 @@ export function memoryObjects(): StoredObjects {
     findUnknown: async () => ({ keys: [], next: null }),
     deleteUnknown: async () => 0,
   };
+}
+
+/** True if a piece does not start after the position. The last such piece contains it. */
+function isBeforeRange(piece: Pick<TextChunk, "at" | "line">, place: TextPosition): boolean {
+  // A line may start in the piece before the first one whose start is in that line, hence `<`.
+  return "char" in place ? piece.at <= place.char : piece.line < place.line;
 }

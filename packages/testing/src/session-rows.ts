@@ -1,6 +1,6 @@
 /**
  * `sessionRow`, `requireSession`, `changeSession` and `eraseSession` access the rows of sessions in memory, for all
- * sub-ports.
+ * parts of the store.
  *
  * Invariant: a session of another tenant does not exist for its callers. `eraseSession` deletes everything that belongs
  * to the session and records the erasure in the same work. `compareText` sorts like PostgreSQL.

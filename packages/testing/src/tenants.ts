@@ -1,6 +1,6 @@
 /**
  * `memoryTenants` and `memoryAgents` implement tenants and registered agents in memory. `requireTenant` and `copyJson`
- * are helpers for other sub-ports.
+ * are helpers for other parts of the store.
  *
  * Invariant: removing a tenant erases each session with `eraseSession`, so that each leaves a pending erasure. Rows
  * that belong to the tenant are erased with it. There are at most `MAX_AGENTS` agents.

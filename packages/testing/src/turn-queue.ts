@@ -1,6 +1,6 @@
 /**
  * `memoryTurnQueue` implements the queue of turns in memory. `queueTurn` and `queueNext` queue turns for the other
- * sub-ports, in their transactions.
+ * parts of the store, in their transactions.
  */
 import {
   agentOf,
@@ -18,8 +18,6 @@ import {
   type HeldTurn,
   MAX_ALONE_WAIT_MS,
   MAX_BATCH,
-  rankOf,
-  recoveryDelayMs,
   type SessionRef,
   type StartedTurn,
   type StartTurns,
@@ -262,4 +260,30 @@ function nextRank(rows: Rows, { tenant, session }: SessionRef): number {
     isQueued: users.has(user),
     last: mine.length === 0 ? null : Math.max(...mine.map(({ rank }) => rank ?? 0)),
   });
+}
+
+interface RankState {
+  /** The highest rank of a running turn. */
+  readonly started: number;
+  /** How many users of the tenant have queued turns. */
+  readonly users: number;
+  /** Whether the turn's user is one of them. */
+  readonly isQueued: boolean;
+  /** The highest rank of the user's queued and running turns, or null. */
+  readonly last: number | null;
+}
+
+/**
+ * Tenants take turns, and so do the users of a tenant: the next turn of a user comes one round of the tenant's users
+ * after their last one. A tenant without turns starts at the rank that is being started now. `next_rank` in PostgreSQL has the same rule.
+ */
+function rankOf({ started, users, isQueued, last }: RankState): number {
+  const first = started + (isQueued ? 0 : users);
+  const next = last === null ? 0 : last + Math.max(users, 1);
+  return Math.max(first, next);
+}
+
+/** The first death costs no time: usually the process died for another reason. */
+function recoveryDelayMs(deaths: number): number {
+  return deaths <= 1 ? 0 : 1_000 * 2 ** Math.min(deaths - 2, 6);
 }

@@ -1,5 +1,5 @@
 /**
- * `memoryUsage` implements the usage ledger in memory. `sumUsage` and `eraseUsageOfUser` are for other sub-ports.
+ * `memoryUsage` implements the usage ledger in memory. `sumUsage` and `eraseUsageOfUser` are for other parts of the store.
  *
  * Invariant: a usage key is counted once, for the tenant and the user in one `tables.run`.
  */

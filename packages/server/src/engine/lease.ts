@@ -12,8 +12,8 @@
  *     └─────▶ lost                    a renewal was refused, because the lease was taken over
  */
 import type { Signals } from "../signals/signals.ts";
-import type { TurnQueue } from "../store/ports/turn-queue.ts";
-import type { Leases } from "../store/ports/running.ts";
+import type { TurnQueue } from "../store/turn-queue.ts";
+import type { Leases } from "../store/leases.ts";
 import { sleep } from "../util/sleep.ts";
 import { EngineError } from "./errors.ts";
 import {

@@ -20,7 +20,7 @@ import { sendMessage } from "../session/messages/send.ts";
 import type { OwnerLimits } from "../session/limit-exceeded.ts";
 import { stopTurn } from "../session/messages/stop-turn.ts";
 import { uploadIdOf } from "../session/blobs/upload.ts";
-import type { TransitionResult } from "../store/ports/interactions.ts";
+import type { TransitionResult } from "../store/interactions.ts";
 import type { SessionRef } from "../util/refs.ts";
 import { isId } from "../util/names.ts";
 import { hasScope, requireScope } from "./auth/access.ts";

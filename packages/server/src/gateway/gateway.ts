@@ -8,7 +8,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { FastifyPluginAsync } from "fastify";
 import { createBlobUrls } from "../session/blobs/blob-url.ts";
-import { MAX_BATCH } from "../store/ports/sessions.ts";
+import { MAX_BATCH } from "../store/rules/arguments.ts";
 import type { SessionRef } from "../util/refs.ts";
 import { type GatewayOptions, type ResolvedGatewayOptions, resolveOptions } from "./options.ts";
 import { createAddressResolver } from "./auth/authenticate.ts";

@@ -9,7 +9,7 @@ import { type PaymentOptions, paymentOptions } from "../payments/payment-options
 import type { HistoryLoss } from "../session/backend.ts";
 import { DEFAULT_UPLOAD_LIMITS } from "../session/blobs/upload.ts";
 import type { Signals } from "../signals/signals.ts";
-import { MAX_PAGE } from "../store/ports/sessions.ts";
+import { MAX_PAGE } from "../store/rules/arguments.ts";
 import type { Store } from "../store/store.ts";
 import { type Env, systemEnv } from "../util/env.ts";
 import type { ErrorHandler } from "../util/error-handler.ts";

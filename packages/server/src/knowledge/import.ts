@@ -7,7 +7,7 @@
  */
 import type { Json } from "@turnstream/protocol";
 import { isStoreError } from "../store/errors.ts";
-import { MAX_PAGE } from "../store/ports/sessions.ts";
+import { MAX_PAGE } from "../store/rules/arguments.ts";
 import type { Store } from "../store/store.ts";
 import { readableText } from "./readable-text.ts";
 import { defined } from "../util/defined.ts";

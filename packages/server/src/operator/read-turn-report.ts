@@ -9,8 +9,8 @@ import { listBlocks, parseCursor, type SessionState, type Turn } from "@turnstre
 import { unansweredCalls } from "@turnstream/protocol/writer";
 import type { Log } from "../log/log.ts";
 import { readHistory } from "../session/history/read-history.ts";
-import type { Db } from "../store/postgres/database.ts";
-import type { RunningTurn } from "../store/ports/running.ts";
+import type { Db } from "../store/database/database.ts";
+import type { RunningTurn } from "../store/running-turn.ts";
 import type { SessionRef } from "../util/refs.ts";
 import type { Store } from "../store/store.ts";
 import { stringField } from "../util/json.ts";

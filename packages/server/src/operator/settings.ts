@@ -8,11 +8,11 @@
 import { z } from "zod";
 import { isLogError } from "../log/errors.ts";
 import { addressOf, isRedisUrl } from "../log/redis/connection/address.ts";
-import type { AuditOptions } from "../store/audit-options.ts";
+import type { AuditOptions } from "../store/audit.ts";
 import { isStoreError, STORE_ERRORS } from "../store/errors.ts";
-import { describeConnectionError, isDatabaseUrl } from "../store/postgres/database-url.ts";
-import { DEFAULT_SCHEMA } from "../store/postgres/open-database.ts";
-import { type AuditKey, parseAuditKeys } from "../store/rules/audit.ts";
+import { describeConnectionError, isDatabaseUrl } from "../store/database/database-url.ts";
+import { DEFAULT_SCHEMA } from "../store/database/open-database.ts";
+import { type AuditKey, parseAuditKeys } from "../store/audit.ts";
 import { defineErrors } from "../util/errors.ts";
 import type { OptionsInput } from "../util/parse-options.ts";
 

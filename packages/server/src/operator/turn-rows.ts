@@ -6,8 +6,8 @@
  * order of the index. Times are of the database's clock.
  */
 import { sql } from "kysely";
-import type { Db } from "../store/postgres/database.ts";
-import { toStoreError } from "../store/postgres/errors.ts";
+import type { Db } from "../store/database/database.ts";
+import { toStoreError } from "../store/database/errors.ts";
 import type { SessionRef } from "../util/refs.ts";
 
 export interface ListedTurn {

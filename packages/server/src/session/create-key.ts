@@ -1,5 +1,5 @@
 /** `createKey` creates an API key in code. `turnstream keys create` does it from a shell. */
-import type { KeyInfo, NewKey } from "../store/ports/access.ts";
+import type { KeyInfo, NewKey } from "../store/keys.ts";
 import type { Store } from "../store/store.ts";
 import { ensureTenant } from "./lifecycle/ensure-tenant.ts";
 

@@ -4,7 +4,7 @@
  *
  * Invariant: they run last in that transaction, so that the locks of the counts are short. The error undoes all of it.
  */
-import type { TurnCaller } from "../store/ports/running.ts";
+import type { TurnCaller } from "../store/running-turn.ts";
 import {
   type ByUseScope,
   type ExceededLimit,

@@ -5,7 +5,7 @@
  * store, so a lost signal only delays the change by some seconds.
  */
 import type { Signals } from "../signals/signals.ts";
-import type { LimitSource } from "../store/ports/limits.ts";
+import type { LimitSource } from "../store/rules/limits.ts";
 import { type LimitTarget, type LimitValues, toWireName, type LimitName } from "../store/rules/limits.ts";
 import type { Store } from "../store/store.ts";
 

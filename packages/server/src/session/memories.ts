@@ -6,7 +6,7 @@
  * no content.
  */
 import { StoreError } from "../store/errors.ts";
-import type { Memory, MemoryChange } from "../store/ports/knowledge.ts";
+import type { Memory, MemoryChange } from "../store/memories.ts";
 import type { Actor } from "../util/refs.ts";
 import type { AuditAction } from "../store/rules/audit-actions.ts";
 import type { Store } from "../store/store.ts";

@@ -8,7 +8,7 @@
 import { createHash } from "node:crypto";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import { type LogBlob, splitOversized } from "../log/writer/oversize.ts";
-import type { NewMessage } from "../store/ports/running.ts";
+import type { NewMessage } from "../store/queued-messages.ts";
 
 type MessageDraft = Extract<EventDraft, { type: "message.add" }>;
 

@@ -1,28 +1,42 @@
 /**
- * `Store` is the port of the system of record: one object of small sub-ports, each with its guarantees in `ports/`.
+ * `Store` is the system of record: one object of small parts, each with its guarantees in a file of its own.
  * Types only.
  *
- * Invariant: `postgres/` and `memory/` implement every sub-port with the same behavior, and the same contract suites
- * run on both. Every method can take part in a transaction. The store does not know the log.
+ * Invariant: every method can take part in a transaction. The store does not know the log. The one in memory of
+ * `@turnstream/testing` passes the same contracts, for the parts that turns need.
  */
-import type { Allowances, FormDrafts, Interactions } from "./ports/interactions.ts";
-import type { Agents } from "./ports/agents.ts";
-import type { Archive, Outbox, Turns } from "./ports/archive.ts";
-import type { Attachments, Blobs, Uploads } from "./ports/files.ts";
-import type { Audit } from "./ports/audit.ts";
-import type { Epochs, UserNumbers, Sessions, Tenants } from "./ports/sessions.ts";
-import type { Idempotency, Keys, Shares, Tickets } from "./ports/access.ts";
-import type { Journal, Leases, RunningTurns, QueuedMessages } from "./ports/running.ts";
-import type { TurnQueue } from "./ports/turn-queue.ts";
-import type { Knowledge, Memories } from "./ports/knowledge.ts";
-import type { CallerLimits } from "./ports/limits.ts";
-import type { StoredObjects } from "./ports/objects.ts";
-import type { Payments } from "./ports/payments.ts";
-import type { UsageLedger } from "./ports/usage.ts";
-import type { Webhooks } from "./ports/webhooks.ts";
+import type { Allowances } from "./allowances.ts";
+import type { FormDrafts } from "./form-drafts.ts";
+import type { Interactions } from "./interactions.ts";
+import type { Agents } from "./agents.ts";
+import type { Archive } from "./archive.ts";
+import type { Outbox } from "./outbox.ts";
+import type { Turns } from "./turns.ts";
+import type { Attachments } from "./attachments.ts";
+import type { Blobs } from "./blobs.ts";
+import type { Uploads } from "./uploads.ts";
+import type { Audit } from "./audit.ts";
+import type { Epochs, UserNumbers, Sessions } from "./sessions.ts";
+import type { Tenants } from "./tenants.ts";
+import type { Idempotency } from "./idempotency.ts";
+import type { Keys } from "./keys.ts";
+import type { Shares } from "./shares.ts";
+import type { Tickets } from "./tickets.ts";
+import type { Journal } from "./journal.ts";
+import type { Leases } from "./leases.ts";
+import type { RunningTurns } from "./running-turns.ts";
+import type { QueuedMessages } from "./queued-messages.ts";
+import type { TurnQueue } from "./turn-queue.ts";
+import type { Knowledge } from "./knowledge.ts";
+import type { Memories } from "./memories.ts";
+import type { CallerLimits } from "./caller-limits.ts";
+import type { StoredObjects } from "./objects.ts";
+import type { Payments } from "./payments.ts";
+import type { UsageLedger } from "./usage.ts";
+import type { Webhooks } from "./webhooks.ts";
 
-/** All sub-ports. Each can take part in a transaction. */
-export interface StorePorts {
+/** All parts of the store. Each can take part in a transaction. */
+export interface StoreParts {
   readonly tenants: Tenants;
   readonly sessions: Sessions;
   readonly epochs: Epochs;
@@ -56,7 +70,7 @@ export interface StorePorts {
   readonly webhooks: Webhooks;
 }
 
-export interface Store extends StorePorts {
+export interface Store extends StoreParts {
   /**
    * Commits everything done through `tx` when `work` returns, or nothing if it throws. `work` may run again, for
    * example after a deadlock, so its effects outside `tx` must be repeatable. In `work`, use only `tx`. A nested

@@ -6,14 +6,14 @@
  * failed call, further calls throw ABORTED, and the transaction fails even if `work` caught the error.
  */
 import { isStoreError, StoreError } from "./errors.ts";
-import type { Store, StorePorts } from "./store.ts";
-import { wrapPorts } from "./wrap-ports.ts";
+import type { Store, StoreParts } from "./store.ts";
+import { wrapParts } from "./wrap-parts.ts";
 
-/** Runs `work` once on `ports`. `Store.transaction` documents the guarantees. */
-export async function trackTransaction<T>(ports: StorePorts, work: (tx: Store) => Promise<T>): Promise<T> {
+/** Runs `work` once on `parts`. `Store.transaction` documents the guarantees. */
+export async function trackTransaction<T>(parts: StoreParts, work: (tx: Store) => Promise<T>): Promise<T> {
   const calls = new TransactionCalls();
   const tx: Store = {
-    ...wrapPorts(ports, (name, _, call) => calls.add(name, call)),
+    ...wrapParts(parts, (name, _, call) => calls.add(name, call)),
     transaction: (inner) => calls.add("transaction", () => inner(tx)),
   };
   return calls.endAfter(() => work(tx));

@@ -16,8 +16,8 @@ import {
 } from "@turnstream/protocol";
 import { turnSnapshot } from "@turnstream/protocol/writer";
 import type { SessionRef } from "../util/refs.ts";
-import type { Archive, ArchivedWindow, FoldVersion, TurnRecord } from "./ports/archive.ts";
-import { isExactFor } from "./rules/fold-version.ts";
+import type { Archive, ArchivedWindow, FoldVersion, TurnRecord } from "./archive.ts";
+import { isExactFor } from "./archive.ts";
 
 const PAGE = 500;
 

@@ -10,7 +10,7 @@ import { DEFAULT_TENANT, type ServerSettings, settingsShape } from "../operator/
 import { paymentOptions } from "../payments/payment-options.ts";
 import type { Agent } from "../runtime/define/agent.ts";
 import { type WorkerOptions, workerShape } from "../runtime/worker/options.ts";
-import type { ObjectStorage } from "../store/ports/objects.ts";
+import type { ObjectStorage } from "../store/objects.ts";
 import { func, object, type OptionsInput, type OptionsOutput, parseOptions } from "../util/parse-options.ts";
 import type { SecurityEventHandler } from "../util/security-event.ts";
 

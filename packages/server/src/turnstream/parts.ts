@@ -30,10 +30,10 @@ import {
   openDataFolder,
   readFolderSecret,
 } from "../store/pglite/open-data-folder.ts";
-import { migrate, requireBaseline } from "../store/postgres/migrate.ts";
-import { openDatabase } from "../store/postgres/open-database.ts";
-import { createPostgresStore } from "../store/postgres/store.ts";
-import type { ObjectStorage } from "../store/ports/objects.ts";
+import { migrate, requireBaseline } from "../store/database/migrate.ts";
+import { openDatabase } from "../store/database/open-database.ts";
+import { createPostgresStore } from "../store/create-postgres-store.ts";
+import type { ObjectStorage } from "../store/objects.ts";
 import type { ClosableStore } from "../store/store.ts";
 import { shareFolder } from "./share-folder.ts";
 

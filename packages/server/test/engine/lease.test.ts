@@ -6,8 +6,8 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { isEngineError } from "../../src/engine/errors.ts";
 import { RECOVERED_CHANNEL, type HeldTurns } from "../../src/engine/lease.ts";
-import type { Leases } from "../../src/store/ports/running.ts";
-import type { HeldTurn, StartTurns } from "../../src/store/ports/turn-queue.ts";
+import type { Leases } from "../../src/store/leases.ts";
+import type { HeldTurn, StartTurns } from "../../src/store/turn-queue.ts";
 import type { QueueOfProcess } from "./test-queue.ts";
 import { type Member, TTL_MS, untilAborted, World } from "./world.ts";
 

@@ -8,7 +8,7 @@ import {
   type StartedTurn,
   type StartTurns,
   type TurnQueue,
-} from "../../src/store/ports/turn-queue.ts";
+} from "../../src/store/turn-queue.ts";
 
 export type QueueOfProcess = Pick<TurnQueue, "start" | "held" | "release" | "leave" | "recover">;
 

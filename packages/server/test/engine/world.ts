@@ -7,7 +7,7 @@ import { type TurnHandler, TurnLoop } from "../../src/runtime/worker/turn-loop.t
 import { TURNS_CHANNEL } from "../../src/session/signal-channels.ts";
 import type { Signals } from "../../src/signals/signals.ts";
 import { createMemoryStore } from "@turnstream/testing";
-import type { Leases } from "../../src/store/ports/running.ts";
+import type { Leases } from "../../src/store/leases.ts";
 import { standInSignals } from "./local-signals.ts";
 import { type QueueOfProcess, TestQueue } from "./test-queue.ts";
 

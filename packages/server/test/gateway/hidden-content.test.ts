@@ -35,7 +35,7 @@ import { readSharedSession } from "../../src/session/history/shared-history.ts";
 import { forkShare } from "../../src/store/fork/fork-share.ts";
 import { createMemoryStore } from "@turnstream/testing";
 import { omitHiddenEvent, omitHiddenTurn } from "../../src/store/rules/omit-hidden.ts";
-import { formatShareToken } from "../../src/store/rules/share-token.ts";
+import { formatShareToken } from "../../src/store/shares.ts";
 import { createTimeSlicer } from "../../src/util/time-slicer.ts";
 import { SessionHarness } from "../session/session-harness.ts";
 import { visibleEvents } from "./exact-subscriber.ts";

@@ -4,7 +4,7 @@ import { createGateway } from "../../src/gateway/gateway.ts";
 import type { GatewayOptions } from "../../src/gateway/options.ts";
 import { createRedisLog } from "../../src/log/redis/create-redis-log.ts";
 import { createRedisSignals } from "../../src/signals/redis.ts";
-import { openDatabase } from "../../src/store/postgres/open-database.ts";
+import { openDatabase } from "../../src/store/database/open-database.ts";
 import { createMemoryBackend } from "./test-server.ts";
 
 /** A value from the environment: undefined where the type declares a string. */

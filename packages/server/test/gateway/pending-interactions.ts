@@ -3,7 +3,7 @@ import type { Json } from "@turnstream/protocol";
 import type { Caller } from "../../src/gateway/caller.ts";
 import { createSession } from "../../src/session/lifecycle/create.ts";
 import type { CommandBackend } from "../../src/session/backend.ts";
-import type { InteractionRequest } from "../../src/store/ports/interactions.ts";
+import type { InteractionRequest } from "../../src/store/interactions.ts";
 import type { Actor, SessionRef } from "../../src/util/refs.ts";
 
 export const testCaller: Caller = {

@@ -7,7 +7,7 @@ import {
   hashCheckoutToken,
 } from "../../src/payments/checkout-link.ts";
 import type { CommandBackend } from "../../src/session/backend.ts";
-import type { NewPayment } from "../../src/store/ports/payments.ts";
+import type { NewPayment } from "../../src/store/payments.ts";
 import type { SessionRef } from "../../src/util/refs.ts";
 import { systemEnv } from "../../src/util/env.ts";
 

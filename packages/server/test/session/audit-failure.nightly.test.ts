@@ -17,8 +17,8 @@ import { transitionInteraction } from "../../src/session/interactions/transition
 import { eraseSession, eraseUser } from "../../src/session/lifecycle/erase.ts";
 import { eraseMemories } from "../../src/session/memories.ts";
 import { forkShare } from "../../src/store/fork/fork-share.ts";
-import { openDatabase } from "../../src/store/postgres/open-database.ts";
-import { createPostgresStore } from "../../src/store/postgres/store.ts";
+import { openDatabase } from "../../src/store/database/open-database.ts";
+import { createPostgresStore } from "../../src/store/create-postgres-store.ts";
 import type { SessionRef } from "../../src/util/refs.ts";
 import { createTestSession, requestInteraction } from "../gateway/pending-interactions.ts";
 

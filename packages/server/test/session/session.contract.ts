@@ -14,7 +14,7 @@ import { readSharedSession } from "../../src/session/history/shared-history.ts";
 import type { SessionRef } from "../../src/util/refs.ts";
 import type { Store } from "../../src/store/store.ts";
 import { forkShare } from "../../src/store/fork/fork-share.ts";
-import { formatShareToken } from "../../src/store/rules/share-token.ts";
+import { formatShareToken } from "../../src/store/shares.ts";
 import { readAll } from "../log/drafts.ts";
 import { nextMillisecond } from "../next-millisecond.ts";
 import { type MakeBackend, plain, type SessionBackend, SessionHarness } from "./session-harness.ts";

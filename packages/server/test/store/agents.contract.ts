@@ -1,7 +1,7 @@
 /** The store contract of registered agents. */
 import { expect, test } from "vitest";
 
-import { MAX_AGENTS, type RegisteredAgent } from "../../src/store/ports/agents.ts";
+import { MAX_AGENTS, type RegisteredAgent } from "../../src/store/agents.ts";
 import { type MakeStore, unique } from "./harness.ts";
 import { suite } from "./suite.ts";
 

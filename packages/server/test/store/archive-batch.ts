@@ -10,8 +10,8 @@ import {
 import { coalesce } from "@turnstream/protocol/writer";
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 
-import type { ArchiveBatch } from "../../src/store/ports/archive.ts";
-import { changedTurns } from "../../src/store/rules/archived-turn.ts";
+import type { ArchiveBatch } from "../../src/store/archive.ts";
+import { changedTurns } from "../../src/store/archive.ts";
 
 /** A log of `turns` turns with one text each, in epoch 1. */
 export function chat(turns: number, text = "hello"): SessionEvent[] {

@@ -6,9 +6,9 @@ import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 
-import type { AuditRow } from "../../src/store/ports/audit.ts";
-import { createPostgresStore } from "../../src/store/postgres/store.ts";
-import { hashAuditRow, parseAuditKeys } from "../../src/store/rules/audit.ts";
+import type { AuditRow } from "../../src/store/audit.ts";
+import { createPostgresStore } from "../../src/store/create-postgres-store.ts";
+import { hashAuditRow, parseAuditKeys } from "../../src/store/audit.ts";
 import { verifyTenantAudit } from "../../src/store/rules/verify-audit.ts";
 import type { Store } from "../../src/store/store.ts";
 import { newTenant } from "./harness.ts";

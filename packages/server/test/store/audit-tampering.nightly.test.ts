@@ -2,19 +2,19 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { AuditEntry, AuditHead, AuditRow } from "../../src/store/ports/audit.ts";
+import type { AuditEntry, AuditHead, AuditRow } from "../../src/store/audit.ts";
 import { signCheckpoint } from "../../src/store/rules/audit-checkpoint.ts";
-import { type AuditKey, hashAuditRow, parseAuditKeys } from "../../src/store/rules/audit.ts";
+import { type AuditKey, hashAuditRow, parseAuditKeys } from "../../src/store/audit.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
-import { createPostgresStore } from "../../src/store/postgres/store.ts";
+import { createPostgresStore } from "../../src/store/create-postgres-store.ts";
 import {
   type AuditFaultKind,
   type AuditVerdict,
   verifyTenantAudit,
   type VerifyOptions,
 } from "../../src/store/rules/verify-audit.ts";
-import { postgresAudit } from "../../src/store/postgres/audit.ts";
-import type { Db } from "../../src/store/postgres/database.ts";
+import { postgresAudit } from "../../src/store/audit-sql.ts";
+import type { Db } from "../../src/store/database/database.ts";
 import { newTenant, noteLostEntry } from "./harness.ts";
 import { postgresHarness, type PostgresHarness } from "./postgres-harness.ts";
 

@@ -3,8 +3,8 @@ import { type LogEvent, sql } from "kysely";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 
-import { openDatabase } from "../../src/store/postgres/open-database.ts";
-import { createPostgresStore } from "../../src/store/postgres/store.ts";
+import { openDatabase } from "../../src/store/database/open-database.ts";
+import { createPostgresStore } from "../../src/store/create-postgres-store.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import { newSession, newTenant, unique } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";

@@ -4,7 +4,7 @@ import { sql } from "kysely";
 import { expect, test } from "vitest";
 
 import { forkShare } from "../../src/store/fork/fork-share.ts";
-import type { Db } from "../../src/store/postgres/database.ts";
+import type { Db } from "../../src/store/database/database.ts";
 import { batchOf } from "./archive-batch.ts";
 import { newTenant, unique } from "./harness.ts";
 import { type PostgresHarness, postgresHarness } from "./postgres-harness.ts";

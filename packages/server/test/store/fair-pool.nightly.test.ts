@@ -2,8 +2,8 @@
 import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { sql } from "kysely";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { Db } from "../../src/store/postgres/database.ts";
-import { openDatabase } from "../../src/store/postgres/open-database.ts";
+import type { Db } from "../../src/store/database/database.ts";
+import { openDatabase } from "../../src/store/database/open-database.ts";
 import { runAs } from "../../src/util/work-owner.ts";
 
 const WIDTH = 8;

@@ -1,12 +1,8 @@
 /** The store contract of attachments and uploads. */
 import { expect, test } from "vitest";
 
-import {
-  MAX_CHUNK_BYTES,
-  MAX_PIECE_CHARS,
-  type NewAttachment,
-  type NewUpload,
-} from "../../src/store/ports/files.ts";
+import { MAX_CHUNK_BYTES, type NewUpload } from "../../src/store/uploads.ts";
+import { MAX_PIECE_CHARS, type NewAttachment } from "../../src/store/attachments.ts";
 import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { suite } from "./suite.ts";
 

@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 
-import { REQUEST_LEASE_MS, RESPONSE_RETENTION_MS } from "../../src/store/ports/access.ts";
+import { REQUEST_LEASE_MS, RESPONSE_RETENTION_MS } from "../../src/store/idempotency.ts";
 import { type Harness, memoryHarness, newSession } from "./harness.ts";
 import { postgresHarness } from "./postgres-harness.ts";
 

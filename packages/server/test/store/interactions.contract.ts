@@ -3,7 +3,7 @@ import { TRANSITIONS } from "@turnstream/protocol/writer";
 import { expect, test } from "vitest";
 
 import type { InteractionKind } from "../../src/store/rules/interactions.ts";
-import type { InteractionPage, InteractionRequest } from "../../src/store/ports/interactions.ts";
+import type { InteractionPage, InteractionRequest } from "../../src/store/interactions.ts";
 import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { suite } from "./suite.ts";
 

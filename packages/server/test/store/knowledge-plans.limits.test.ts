@@ -5,7 +5,7 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { scopeToken } from "../../src/store/rules/knowledge.ts";
+import { scopeToken } from "../../src/store/knowledge.ts";
 import { newTenant } from "./harness.ts";
 import { type PostgresHarness, postgresHarness } from "./postgres-harness.ts";
 

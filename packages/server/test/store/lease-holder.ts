@@ -1,7 +1,7 @@
 /** A process with a lease and its lock. It prints `held`, and renews the lease until it is killed. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { openDatabase } from "../../src/store/postgres/open-database.ts";
-import { createPostgresStore } from "../../src/store/postgres/store.ts";
+import { openDatabase } from "../../src/store/database/open-database.ts";
+import { createPostgresStore } from "../../src/store/create-postgres-store.ts";
 
 const [url = "", executor = ""] = process.argv.slice(2);
 const store = createPostgresStore(openDatabase({ url, max: 2, name: executor }));

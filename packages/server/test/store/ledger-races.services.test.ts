@@ -4,9 +4,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import type { TransitionResult } from "../../src/store/ports/interactions.ts";
-import { openDatabase } from "../../src/store/postgres/open-database.ts";
-import { createPostgresStore } from "../../src/store/postgres/store.ts";
+import type { TransitionResult } from "../../src/store/interactions.ts";
+import { openDatabase } from "../../src/store/database/open-database.ts";
+import { createPostgresStore } from "../../src/store/create-postgres-store.ts";
 import type { PaymentInput } from "../../src/store/rules/payments.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import { newSession } from "./harness.ts";

@@ -1,7 +1,7 @@
 /** The store contract of memories. */
 import { expect, test } from "vitest";
 
-import { MAX_MEMORIES, MAX_MEMORY_CHARS } from "../../src/store/ports/knowledge.ts";
+import { MAX_MEMORIES, MAX_MEMORY_CHARS } from "../../src/store/memories.ts";
 import { type MakeStore, newSession, newTenant } from "./harness.ts";
 import { suite } from "./suite.ts";
 

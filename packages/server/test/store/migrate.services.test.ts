@@ -7,16 +7,16 @@ import pg from "pg";
 import { expect, test } from "vitest";
 
 import { StoreError } from "../../src/store/errors.ts";
-import { toStoreError } from "../../src/store/postgres/errors.ts";
-import { migrate, readMigrations, requireBaseline, runMigrations } from "../../src/store/postgres/migrate.ts";
-import type { StoreMigration } from "../../src/store/postgres/migration-steps.ts";
-import { baseline } from "../../src/store/postgres/migrations/0001-baseline.ts";
-import { openDatabase } from "../../src/store/postgres/open-database.ts";
-import { createPostgresStore } from "../../src/store/postgres/store.ts";
+import { toStoreError } from "../../src/store/database/errors.ts";
+import { migrate, readMigrations, requireBaseline, runMigrations } from "../../src/store/database/migrate.ts";
+import type { StoreMigration } from "../../src/store/database/migration-steps.ts";
+import { baseline } from "../../src/store/database/migrations/0001-baseline.ts";
+import { openDatabase } from "../../src/store/database/open-database.ts";
+import { createPostgresStore } from "../../src/store/create-postgres-store.ts";
 import { newSession, newTenant } from "./harness.ts";
 import { postgresHarness } from "./postgres-harness.ts";
 
-const folder = new URL("../../src/store/postgres/migrations/", import.meta.url);
+const folder = new URL("../../src/store/database/migrations/", import.meta.url);
 const FILES = readdirSync(folder);
 
 test("four processes can migrate an empty database at once, and each migration runs once", async () => {

@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { describe, expect, test } from "vitest";
-import { migrate } from "../../src/store/postgres/migrate.ts";
-import { openDatabase } from "../../src/store/postgres/open-database.ts";
-import { createPostgresStore } from "../../src/store/postgres/store.ts";
+import { migrate } from "../../src/store/database/migrate.ts";
+import { openDatabase } from "../../src/store/database/open-database.ts";
+import { createPostgresStore } from "../../src/store/create-postgres-store.ts";
 import { newSession } from "./harness.ts";
 
 /** Creates a database with PostgreSQL's default search path, which the servers of tests don't have. */

@@ -1,7 +1,7 @@
 /** The store contract of the outbox and of transactions. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { backoffMs } from "../../src/store/ports/archive.ts";
+import { backoffMs } from "../../src/store/outbox.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import { batchOf, chat } from "./archive-batch.ts";
 import { type Harness, type MakeStore, newSession } from "./harness.ts";

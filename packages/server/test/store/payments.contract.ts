@@ -5,10 +5,11 @@ import { TRANSITIONS } from "@turnstream/protocol/writer";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import type { ApplyResult, NewPayment, Payment, PaymentChange } from "../../src/store/ports/payments.ts";
+import type { ApplyResult, NewPayment, Payment } from "../../src/store/payments.ts";
+import type { PaymentChange } from "../../src/store/rules/payments.ts";
 import type { SessionRef } from "../../src/util/refs.ts";
 import type { PaymentInput, ReportInput } from "../../src/store/rules/payments.ts";
-import type { StorePorts } from "../../src/store/store.ts";
+import type { StoreParts } from "../../src/store/store.ts";
 import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";
 import { suite } from "./suite.ts";
@@ -35,7 +36,7 @@ export function aPayment(more: Partial<NewPayment> = {}): NewPayment {
 }
 
 export async function newPayment(
-  store: StorePorts,
+  store: StoreParts,
   ref: SessionRef,
   more: Partial<NewPayment> = {},
 ): Promise<{ wanted: NewPayment; payment: Payment }> {
@@ -76,7 +77,7 @@ export function inputsOf(orderNo: string): PaymentInput[] {
 
 /** Whatever inputs were applied: statuses only go forward, every change has its row, and no row is lost. */
 export async function checkHistory(
-  store: StorePorts,
+  store: StoreParts,
   ref: SessionRef,
   id: string,
   results: readonly ApplyResult[],

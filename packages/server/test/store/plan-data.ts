@@ -3,7 +3,7 @@
  */
 import { sql } from "kysely";
 
-import type { Db } from "../../src/store/postgres/database.ts";
+import type { Db } from "../../src/store/database/database.ts";
 
 /** The ids that the queries use: one user and one session with a tenth of all rows. */
 export const BIG = { tenant: "t1", user: "u1", session: "s1" };

@@ -6,9 +6,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { preparedDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 
-import type { Db } from "../../src/store/postgres/database.ts";
-import { openDatabase, type PostgresOptions } from "../../src/store/postgres/open-database.ts";
-import { createPostgresStore } from "../../src/store/postgres/store.ts";
+import type { Db } from "../../src/store/database/database.ts";
+import { openDatabase, type PostgresOptions } from "../../src/store/database/open-database.ts";
+import { createPostgresStore } from "../../src/store/create-postgres-store.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import { type Harness, noteLostEntry } from "./harness.ts";
 import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";

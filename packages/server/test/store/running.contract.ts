@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 
 import { isStoreError } from "../../src/store/errors.ts";
-import type { StartedTurn } from "../../src/store/ports/turn-queue.ts";
+import type { StartedTurn } from "../../src/store/turn-queue.ts";
 import type { SessionRef } from "../../src/util/refs.ts";
 import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { startTurn } from "./start-turn.ts";

@@ -2,7 +2,7 @@
 import { type S3Server, startS3 } from "@turnstream/testkit/servers/start-s3.ts";
 
 import { createS3Storage, type S3StorageOptions } from "../../src/store/s3/create-s3-storage.ts";
-import { createPostgresStore } from "../../src/store/postgres/store.ts";
+import { createPostgresStore } from "../../src/store/create-postgres-store.ts";
 import { type PostgresHarness, timedHarness } from "./postgres-harness.ts";
 
 export interface S3Harness extends PostgresHarness {

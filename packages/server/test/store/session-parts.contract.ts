@@ -3,7 +3,7 @@ import { foldAll } from "@turnstream/protocol";
 import { turnSnapshot } from "@turnstream/protocol/writer";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { MAX_BLOB_BYTES } from "../../src/store/ports/files.ts";
+import { MAX_BLOB_BYTES } from "../../src/store/blobs.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import { batchOf, chat } from "./archive-batch.ts";
 import { type Harness, type MakeStore, newSession, unique } from "./harness.ts";

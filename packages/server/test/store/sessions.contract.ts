@@ -1,7 +1,7 @@
 /** The store contract of tenants and sessions. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { Session } from "../../src/store/ports/sessions.ts";
+import type { Session } from "../../src/store/sessions.ts";
 import type { Actor, SessionRef } from "../../src/util/refs.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import { type Harness, type MakeStore, newSession, newTenant, unique } from "./harness.ts";

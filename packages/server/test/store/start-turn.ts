@@ -1,5 +1,5 @@
 /** `startTurn` makes a process run the turn of one session, as a worker does. */
-import type { StartedTurn } from "../../src/store/ports/turn-queue.ts";
+import type { StartedTurn } from "../../src/store/turn-queue.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { SessionRef } from "../../src/util/refs.ts";
 

@@ -8,7 +8,7 @@ import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 
 import { completeUpload, readUpload, startUpload, uploadFile } from "../../src/session/blobs/upload.ts";
-import type { SignedUpload } from "../../src/store/ports/objects.ts";
+import type { SignedUpload } from "../../src/store/objects.ts";
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { eraseSession, eraseUser, finishErasures } from "../../src/session/lifecycle/erase.ts";
 import type { SessionRef } from "../../src/util/refs.ts";

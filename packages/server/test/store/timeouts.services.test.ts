@@ -4,9 +4,9 @@ import { type LogEvent, sql } from "kysely";
 import pg from "pg";
 import { expect, test } from "vitest";
 
-import { migrate } from "../../src/store/postgres/migrate.ts";
-import { openDatabase } from "../../src/store/postgres/open-database.ts";
-import { createPostgresStore } from "../../src/store/postgres/store.ts";
+import { migrate } from "../../src/store/database/migrate.ts";
+import { openDatabase } from "../../src/store/database/open-database.ts";
+import { createPostgresStore } from "../../src/store/create-postgres-store.ts";
 import { newSession } from "./harness.ts";
 import { postgresHarness } from "./postgres-harness.ts";
 

@@ -4,9 +4,9 @@ import { sql } from "kysely";
 import { expect, onTestFinished, test } from "vitest";
 
 import { isStoreError } from "../../src/store/errors.ts";
-import type { StartedTurn } from "../../src/store/ports/turn-queue.ts";
-import { openDatabase } from "../../src/store/postgres/open-database.ts";
-import { createPostgresStore } from "../../src/store/postgres/store.ts";
+import type { StartedTurn } from "../../src/store/turn-queue.ts";
+import { openDatabase } from "../../src/store/database/open-database.ts";
+import { createPostgresStore } from "../../src/store/create-postgres-store.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import type { SessionRef } from "../../src/util/refs.ts";
 import { newSession } from "./harness.ts";

@@ -1,7 +1,7 @@
 /** The store contract of the queue of turns. */
 import { expect, test } from "vitest";
 
-import { type HeldTurn, MAX_ALONE_WAIT_MS, type StartedTurn } from "../../src/store/ports/turn-queue.ts";
+import { type HeldTurn, MAX_ALONE_WAIT_MS, type StartedTurn } from "../../src/store/turn-queue.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import type { SessionRef } from "../../src/util/refs.ts";
 import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";

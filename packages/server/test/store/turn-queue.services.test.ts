@@ -5,9 +5,9 @@ import { fileURLToPath } from "node:url";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { expect, onTestFinished, test } from "vitest";
 
-import type { StartedTurn } from "../../src/store/ports/turn-queue.ts";
-import { openDatabase } from "../../src/store/postgres/open-database.ts";
-import { createPostgresStore } from "../../src/store/postgres/store.ts";
+import type { StartedTurn } from "../../src/store/turn-queue.ts";
+import { openDatabase } from "../../src/store/database/open-database.ts";
+import { createPostgresStore } from "../../src/store/create-postgres-store.ts";
 import type { ClosableStore, Store } from "../../src/store/store.ts";
 import { newSession } from "./harness.ts";
 import { postgresHarness } from "./postgres-harness.ts";

@@ -1,12 +1,12 @@
 /**
  * The store contract of two tenants with equal ids: each function is called for both, with the same ids and with content
  * of their own. Both get the same results, and neither sees or changes anything of the other. A new function of a
- * sub-port fails this test until it has an entry here.
+ * part of the store fails this test until it has an entry here.
  */
 import { expect, test } from "vitest";
 
 import type { Actor, SessionRef } from "../../src/util/refs.ts";
-import type { StartedTurn } from "../../src/store/ports/turn-queue.ts";
+import type { StartedTurn } from "../../src/store/turn-queue.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import { batchOf, chat } from "./archive-batch.ts";
 import { type MakeStore, newTenant } from "./harness.ts";
@@ -465,7 +465,7 @@ async function readAll(side: Side): Promise<string[]> {
 
 export function twoTenantsContract(name: string, makeStore: MakeStore): void {
   suite(name, "two tenants with equal ids", makeStore, (store, advance) => {
-    test("every function of every sub-port is covered", () => {
+    test("every function of every part of the store is covered", () => {
       const all = Object.entries(store()).flatMap(([port, methods]) =>
         typeof methods === "function" ? [] : Object.keys(methods).map((method) => `${port}.${method}`),
       );

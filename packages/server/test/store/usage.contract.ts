@@ -1,7 +1,7 @@
 /** The store contract of usage. */
 import { expect, test } from "vitest";
 
-import { MAX_USAGE } from "../../src/store/ports/usage.ts";
+import { MAX_USAGE } from "../../src/store/usage.ts";
 import { type MakeStore, newTenant, unique } from "./harness.ts";
 import { suite } from "./suite.ts";
 

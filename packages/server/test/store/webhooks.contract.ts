@@ -1,7 +1,7 @@
 /** The store contract of webhooks: endpoints, deliveries in the transaction of their change, leases and replays. */
 import { expect, test } from "vitest";
 
-import { MAX_ENDPOINTS, type WebhookEvent } from "../../src/store/ports/webhooks.ts";
+import { MAX_ENDPOINTS, type WebhookEvent } from "../../src/store/webhooks.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";

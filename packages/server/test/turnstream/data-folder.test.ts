@@ -11,7 +11,7 @@ import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
 import { openDataFolder } from "../../src/store/pglite/open-data-folder.ts";
-import type { Db } from "../../src/store/postgres/database.ts";
+import type { Db } from "../../src/store/database/database.ts";
 import { type Turnstream, turnstream } from "../../src/turnstream/turnstream.ts";
 
 const PROGRAM = join(import.meta.dirname, "listening-process.ts");

@@ -6,7 +6,7 @@
  * a verified credential or an existing key names it.
  */
 import { createHash } from "node:crypto";
-import type { AuditEntry } from "../../store/ports/audit.ts";
+import type { AuditEntry } from "../../store/audit.ts";
 import { needsAudit } from "../../store/rules/audit-actions.ts";
 import { canonicalJson } from "../../store/rules/canonical-json.ts";
 import type { Store } from "../../store/store.ts";

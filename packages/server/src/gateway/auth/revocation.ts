@@ -3,7 +3,7 @@
  * Invariant: a store error never closes a connection with a valid token, and never prevents closing expired ones:
  * those are closed before the store is queried. The keys of all connections are checked together, in batches.
  */
-import type { Keys } from "../../store/ports/access.ts";
+import type { Keys } from "../../store/keys.ts";
 import type { Caller } from "../caller.ts";
 
 const BATCH = 1_000;

@@ -5,7 +5,7 @@
  * worker is reported again only after one was alive. An outage of the store delays the notices only.
  */
 import { isStoreError } from "../../store/errors.ts";
-import { MAX_BATCH } from "../../store/ports/sessions.ts";
+import { MAX_BATCH } from "../../store/rules/arguments.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { FeedContext } from "../subscription/feed-context.ts";
 import type { StalledFrame } from "../subscription/subscription.ts";

@@ -8,7 +8,7 @@
 import { createHash } from "node:crypto";
 import type { Json } from "@turnstream/protocol";
 import { isStoreError } from "../../store/errors.ts";
-import type { BeginResult, StoredResponse, IdempotentRequest } from "../../store/ports/access.ts";
+import type { BeginResult, StoredResponse, IdempotentRequest } from "../../store/idempotency.ts";
 import type { Actor } from "../../util/refs.ts";
 import { poll } from "../../util/retry.ts";
 import { RequestError } from "../errors.ts";

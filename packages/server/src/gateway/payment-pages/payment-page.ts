@@ -6,7 +6,7 @@
  */
 import { formatMoney } from "@turnstream/protocol";
 import type { CheckoutStep } from "../../payments/provider.ts";
-import type { Payment } from "../../store/ports/payments.ts";
+import type { Payment } from "../../store/payments.ts";
 import type { PaymentStatus } from "../../store/rules/payments.ts";
 import { html, type Html } from "./html.ts";
 import { POLL_STATUS, SUBMIT_WHEN_VISIBLE } from "./page-scripts.ts";

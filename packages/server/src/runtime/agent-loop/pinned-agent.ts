@@ -8,7 +8,7 @@
 import type { Json } from "@turnstream/protocol";
 import type { JsonSchema } from "../../models/model.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
-import type { Memory } from "../../store/ports/knowledge.ts";
+import type { Memory } from "../../store/memories.ts";
 import {
   type Agent,
   type RecallLimits,

@@ -16,7 +16,7 @@ import {
 } from "@turnstream/protocol";
 import { archiveIncrementally } from "../../session/archive/archive.ts";
 import type { Backend } from "../../session/backend.ts";
-import type { NewJournalEntry } from "../../store/ports/running.ts";
+import type { NewJournalEntry } from "../../store/journal.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { referToResult } from "./journaled-result.ts";

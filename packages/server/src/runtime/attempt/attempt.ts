@@ -7,7 +7,8 @@
  */
 import type { Cursor, Json, Position, SessionState, Turn } from "@turnstream/protocol";
 import { EngineError } from "../../engine/errors.ts";
-import type { NewJournalEntry, RunningTurn } from "../../store/ports/running.ts";
+import type { NewJournalEntry } from "../../store/journal.ts";
+import type { RunningTurn } from "../../store/running-turn.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { Archiver } from "./archiver.ts";

@@ -6,7 +6,7 @@
  * waits. Any other change restarts the time. A wait doesn't end before the report has: a branch must not continue while its
  * turn leaves the process.
  */
-import type { Interaction } from "../../store/ports/interactions.ts";
+import type { Interaction } from "../../store/interactions.ts";
 
 export class Branches {
   readonly #waiting = new Set<Interaction>();

@@ -11,7 +11,7 @@ import {
   resolveResult,
   toResultReference,
 } from "../../session/history/result-reference.ts";
-import type { JournalEntry } from "../../store/ports/running.ts";
+import type { JournalEntry } from "../../store/journal.ts";
 import { CALL_PREFIX } from "./journal-entries.ts";
 
 /** @param turn the turn of the entry, as it is archived in the commit of the entry */

@@ -4,7 +4,7 @@
  * Invariant: a jump of this machine's clock changes nothing. A failed read keeps the last one, which a monotonic clock
  * continues.
  */
-import type { Leases } from "../../store/ports/running.ts";
+import type { Leases } from "../../store/leases.ts";
 
 export class StoreClock {
   readonly #leases: Pick<Leases, "clock">;

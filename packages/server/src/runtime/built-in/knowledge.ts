@@ -7,7 +7,7 @@
  */
 import { truncateText } from "@turnstream/protocol/writer";
 import { z } from "zod";
-import type { KnowledgeHit } from "../../store/ports/knowledge.ts";
+import type { KnowledgeHit } from "../../store/knowledge.ts";
 import type { Store } from "../../store/store.ts";
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../define/tool.ts";
 import { RuntimeError } from "../errors.ts";

@@ -8,7 +8,7 @@
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { MAX_MEMORIES, MAX_MEMORY_CHARS, type Memory } from "../../store/ports/knowledge.ts";
+import { MAX_MEMORIES, MAX_MEMORY_CHARS, type Memory } from "../../store/memories.ts";
 import type { Actor } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { matches, scoreOf, queryTerms, weightTerms, tokenize } from "../../store/rules/search.ts";

@@ -8,7 +8,7 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import type { Json } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";
-import type { Attachment, Attachments, TextChunk } from "../../store/ports/files.ts";
+import type { Attachment, Attachments, TextChunk } from "../../store/attachments.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { type Tool, tool, ToolError } from "../define/tool.ts";
 import { hostOf } from "../tool-calls/tool-host.ts";

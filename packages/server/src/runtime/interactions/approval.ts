@@ -11,7 +11,8 @@ import { type ApprovalAction, type ApprovalBlock, listBlocks, type Json } from "
 import { truncateText } from "@turnstream/protocol/writer";
 import { parseInput } from "../../models/tool-schema.ts";
 import type { ApprovalRequest } from "../../session/interactions/decide-approval.ts";
-import type { Allowance, InteractionChange } from "../../store/ports/interactions.ts";
+import type { Allowance } from "../../store/allowances.ts";
+import type { InteractionChange } from "../../store/interactions.ts";
 import type { AuditAction } from "../../store/rules/audit-actions.ts";
 import { canonicalJson } from "../../store/rules/canonical-json.ts";
 import type { Store } from "../../store/store.ts";

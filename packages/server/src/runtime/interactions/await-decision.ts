@@ -12,7 +12,7 @@ import { publishCommitted } from "../../session/archive/relay-outbox.ts";
 import { transitionInteraction, updateEvent } from "../../session/interactions/transition.ts";
 import { enqueueInteractionEvent } from "../../session/webhooks/enqueue-events.ts";
 import { StoreError } from "../../store/errors.ts";
-import type { Interaction, InteractionChange } from "../../store/ports/interactions.ts";
+import type { Interaction, InteractionChange } from "../../store/interactions.ts";
 import type { Store } from "../../store/store.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import { requestedKey } from "../attempt/journal-entries.ts";

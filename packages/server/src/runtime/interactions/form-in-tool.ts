@@ -6,7 +6,7 @@
  * requests the same forms in the same order.
  */
 import { listBlocks, type FormBlock, type FormSchema, type Json } from "@turnstream/protocol";
-import type { InteractionChange } from "../../store/ports/interactions.ts";
+import type { InteractionChange } from "../../store/interactions.ts";
 import { canonicalJson } from "../../store/rules/canonical-json.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import { startKey } from "../attempt/journal-entries.ts";

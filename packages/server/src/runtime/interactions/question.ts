@@ -15,7 +15,7 @@ import {
 } from "@turnstream/protocol";
 import { truncateText, MAX_LABEL } from "@turnstream/protocol/writer";
 import type { JsonSchema } from "../../models/model.ts";
-import type { InteractionChange } from "../../store/ports/interactions.ts";
+import type { InteractionChange } from "../../store/interactions.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import type { ToolCallRecord } from "../attempt/journal-entries.ts";
 import { closeOpenGroup } from "../attempt/close-open-group.ts";

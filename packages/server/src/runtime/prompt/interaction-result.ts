@@ -19,7 +19,7 @@ import {
   type Turn,
 } from "@turnstream/protocol";
 import { findSubAgentRun, interactionId, outlivesTurn } from "@turnstream/protocol/writer";
-import type { Payment } from "../../store/ports/payments.ts";
+import type { Payment } from "../../store/payments.ts";
 
 export type FormOutcome = Pick<FormBlock, "kind" | "schema" | "status" | "values" | "reason">;
 type PaymentFields = "kind" | "description" | "order_no" | "amount" | "currency" | "status";

@@ -6,7 +6,7 @@
  */
 import type { Turn } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";
-import type { Payment } from "../../store/ports/payments.ts";
+import type { Payment } from "../../store/payments.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { hasResult, resultJson, toPaymentOutcome } from "./interaction-result.ts";

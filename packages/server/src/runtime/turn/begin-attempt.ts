@@ -26,9 +26,9 @@ import { type ClaimRequest, claimSession, type FirstEvent, IDLE } from "../../se
 import { sessionStart } from "../../session/lifecycle/create.ts";
 import { readHistory } from "../../session/history/read-history.ts";
 import { publishCommitted } from "../../session/archive/relay-outbox.ts";
-import type { RunningTurn } from "../../store/ports/running.ts";
-import type { StartedTurn } from "../../store/ports/turn-queue.ts";
-import type { Session } from "../../store/ports/sessions.ts";
+import type { RunningTurn } from "../../store/running-turn.ts";
+import type { StartedTurn } from "../../store/turn-queue.ts";
+import type { Session } from "../../store/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { TurnAttempt, type TurnMemory } from "../attempt/attempt.ts";
 import { listWholeResults, resolveJournal } from "../attempt/journaled-result.ts";

@@ -5,7 +5,7 @@
  * Invariant: no decision is lost. The commit reads all interactions that the turn waits for after it has locked the turn,
  * and so does each decision. A turn that waits for a decided one is queued again in the same commit.
  */
-import type { HeldTurn } from "../../store/ports/turn-queue.ts";
+import type { HeldTurn } from "../../store/turn-queue.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 
 /** The turn waits for a user, and no worker runs it. */

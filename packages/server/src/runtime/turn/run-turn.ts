@@ -13,13 +13,8 @@ import { EngineError } from "../../engine/errors.ts";
 import { isLogError } from "../../log/errors.ts";
 import { enqueueTurnEvent } from "../../session/webhooks/enqueue-events.ts";
 import { isStoreError } from "../../store/errors.ts";
-import {
-  type EndReceipt,
-  type HeldTurn,
-  MAX_DEATHS,
-  type StartedTurn,
-} from "../../store/ports/turn-queue.ts";
-import type { RunningTurn } from "../../store/ports/running.ts";
+import { type EndReceipt, type HeldTurn, MAX_DEATHS, type StartedTurn } from "../../store/turn-queue.ts";
+import type { RunningTurn } from "../../store/running-turn.ts";
 import type { TurnAttempt, TurnMemory } from "../attempt/attempt.ts";
 import { ModelCalls } from "../attempt/model-calls.ts";
 import { recoverEnd } from "../attempt/recover-end.ts";

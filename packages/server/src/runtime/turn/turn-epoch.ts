@@ -7,8 +7,8 @@
  */
 import { EngineError } from "../../engine/errors.ts";
 import { StoreError } from "../../store/errors.ts";
-import type { SessionWithEpoch } from "../../store/ports/sessions.ts";
-import type { HeldTurn } from "../../store/ports/turn-queue.ts";
+import type { SessionWithEpoch } from "../../store/sessions.ts";
+import type { HeldTurn } from "../../store/turn-queue.ts";
 import type { RuntimeContext } from "../attempt/context.ts";
 
 /** @throws EngineError LEFT if this process no longer runs the turn, or StoreError NOT_FOUND if the session was erased */

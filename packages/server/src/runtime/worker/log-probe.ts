@@ -7,7 +7,7 @@
  * because Redis restarts or fails over.
  */
 import type { Log } from "../../log/log.ts";
-import type { Leases } from "../../store/ports/running.ts";
+import type { Leases } from "../../store/leases.ts";
 import { sleep } from "../../util/sleep.ts";
 import { withTimeout } from "../../util/with-timeout.ts";
 

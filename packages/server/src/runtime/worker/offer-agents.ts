@@ -1,6 +1,6 @@
 /** `offerAgents` checks the agents of a worker and registers them in the store, so that messages can name them. */
 import { loadNamedModel } from "../../models/named-model.ts";
-import type { RegisteredAgent } from "../../store/ports/agents.ts";
+import type { RegisteredAgent } from "../../store/agents.ts";
 import type { Store } from "../../store/store.ts";
 import type { Agent } from "../define/agent.ts";
 import { RuntimeError } from "../errors.ts";

@@ -6,8 +6,8 @@
  */
 import { eraseExpired, finishErasures } from "../../session/lifecycle/erase.ts";
 import type { Backend } from "../../session/backend.ts";
-import { RESPONSE_RETENTION_MS } from "../../store/ports/access.ts";
-import { MAX_BATCH } from "../../store/ports/sessions.ts";
+import { RESPONSE_RETENTION_MS } from "../../store/idempotency.ts";
+import { MAX_BATCH } from "../../store/rules/arguments.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const OUTBOX_RETENTION_MS = 60 * 60 * 1_000;

@@ -10,7 +10,7 @@ import { EngineError, isEngineError } from "../../engine/errors.ts";
 import type { HeldTurns } from "../../engine/lease.ts";
 import { TURNS_CHANNEL } from "../../session/signal-channels.ts";
 import type { Signals } from "../../signals/signals.ts";
-import { type HeldTurn, type StartedTurn, type TurnQueue } from "../../store/ports/turn-queue.ts";
+import { type HeldTurn, type StartedTurn, type TurnQueue } from "../../store/turn-queue.ts";
 import type { ErrorHandler } from "../../util/error-handler.ts";
 import { sessionKey } from "../../util/refs.ts";
 import { yieldToEventLoop } from "../../util/sleep.ts";

@@ -21,11 +21,11 @@ import {
 import { LogError } from "../../log/errors.ts";
 import type { LogPage } from "../../log/log.ts";
 import { mergeDeltas } from "../../log/raw-deltas.ts";
-import type { ArchiveBatch, ArchiveResult } from "../../store/ports/archive.ts";
-import type { NewJournalEntry } from "../../store/ports/running.ts";
+import type { ArchiveBatch, ArchiveResult } from "../../store/archive.ts";
+import type { NewJournalEntry } from "../../store/journal.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
-import { changedTurns } from "../../store/rules/archived-turn.ts";
+import { changedTurns } from "../../store/archive.ts";
 import { readArchivedState } from "../history/archived-state.ts";
 import { outboxKeyOf } from "./relay-outbox.ts";
 import type { Backend } from "../backend.ts";

@@ -8,7 +8,7 @@
 import type { Cursor } from "@turnstream/protocol";
 import { isLogError, LogError } from "../../log/errors.ts";
 import { isStoreError } from "../../store/errors.ts";
-import type { OutboxRow, TakeQuery } from "../../store/ports/archive.ts";
+import type { OutboxRow, TakeQuery } from "../../store/outbox.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Backend } from "../backend.ts";
 

@@ -8,9 +8,9 @@
  */
 import { createHash } from "node:crypto";
 import { isStoreError, StoreError } from "../../store/errors.ts";
-import { MAX_CHUNK_BYTES, type Upload } from "../../store/ports/files.ts";
+import { MAX_CHUNK_BYTES, type Upload } from "../../store/uploads.ts";
 import type { SessionRef } from "../../util/refs.ts";
-import type { SignedUpload, UploadContent } from "../../store/ports/objects.ts";
+import type { SignedUpload, UploadContent } from "../../store/objects.ts";
 import { isId } from "../../util/names.ts";
 import type { Backend } from "../backend.ts";
 import { LimitExceededError, type OwnerLimits, requireByteLimits } from "../limit-exceeded.ts";

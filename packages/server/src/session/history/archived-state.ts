@@ -16,8 +16,8 @@ import {
   snapshot,
   upgradeSnapshot,
 } from "@turnstream/protocol";
-import { isExactFor } from "../../store/rules/fold-version.ts";
-import type { ArchivedWindow } from "../../store/ports/archive.ts";
+import { isExactFor } from "../../store/archive.ts";
+import type { ArchivedWindow } from "../../store/archive.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import type { Backend } from "../backend.ts";

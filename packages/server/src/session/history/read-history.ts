@@ -9,7 +9,7 @@
 import { type Cursor, fold, formatCursor, type SessionState } from "@turnstream/protocol";
 import type { InvalidCursorReason } from "../../log/log.ts";
 import type { SessionRef } from "../../util/refs.ts";
-import type { TurnRecord } from "../../store/ports/archive.ts";
+import type { TurnRecord } from "../../store/archive.ts";
 import { readArchivedState } from "./archived-state.ts";
 import type { Backend } from "../backend.ts";
 

@@ -5,7 +5,7 @@
  * `earlier` counts the dropped turns. Don't display the result.
  */
 import { Sequence, type SessionState } from "@turnstream/protocol";
-import { hasPendingInteractions } from "../../store/rules/archived-turn.ts";
+import { hasPendingInteractions } from "../../store/archive.ts";
 
 export function trimState(state: SessionState): SessionState {
   const all = state.turns.toArray();

@@ -6,7 +6,7 @@
  * events itself.
  */
 import { findTurn, parseCursor, restoreTurn, type SessionState, type Turn } from "@turnstream/protocol";
-import type { TurnRecord } from "../../store/ports/archive.ts";
+import type { TurnRecord } from "../../store/archive.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { readHistory } from "./read-history.ts";
 import { isEmptyTurn, textLength, MAX_TEXT_LENGTH } from "./turn-window.ts";

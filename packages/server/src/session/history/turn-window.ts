@@ -9,7 +9,7 @@
 import { listBlocks, restoreTurn, Sequence, type SessionState, type Turn } from "@turnstream/protocol";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Backend } from "../backend.ts";
-import { hasPendingInteractions } from "../../store/rules/archived-turn.ts";
+import { hasPendingInteractions } from "../../store/archive.ts";
 
 export interface TurnWindow {
   readonly turns: number;

@@ -4,7 +4,7 @@
  * Invariant: a removal and its audit entry are one commit. Only `decideApproval` adds allowances. Pending approvals are
  * not affected by either.
  */
-import type { Allowance } from "../../store/ports/interactions.ts";
+import type { Allowance } from "../../store/allowances.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Backend } from "../backend.ts";
 

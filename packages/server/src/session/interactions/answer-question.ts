@@ -7,8 +7,8 @@
  */
 import type { QuestionAnswer, Json, Question } from "@turnstream/protocol";
 import { StoreError } from "../../store/errors.ts";
-import type { TransitionResult, Interaction } from "../../store/ports/interactions.ts";
-import type { NewMessage } from "../../store/ports/running.ts";
+import type { TransitionResult, Interaction } from "../../store/interactions.ts";
+import type { NewMessage } from "../../store/queued-messages.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { isJsonLongerThan } from "../../util/json.ts";

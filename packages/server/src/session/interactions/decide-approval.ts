@@ -7,7 +7,8 @@
  */
 import type { ApprovalAction, Json } from "@turnstream/protocol";
 import { StoreError } from "../../store/errors.ts";
-import type { TransitionResult, Interaction, NewAllowance } from "../../store/ports/interactions.ts";
+import type { TransitionResult, Interaction } from "../../store/interactions.ts";
+import type { NewAllowance } from "../../store/allowances.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { transitionInteraction, type DecisionSource, decisionSource } from "./transition.ts";

@@ -6,7 +6,7 @@
  * the others.
  */
 import { isStoreError } from "../../store/errors.ts";
-import type { Interaction } from "../../store/ports/interactions.ts";
+import type { Interaction } from "../../store/interactions.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { ErrorHandler } from "../../util/error-handler.ts";
 import type { CommandBackend } from "../backend.ts";

@@ -5,7 +5,7 @@
  * turn runs that may commit the request, the lookup waits for about one second. It must not run in a transaction.
  */
 import { StoreError } from "../../store/errors.ts";
-import type { Interaction } from "../../store/ports/interactions.ts";
+import type { Interaction } from "../../store/interactions.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { poll } from "../../util/retry.ts";

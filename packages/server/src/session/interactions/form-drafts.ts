@@ -7,7 +7,7 @@
  */
 import { checkPartialForm, type Json } from "@turnstream/protocol";
 import { StoreError } from "../../store/errors.ts";
-import type { FormDraft } from "../../store/ports/interactions.ts";
+import type { FormDraft } from "../../store/form-drafts.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { findInteraction } from "./find.ts";
 import { FormError, storedForm } from "./submit-form.ts";

@@ -8,8 +8,9 @@
 import { checkForm, type FileRef, type FormProblem, type FormSchema, type Json } from "@turnstream/protocol";
 import { truncateText, FORM_PROBLEMS } from "@turnstream/protocol/writer";
 import { StoreError } from "../../store/errors.ts";
-import type { TransitionResult, Interaction } from "../../store/ports/interactions.ts";
-import type { NewMessage, TurnCaller } from "../../store/ports/running.ts";
+import type { TransitionResult, Interaction } from "../../store/interactions.ts";
+import type { NewMessage } from "../../store/queued-messages.ts";
+import type { TurnCaller } from "../../store/running-turn.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { canonicalJson } from "../../store/rules/canonical-json.ts";
 import type { Store } from "../../store/store.ts";

@@ -8,9 +8,9 @@
  */
 import type { Json } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
-import type { AuditEntry } from "../../store/ports/audit.ts";
+import type { AuditEntry } from "../../store/audit.ts";
 import type { AuditAction } from "../../store/rules/audit-actions.ts";
-import type { TransitionResult, Interaction } from "../../store/ports/interactions.ts";
+import type { TransitionResult, Interaction } from "../../store/interactions.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { enqueueInteractionEvent } from "../webhooks/enqueue-events.ts";

@@ -10,7 +10,7 @@ import type { EventDraft } from "@turnstream/protocol/writer";
 import { isLogError, LogError } from "../../log/errors.ts";
 import type { AppendResult, Claim, LogHead } from "../../log/log.ts";
 import { StoreError } from "../../store/errors.ts";
-import type { SessionWithEpoch } from "../../store/ports/sessions.ts";
+import type { SessionWithEpoch } from "../../store/sessions.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { retry } from "../../util/retry.ts";
 import type { Backend } from "../backend.ts";

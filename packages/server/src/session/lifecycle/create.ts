@@ -10,7 +10,7 @@ import type { EventDraft } from "@turnstream/protocol/writer";
 import { isLogError } from "../../log/errors.ts";
 import { type Env, systemEnv } from "../../util/env.ts";
 import { isStoreError, StoreError } from "../../store/errors.ts";
-import type { Session, SessionWithEpoch } from "../../store/ports/sessions.ts";
+import type { Session, SessionWithEpoch } from "../../store/sessions.ts";
 import type { Actor, SessionRef } from "../../util/refs.ts";
 import { claimSession, type FirstEvent, IDLE, isArchiveBehind } from "./claim.ts";
 import type { Backend } from "../backend.ts";

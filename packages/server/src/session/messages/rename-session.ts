@@ -5,7 +5,7 @@
  * store saved it.
  */
 import type { Env } from "../../util/env.ts";
-import type { Session } from "../../store/ports/sessions.ts";
+import type { Session } from "../../store/sessions.ts";
 import type { Actor, SessionRef } from "../../util/refs.ts";
 import { publishOutbox } from "../archive/publish-outbox.ts";
 import type { Backend } from "../backend.ts";

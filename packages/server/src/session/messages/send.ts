@@ -6,7 +6,7 @@
  * polling repeat them.
  */
 import type { Json } from "@turnstream/protocol";
-import { checkMessage, type NewMessage } from "../../store/ports/running.ts";
+import { checkMessage, type NewMessage } from "../../store/queued-messages.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { stringField } from "../../util/json.ts";

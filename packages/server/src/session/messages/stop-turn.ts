@@ -3,7 +3,7 @@
  *
  * Invariant: the request is stored first, so that the worker finds it even if the signal is lost.
  */
-import type { StopReceipt } from "../../store/ports/running.ts";
+import type { StopReceipt } from "../../store/running-turns.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { CommandBackend } from "../backend.ts";
 import { encodeSessionRef, STOPS_CHANNEL } from "../signal-channels.ts";

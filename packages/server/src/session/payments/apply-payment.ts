@@ -7,7 +7,8 @@
  */
 import type { EventDraft } from "@turnstream/protocol/writer";
 import type { ResolvedPaymentOptions } from "../../payments/payment-options.ts";
-import type { ApplyResult, Payment, PaymentChange } from "../../store/ports/payments.ts";
+import type { ApplyResult, Payment } from "../../store/payments.ts";
+import type { PaymentChange } from "../../store/rules/payments.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { AuditAction } from "../../store/rules/audit-actions.ts";
 import { isFinalPayment, type PaymentInput } from "../../store/rules/payments.ts";

@@ -4,7 +4,7 @@
  * Invariant: only a `pending` payment can be cancelled. Once its checkout is open, the provider decides.
  */
 import { StoreError } from "../../store/errors.ts";
-import type { TransitionResult } from "../../store/ports/interactions.ts";
+import type { TransitionResult } from "../../store/interactions.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { CommandBackend } from "../backend.ts";
 import { waitForInteraction } from "../interactions/find.ts";

@@ -6,7 +6,7 @@
  * hour. Any number of workers may run the job at the same time. A provider that fails does not block other payments.
  */
 import { StoreError } from "../../store/errors.ts";
-import type { Payment } from "../../store/ports/payments.ts";
+import type { Payment } from "../../store/payments.ts";
 import { isFinalPayment } from "../../store/rules/payments.ts";
 import type { ErrorHandler } from "../../util/error-handler.ts";
 import { applyPayment, type PaymentBackend } from "./apply-payment.ts";

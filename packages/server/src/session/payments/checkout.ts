@@ -8,7 +8,7 @@
 import { hashCheckoutToken } from "../../payments/checkout-link.ts";
 import { type CheckoutStep, PaymentError } from "../../payments/provider.ts";
 import { StoreError } from "../../store/errors.ts";
-import type { Payment } from "../../store/ports/payments.ts";
+import type { Payment } from "../../store/payments.ts";
 import { isFinalPayment } from "../../store/rules/payments.ts";
 import type { Backend } from "../backend.ts";
 import { applyPayment, type PaymentBackend } from "./apply-payment.ts";

@@ -10,7 +10,7 @@ import { createHash } from "node:crypto";
 import { truncateText } from "@turnstream/protocol/writer";
 import { PaymentError, type PaymentProvider, type ProviderReport } from "../../payments/provider.ts";
 import { StoreError } from "../../store/errors.ts";
-import type { ApplyResult, Payment } from "../../store/ports/payments.ts";
+import type { ApplyResult, Payment } from "../../store/payments.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { CommandBackend } from "../backend.ts";
 import { applyPayment, type PaymentBackend } from "./apply-payment.ts";

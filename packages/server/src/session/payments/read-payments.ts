@@ -5,7 +5,8 @@
  * Invariant: users never see flags, the provider's number or its texts. A final payment has no checkout URL.
  */
 import { StoreError } from "../../store/errors.ts";
-import type { FlagResolution, Payment, PaymentChange, PaymentPage } from "../../store/ports/payments.ts";
+import type { FlagResolution, Payment, PaymentPage } from "../../store/payments.ts";
+import type { PaymentChange } from "../../store/rules/payments.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { isFinalPayment } from "../../store/rules/payments.ts";
 import type { Backend } from "../backend.ts";

@@ -5,8 +5,9 @@
  * Invariant: each version of an interaction, record of a payment and end of a turn has one key, so a repeated commit adds nothing. The
  * data contains ids and states only, and never a title, text, value or reason.
  */
-import type { Interaction } from "../../store/ports/interactions.ts";
-import type { Payment, PaymentChange } from "../../store/ports/payments.ts";
+import type { Interaction } from "../../store/interactions.ts";
+import type { Payment } from "../../store/payments.ts";
+import type { PaymentChange } from "../../store/rules/payments.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 

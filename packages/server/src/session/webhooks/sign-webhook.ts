@@ -6,7 +6,7 @@
  * differ. Receivers parse the body, so a field is only added, and a change of meaning needs a new `version`.
  */
 import { createHmac } from "node:crypto";
-import type { ClaimedDelivery } from "../../store/ports/webhooks.ts";
+import type { ClaimedDelivery } from "../../store/webhooks.ts";
 
 const WEBHOOK_VERSION = 1;
 

@@ -6,8 +6,8 @@
  * not get all deliveries at the same moment.
  */
 import { z } from "zod";
-import { MAX_BATCH } from "../../store/ports/sessions.ts";
-import type { DeliveryResult } from "../../store/ports/webhooks.ts";
+import { MAX_BATCH } from "../../store/rules/arguments.ts";
+import type { DeliveryResult } from "../../store/webhooks.ts";
 import { MAX_DURATION_MS } from "../../store/rules/arguments.ts";
 import { integer, type OptionsInput, type OptionsOutput } from "../../util/parse-options.ts";
 import { backoffDelay } from "../../util/retry.ts";

@@ -8,7 +8,7 @@
 import { isFetchError } from "../../safe-fetch/errors.ts";
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";
 import { safeFetch } from "../../safe-fetch/safe-fetch.ts";
-import type { ClaimedDelivery, DeliveryResult } from "../../store/ports/webhooks.ts";
+import type { ClaimedDelivery, DeliveryResult } from "../../store/webhooks.ts";
 import type { Store } from "../../store/store.ts";
 import type { Env } from "../../util/env.ts";
 import type { ErrorHandler } from "../../util/error-handler.ts";

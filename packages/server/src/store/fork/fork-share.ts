@@ -16,10 +16,11 @@ import {
 import { findBlobIds } from "@turnstream/protocol/writer";
 import { StoreError } from "../errors.ts";
 import { forkLog } from "./fork-log.ts";
-import { archivedTurn } from "../rules/archived-turn.ts";
+import { archivedTurn } from "../archive.ts";
 import type { Actor, SessionRef } from "../../util/refs.ts";
-import type { Share } from "../ports/access.ts";
-import { MAX_BATCH, type Session } from "../ports/sessions.ts";
+import type { Share } from "../shares.ts";
+import { MAX_BATCH } from "../rules/arguments.ts";
+import { type Session } from "../sessions.ts";
 import type { Store } from "../store.ts";
 
 /**

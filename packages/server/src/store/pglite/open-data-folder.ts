@@ -12,10 +12,10 @@ import { join } from "node:path";
 import type { DevDatabase } from "@turnstream/dev";
 import { sql } from "kysely";
 import pg from "pg";
-import type { Db } from "../postgres/database.ts";
-import { baseline } from "../postgres/migrations/0001-baseline.ts";
-import { createDatabase, DEFAULT_SCHEMA, types } from "../postgres/open-database.ts";
-import { clockPlus } from "../postgres/session-row.ts";
+import type { Db } from "../database/database.ts";
+import { baseline } from "../database/migrations/0001-baseline.ts";
+import { createDatabase, DEFAULT_SCHEMA, types } from "../database/open-database.ts";
+import { clockPlus } from "../database/session-row.ts";
 import { lockFolder } from "./lock-folder.ts";
 
 /** How long a statement waits for the connection. A longer wait means that two callers wait for each other. */

@@ -5,10 +5,16 @@
  * accept the id of a new session too. The checks throw only StoreErrors, which name the argument and never contain its
  * value.
  */
-import { ID_RULE, isId, SESSION_ID_PATTERN, SESSION_ID_RULE } from "../../util/names.ts";
-import { parseCursor, type Cursor, type Position } from "@turnstream/protocol";
+import { type Cursor, type Position, parseCursor } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
+import { isId, ID_RULE, SESSION_ID_PATTERN, SESSION_ID_RULE } from "../../util/names.ts";
 import { StoreError } from "../errors.ts";
+
+/** Maximum size of a page. */
+export const MAX_PAGE = 100;
+
+/** Maximum size of a batch. */
+export const MAX_BATCH = 1000;
 
 /** Checks the size of a page or batch: a whole number from 1 to `most`. */
 export function checkLimit(limit: number, most: number): number {
@@ -95,4 +101,12 @@ export function firstEpoch(given: number | undefined, env: Env): number {
   }
   if (Number.isSafeInteger(given) && given >= 1 && given < EPOCHS) return given;
   throw new StoreError("INVALID", "firstEpoch must be a whole number from 1 to 2^32 - 1");
+}
+
+export function checkIds(ids: Readonly<Record<string, string | undefined>>, of: string): void {
+  for (const [name, id] of Object.entries(ids)) if (id !== undefined) checkId(id, `${of} ${name}`);
+}
+
+export function checkPage(limit: number): number {
+  return checkLimit(limit, MAX_BATCH);
 }

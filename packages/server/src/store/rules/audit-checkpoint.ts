@@ -6,9 +6,9 @@
  * can't make one. A changed format needs a new version number.
  */
 import { StoreError } from "../errors.ts";
-import type { AuditHead } from "../ports/audit.ts";
+import type { AuditHead } from "../audit.ts";
 import { hashesEqual } from "./api-key.ts";
-import { type AuditKey, mac } from "./audit.ts";
+import { type AuditKey, mac } from "../audit.ts";
 
 export interface AuditCheckpoint extends AuditHead {
   readonly tenant: string;

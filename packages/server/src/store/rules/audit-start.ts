@@ -7,10 +7,10 @@
  * that of a checkpoint, so a checkpoint is no start. A changed format needs a new version number.
  */
 import { StoreError } from "../errors.ts";
-import type { AuditRow, AuditStart } from "../ports/audit.ts";
+import type { AuditRow, AuditStart } from "../audit.ts";
 import { hashesEqual } from "./api-key.ts";
 import { checkDuration } from "./arguments.ts";
-import { type AuditKey, hashAuditRow, mac } from "./audit.ts";
+import { type AuditKey, hashAuditRow, mac } from "../audit.ts";
 
 /** The audit is dropped in spans of this length. The functions of the database have it too. */
 export const AUDIT_PERIOD_MS = 28 * 24 * 60 * 60 * 1_000;

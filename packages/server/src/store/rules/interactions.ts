@@ -3,7 +3,7 @@
  * the time is an argument.
  *
  * Invariant: the statuses come from the protocol and must not be listed here again. A final status never changes. The
- * SQL condition in `postgres/interactions.ts` has the same rules, so a new rule is needed in both.
+ * SQL condition in `store/interactions.ts` has the same rules, so a new rule is needed in both.
  */
 import type { InteractionBlock } from "@turnstream/protocol";
 import { TRANSITIONS } from "@turnstream/protocol/writer";

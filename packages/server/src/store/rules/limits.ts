@@ -5,12 +5,13 @@
  * Invariant: this table is the only list of limits. The options of the gateway, the HTTP API, the CLI and the table in
  * docs/limit-a-user.md derive from it, and a test compares the docs. Null means that there is no limit.
  */
-import { StoreError } from "../errors.ts";
 import { isId } from "../../util/names.ts";
 import type { Actor } from "../../util/refs.ts";
+import { StoreError } from "../errors.ts";
 
 /** Who or what a limit counts: a network address, an API key, a user, a tenant, or one gateway process. */
 const LIMIT_SCOPES = ["address", "key", "user", "tenant", "gateway"] as const;
+
 export type LimitScope = (typeof LIMIT_SCOPES)[number];
 
 interface LimitDeclaration {
@@ -23,6 +24,7 @@ interface LimitDeclaration {
 }
 
 const GIGABYTE = 1_000_000_000;
+
 const MILLION = 1_000_000;
 
 export const LIMITS = {
@@ -99,6 +101,7 @@ export const LIMITS = {
 } as const satisfies Record<string, LimitDeclaration>;
 
 export type LimitName = keyof typeof LIMITS;
+
 export const LIMIT_NAMES = Object.keys(LIMITS) as readonly LimitName[];
 
 /** The limits of a scope. */
@@ -203,6 +206,7 @@ export function lowerLimit(
 
 /** The scopes whose use the store counts. They are compared and locked in this order. */
 const USE_SCOPES = ["user", "key", "tenant"] as const;
+
 export type UseScope = (typeof USE_SCOPES)[number];
 
 /** Who uses something: the owner of the session, and the API key behind the request, or null. */
@@ -226,15 +230,18 @@ export function findInScopes<Result>(
 }
 
 const USAGE_LIMITS = ["tokensPerDay", "tokensPerMonth", "costPerDay", "costPerMonth"] as const;
+
 const TURN_LIMITS = ["queuedMessages", "runningTurns", ...USAGE_LIMITS] as const;
 
 /** The limits that each model call of a turn has to respect. */
 export type UsageLimits = Readonly<Record<(typeof USAGE_LIMITS)[number], number | null>>;
+
 /** The limits that a new message or a retry has to respect. */
 export type TurnLimits = Readonly<Record<(typeof TURN_LIMITS)[number], number | null>>;
 
 /** Tokens and cost of a user, a key or a tenant today and in this month. */
 export type UsageCounts = Readonly<Record<keyof UsageLimits, number>>;
+
 /** What a user, a key or a tenant has in use, in a transaction that adds something to it. */
 export type UseCounts = Readonly<Record<keyof TurnLimits, number>>;
 
@@ -328,3 +335,11 @@ export const COST_UNIT = 1_000_000;
 export function isFarBelow(count: number, limit: number | null): boolean {
   return limit === null || (limit >= 2_000 && count < limit / 2);
 }
+
+/**
+ * Who set a limit: `operator` with the CLI or code that has the store, `admin` with an API key of the tenant. At the
+ * same level the lower one applies, so that a tenant can't raise its own limits.
+ */
+export const LIMIT_SOURCES = ["operator", "admin"] as const;
+
+export type LimitSource = (typeof LIMIT_SOURCES)[number];

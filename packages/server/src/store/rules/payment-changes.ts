@@ -5,7 +5,8 @@
  * Invariant: both stores record exactly these rows: one per effect, each with the evidence. Only the last row has the
  * provider's event, because an event is unique within a payment. Raw bodies are not recorded.
  */
-import type { Payment, PaymentChange } from "../ports/payments.ts";
+import type { Payment } from "../payments.ts";
+import type { PaymentChange } from "./payments.ts";
 import { INPUT_ACTORS, type PaymentEffect, type PaymentInput, type PaymentResolution } from "./payments.ts";
 
 type RecordedResolution = Exclude<PaymentResolution, { readonly outcome: "unchanged" }>;

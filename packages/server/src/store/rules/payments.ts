@@ -7,7 +7,7 @@
  */
 import type { PaymentBlock } from "@turnstream/protocol";
 import { TRANSITIONS } from "@turnstream/protocol/writer";
-import type { Money, ProviderReport } from "../../payments/provider.ts";
+import type { ProviderReport, Money } from "../../payments/provider.ts";
 
 export type PaymentStatus = PaymentBlock["status"];
 
@@ -170,4 +170,26 @@ function findMismatches(
 
 export function isFinalPayment(status: PaymentStatus): boolean {
   return !Object.hasOwn(TRANSITIONS.payment, status);
+}
+
+/** One step, flag or refund of a payment. */
+export interface PaymentChange {
+  /** 1, 2, 3 … within the payment. */
+  readonly n: number;
+  readonly actor: PaymentActor;
+  /** The user, if it is known and was not erased. */
+  readonly by: string | null;
+  readonly input: PaymentInputType;
+  readonly outcome: "changed" | "mismatch" | "flagged" | "refunded";
+  readonly from: PaymentStatus;
+  readonly to: PaymentStatus;
+  readonly at: number;
+  /** SHA-256 of the provider's raw bytes in hex; null if there were none. */
+  readonly evidenceHash: string | null;
+  /** Of a provider's report: the provider, its event, and what it stated. */
+  readonly provider: string | null;
+  readonly event: string | null;
+  readonly paid: Money | null;
+  readonly providerRef: string | null;
+  readonly reason: string | null;
 }

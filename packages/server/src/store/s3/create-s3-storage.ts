@@ -25,10 +25,10 @@ import {
   S3ServiceException,
 } from "@aws-sdk/client-s3";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
-import type { ObjectStorage } from "../ports/objects.ts";
+import type { ObjectStorage } from "../objects.ts";
 import { CONTENT_TYPE, putStream } from "./put-stream.ts";
 
-export type { ObjectStorage } from "../ports/objects.ts";
+export type { ObjectStorage } from "../objects.ts";
 
 export interface S3StorageOptions extends Pick<
   S3ClientConfig,

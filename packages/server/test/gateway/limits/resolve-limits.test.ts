@@ -8,7 +8,8 @@ import {
   callerLimits,
   resolveLimits,
 } from "../../../src/gateway/auth/limits/resolve-limits.ts";
-import type { LimitSource, StoredLimit } from "../../../src/store/ports/limits.ts";
+import type { LimitSource } from "../../../src/store/rules/limits.ts";
+import type { StoredLimit } from "../../../src/store/caller-limits.ts";
 import {
   findExceededTurnLimit,
   fromWireName,

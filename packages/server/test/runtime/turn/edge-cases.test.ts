@@ -15,7 +15,7 @@ import { tool } from "../../../src/runtime/define/tool.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { StoreError } from "../../../src/store/errors.ts";
 import { createMemoryStore } from "@turnstream/testing";
-import type { Journal } from "../../../src/store/ports/running.ts";
+import type { Journal } from "../../../src/store/journal.ts";
 import { type SessionRef, sessionKey } from "../../../src/util/refs.ts";
 import { outline, TurnHarness } from "../turn-harness.ts";
 

@@ -13,7 +13,7 @@ import { tool } from "../../../src/runtime/define/tool.ts";
 import { retryTurn } from "../../../src/session/messages/retry-turn.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "@turnstream/testing";
-import { MAX_DEATHS } from "../../../src/store/ports/turn-queue.ts";
+import { MAX_DEATHS } from "../../../src/store/turn-queue.ts";
 import { systemEnv } from "../../../src/util/env.ts";
 import type { SessionRef } from "../../../src/util/refs.ts";
 import { TurnHarness } from "../turn-harness.ts";

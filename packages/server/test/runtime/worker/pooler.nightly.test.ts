@@ -12,9 +12,9 @@ import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { decideApproval } from "../../../src/session/interactions/decide-approval.ts";
 import { createRedisSignals } from "../../../src/signals/redis.ts";
-import { migrate } from "../../../src/store/postgres/migrate.ts";
-import { openDatabase } from "../../../src/store/postgres/open-database.ts";
-import { createPostgresStore } from "../../../src/store/postgres/store.ts";
+import { migrate } from "../../../src/store/database/migrate.ts";
+import { openDatabase } from "../../../src/store/database/open-database.ts";
+import { createPostgresStore } from "../../../src/store/create-postgres-store.ts";
 import { outline, TurnHarness } from "../turn-harness.ts";
 
 /** Those of locks and idle transactions differ enough that a process may stop for seconds between them. */

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type TurnHandler, TurnLoop, type TurnLoopOptions } from "../../../src/runtime/worker/turn-loop.ts";
 import { TURNS_CHANNEL } from "../../../src/session/signal-channels.ts";
 import type { Signals } from "../../../src/signals/signals.ts";
-import type { StartedTurn, StartTurns } from "../../../src/store/ports/turn-queue.ts";
+import type { StartedTurn, StartTurns } from "../../../src/store/turn-queue.ts";
 import { yieldToEventLoop } from "../../../src/util/sleep.ts";
 import { standInSignals } from "../../engine/local-signals.ts";
 import { TestQueue } from "../../engine/test-queue.ts";

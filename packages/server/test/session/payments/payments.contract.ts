@@ -34,8 +34,8 @@ import {
 import { TURNS_CHANNEL } from "../../../src/session/signal-channels.ts";
 import type { Signals } from "../../../src/signals/signals.ts";
 import { forkShare } from "../../../src/store/fork/fork-share.ts";
-import type { NewPayment, Payment } from "../../../src/store/ports/payments.ts";
-import { formatShareToken } from "../../../src/store/rules/share-token.ts";
+import type { NewPayment, Payment } from "../../../src/store/payments.ts";
+import { formatShareToken } from "../../../src/store/shares.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { systemEnv } from "../../../src/util/env.ts";
 import { connect } from "../../signals/signals.contract.ts";

@@ -3,9 +3,9 @@ import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 import { emptyState, foldAll, SCHEMA_VERSION, type SessionEvent } from "@turnstream/protocol";
 import { turnSnapshot } from "@turnstream/protocol/writer";
 import { describe, expect, test } from "vitest";
-import type { ArchivedTurn } from "../../../src/store/ports/archive.ts";
-import { checkBatch, toEventRows } from "../../../src/store/rules/archive.ts";
-import { changedTurns, foldStoredTurn } from "../../../src/store/rules/archived-turn.ts";
+import type { ArchivedTurn } from "../../../src/store/archive.ts";
+import { checkBatch, toEventRows } from "../../../src/store/archive.ts";
+import { changedTurns, foldStoredTurn } from "../../../src/store/archive.ts";
 import { batchOf, chat } from "../archive-batch.ts";
 
 /** Archives a log in batches of `size` events. */

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import fc from "fast-check";
 
-import { chunksOf, linesOf } from "../../../src/store/rules/knowledge.ts";
+import { chunksOf, linesOf } from "../../../src/store/knowledge.ts";
 import { matches, MAX_TERMS, snippetOf, queryTerms, tokenize } from "../../../src/store/rules/search.ts";
 
 describe("search terms", () => {

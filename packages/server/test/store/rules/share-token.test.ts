@@ -1,7 +1,7 @@
 /** Tests share tokens: a token is valid for one share only, and no other text is. */
 import { expect, test } from "vitest";
 
-import { formatShareToken, isShareToken, readShareId } from "../../../src/store/rules/share-token.ts";
+import { formatShareToken, isShareToken, readShareId } from "../../../src/store/shares.ts";
 
 test("a token names its share, and only the key of that share signs it", () => {
   for (const id of ["share_1", "b7e1", "ü \u{1f600}"]) {

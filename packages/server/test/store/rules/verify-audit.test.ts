@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import type { AuditHead, AuditRow, AuditStart } from "../../../src/store/ports/audit.ts";
+import type { AuditHead, AuditRow, AuditStart } from "../../../src/store/audit.ts";
 import { StoreError } from "../../../src/store/errors.ts";
 import { parseCheckpoints, signCheckpoint } from "../../../src/store/rules/audit-checkpoint.ts";
 import {
@@ -11,7 +11,7 @@ import {
   hashAuditRow,
   nextAuditRow,
   parseAuditKeys,
-} from "../../../src/store/rules/audit.ts";
+} from "../../../src/store/audit.ts";
 import { startAfter } from "../../../src/store/rules/audit-start.ts";
 import { AuditChecker, verifyAudit, type VerifyOptions } from "../../../src/store/rules/verify-audit.ts";
 

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { startS3, type S3Server } from "@turnstream/testkit/servers/start-s3.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import type { ObjectStorage } from "../../../src/store/ports/objects.ts";
+import type { ObjectStorage } from "../../../src/store/objects.ts";
 import { createS3Storage } from "../../../src/store/s3/create-s3-storage.ts";
 
 let s3: S3Server;

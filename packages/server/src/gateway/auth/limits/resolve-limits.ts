@@ -5,7 +5,7 @@
  * API key can lower the limits of the tenant, and never raise them above what the operator has set.
  */
 import { z } from "zod";
-import type { StoredLimit } from "../../../store/ports/limits.ts";
+import type { StoredLimit } from "../../../store/caller-limits.ts";
 import type { OptionsInput } from "../../../util/parse-options.ts";
 import {
   defaultLimit,

@@ -5,8 +5,8 @@
  */
 import { LIMITS_CHANNEL } from "../../../session/limits.ts";
 import type { Signals } from "../../../signals/signals.ts";
-import type { StoredLimit } from "../../../store/ports/limits.ts";
-import { MAX_BATCH } from "../../../store/ports/sessions.ts";
+import type { StoredLimit } from "../../../store/caller-limits.ts";
+import { MAX_BATCH } from "../../../store/rules/arguments.ts";
 import type { Actor } from "../../../util/refs.ts";
 import type { Store } from "../../../store/store.ts";
 import { type CallerLimitOptions, type CallerLimitSet, resolveLimits } from "./resolve-limits.ts";

@@ -9,7 +9,7 @@ import { z } from "zod";
 import type { PaymentProvider } from "../../../payments/provider.ts";
 import { openCheckout, readCheckout } from "../../../session/payments/checkout.ts";
 import { refreshPayment } from "../../../session/payments/query-payment.ts";
-import type { Payment } from "../../../store/ports/payments.ts";
+import type { Payment } from "../../../store/payments.ts";
 import { withTimeout } from "../../../util/with-timeout.ts";
 import { RequestError } from "../../errors.ts";
 import type { GatewayContext, RouteResult } from "../../context.ts";

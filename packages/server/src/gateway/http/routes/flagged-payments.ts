@@ -12,8 +12,8 @@ import {
   resolveFlag,
   toOperatorPaymentJson,
 } from "../../../session/payments/read-payments.ts";
-import type { PaymentChange } from "../../../store/ports/payments.ts";
-import { MAX_PAGE } from "../../../store/ports/sessions.ts";
+import type { PaymentChange } from "../../../store/rules/payments.ts";
+import { MAX_PAGE } from "../../../store/rules/arguments.ts";
 import { RequestError } from "../../errors.ts";
 import { type Route, defineRoute } from "../route.ts";
 import { pageBefore, pageLimit } from "./page-query.ts";

@@ -6,7 +6,8 @@
 import { restBodies, restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
 import { readFormDraft, saveFormDraft } from "../../../session/interactions/form-drafts.ts";
-import type { FormDraft, Interaction } from "../../../store/ports/interactions.ts";
+import type { FormDraft } from "../../../store/form-drafts.ts";
+import type { Interaction } from "../../../store/interactions.ts";
 import { executeCommand, type Command } from "../../execute-command.ts";
 import { RequestError } from "../../errors.ts";
 import { pageBefore, pageLimit } from "./page-query.ts";

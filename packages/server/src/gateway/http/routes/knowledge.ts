@@ -7,7 +7,7 @@
 import { restBodies, restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
 import { importKnowledge } from "../../../knowledge/import.ts";
-import { MAX_PAGE } from "../../../store/ports/sessions.ts";
+import { MAX_PAGE } from "../../../store/rules/arguments.ts";
 import { RequestError } from "../../errors.ts";
 import { pageLimit } from "./page-query.ts";
 import { type Route, defineRoute } from "../route.ts";

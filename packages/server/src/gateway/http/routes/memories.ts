@@ -5,7 +5,7 @@
  */
 import { restBodies, restReplies } from "@turnstream/protocol/schema";
 import { editMemory, eraseMemories, eraseMemory, listMemories } from "../../../session/memories.ts";
-import type { Memory } from "../../../store/ports/knowledge.ts";
+import type { Memory } from "../../../store/memories.ts";
 import { RequestError } from "../../errors.ts";
 import { type Route, defineRoute } from "../route.ts";
 

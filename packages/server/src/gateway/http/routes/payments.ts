@@ -7,8 +7,8 @@
 import { restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
 import { listPayments, readPayment, toPaymentJson } from "../../../session/payments/read-payments.ts";
-import type { Payment } from "../../../store/ports/payments.ts";
-import { MAX_PAGE } from "../../../store/ports/sessions.ts";
+import type { Payment } from "../../../store/payments.ts";
+import { MAX_PAGE } from "../../../store/rules/arguments.ts";
 import { isFinalPayment } from "../../../store/rules/payments.ts";
 import type { GatewayContext, RouteResult } from "../../context.ts";
 import { executeCommand } from "../../execute-command.ts";

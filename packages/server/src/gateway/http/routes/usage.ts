@@ -5,7 +5,7 @@
  */
 import { z } from "zod";
 import { isId } from "../../../util/names.ts";
-import type { UsageDay } from "../../../store/ports/usage.ts";
+import type { UsageDay } from "../../../store/usage.ts";
 import { requireScope } from "../../auth/access.ts";
 import { RequestError } from "../../errors.ts";
 import { type Route, defineRoute } from "../route.ts";

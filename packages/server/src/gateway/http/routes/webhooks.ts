@@ -5,14 +5,14 @@
  * response to the creation contains the secret. A delivery shows ids and states, and no content of a conversation.
  */
 import { z } from "zod";
-import { MAX_PAGE } from "../../../store/ports/sessions.ts";
+import { MAX_PAGE } from "../../../store/rules/arguments.ts";
 import {
   DELIVERY_STATES,
   WEBHOOK_EVENTS,
   type WebhookDelivery,
   type WebhookEndpoint,
-} from "../../../store/ports/webhooks.ts";
-import { isWebhookUrl } from "../../../store/rules/webhooks.ts";
+} from "../../../store/webhooks.ts";
+import { isWebhookUrl } from "../../../store/webhooks.ts";
 import { ID_RULE, isId } from "../../../util/names.ts";
 import { RequestError } from "../../errors.ts";
 import { pageLimit } from "./page-query.ts";

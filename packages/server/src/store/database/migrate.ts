@@ -1,0 +1,201 @@
+/**
+ * `migrate` creates and updates the tables that this version needs, in the schema of the connection. It creates the schema
+ * if it is missing, and reads and writes nothing in other schemas.
+ *
+ * Invariant: any number of processes may call it concurrently, also on an empty database: each migration runs once, in a
+ * transaction of its own. It never migrates down, and refuses a database with unknown migrations. Until the first
+ * release, changes are made in the baseline, and a database of another baseline is refused. From then on a migration
+ * never changes: new ones are added at the end. No statement of others waits longer for it than `LOCK_TIMEOUT_MS` in
+ * `migration-steps.ts`.
+ */
+import { sql } from "kysely";
+import { poll } from "../../util/retry.ts";
+import type { Db } from "./database.ts";
+import { toStoreError } from "./errors.ts";
+import { type StoreMigration, type IndexBuild, inShortTransaction, buildIndex } from "./migration-steps.ts";
+import { baseline } from "./migrations/0001-baseline.ts";
+import { isPooled } from "./open-database.ts";
+import { StoreError } from "../errors.ts";
+
+/** The migrations after the baseline, in order. */
+const LATER: readonly StoreMigration[] = [];
+
+/** A name of its own, because a database may have Kysely's tables of an app. */
+const MIGRATION_TABLE = "migrations";
+
+/** An arbitrary number that nothing else in the database uses for an advisory lock. */
+const LOCK = 7_817_233_602;
+
+const LOCK_POLL = { initialDelayMs: 100, maxDelayMs: 500 };
+
+export interface MigrateOptions {
+  /** Called with the name of each migration right before it runs. */
+  readonly onMigration?: (name: string) => void;
+}
+
+/**
+ * @returns the names of the migrations that this call ran
+ * @throws StoreError with OTHER_BASELINE if an unreleased version created the tables, with OUTDATED if the database has
+ *   migrations that this version doesn't know, with DENIED if the role may not create a missing schema, and with BUSY if
+ *   other transactions lock a table for minutes. Then the migrations before it are done: call it again.
+ */
+export async function migrate(db: Db, options: MigrateOptions = {}): Promise<string[]> {
+  return runMigrations(db, LATER, options);
+}
+
+/** Runs the baseline and then `later`. */
+export async function runMigrations(
+  db: Db,
+  later: readonly StoreMigration[],
+  options: MigrateOptions = {},
+): Promise<string[]> {
+  const run = (connection: Db, indexes: IndexBuild) =>
+    migrateAlone(connection, [baseline, ...later], options, indexes);
+  try {
+    return await db
+      .connection()
+      .execute((connection) =>
+        isPooled(db)
+          ? run(connection, "blocking")
+          : withLock(connection, () => run(connection, "concurrent")),
+      );
+  } catch (error) {
+    throw toStoreError(error, "migrate");
+  }
+}
+
+async function migrateAlone(
+  db: Db,
+  migrations: readonly StoreMigration[],
+  { onMigration }: MigrateOptions,
+  indexes: IndexBuild,
+): Promise<string[]> {
+  const schema = await readSchema(db);
+  const { otherBaseline, unknown } = await compareMigrations(db, migrations);
+  if (otherBaseline !== null) throw wrongBaseline(schema);
+  if (unknown.length > 0) throw new StoreError("OUTDATED", `migration ${unknown.join(", ")}`);
+  await requireSchema(db, schema);
+  await inShortTransaction(db, (tx) => createLedger(tx, schema));
+  const ran: string[] = [];
+  const { pending } = await compareMigrations(db, migrations);
+  for (const migration of migrations.filter(({ name }) => pending.includes(name))) {
+    onMigration?.(migration.name);
+    if (await inShortTransaction(db, (tx) => runOnce(tx, migration))) ran.push(migration.name);
+  }
+  // Also those of earlier migrations, because a process may have died before it has built them.
+  for (const { indexes: built = {} } of migrations)
+    for (const [name, definition] of Object.entries(built)) await buildIndex(db, name, definition, indexes);
+  return ran;
+}
+
+/**
+ * Runs work while no other process migrates, without timeouts. It polls for the lock: a statement that waits for it
+ * would have a snapshot, and the other process waits for all snapshots when it builds an index.
+ */
+async function withLock<T>(connection: Db, work: () => Promise<T>): Promise<T> {
+  const names = ["lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout"];
+  await sql`select set_config(name, '0', false) from unnest(${names}::text[]) name`.execute(connection);
+  const tryLock = async (): Promise<boolean> => {
+    const { rows } = await sql<{ isMine: boolean }>`select pg_try_advisory_lock(${LOCK}) as "isMine"`.execute(
+      connection,
+    );
+    return rows[0]?.isMine === true;
+  };
+  try {
+    await poll(tryLock, { ...LOCK_POLL, isDone: (isMine) => isMine });
+    return await work();
+  } finally {
+    // All locks of this connection. If it is lost, so are they.
+    await sql`select pg_advisory_unlock_all()`.execute(connection).catch(() => undefined);
+    // To what the connection started with.
+    for (const name of names) await sql`reset ${sql.id(name)}`.execute(connection).catch(() => undefined);
+  }
+}
+
+/** Two processes behind a pooler can come here at the same time. One of them waits for the other's rows. */
+async function runOnce(tx: Db, migration: StoreMigration): Promise<boolean> {
+  const { rows } = await sql`insert into ${sql.table(MIGRATION_TABLE)} (name)
+    values (${migration.name}) on conflict do nothing returning name`.execute(tx);
+  if (rows.length === 0) return false;
+  await migration.up(tx);
+  return true;
+}
+
+async function createLedger(tx: Db, schema: string): Promise<void> {
+  const { rows } = await sql<{ isThere: boolean }>`
+    select exists (select from pg_namespace where nspname = ${schema}) as "isThere"`.execute(tx);
+  // A role that may not create schemas can use one that its owner has created.
+  if (rows[0]?.isThere !== true) await sql`create schema if not exists ${sql.id(schema)}`.execute(tx);
+  await sql`create table if not exists ${sql.table(MIGRATION_TABLE)} (
+    name text primary key, ran_at timestamptz(3) not null default clock_timestamp())`.execute(tx);
+}
+
+export interface MigrationStatus {
+  /** The baseline of the database, if it is not the one of this version. Then `pending` and `unknown` are empty. */
+  readonly otherBaseline: string | null;
+  /** The migrations of this version that the database doesn't have yet. */
+  readonly pending: readonly string[];
+  /** Migrations of a newer version. */
+  readonly unknown: readonly string[];
+}
+
+/** Changes nothing, and works on an empty database. */
+export function readMigrations(db: Db): Promise<MigrationStatus> {
+  return compareMigrations(db, [baseline, ...LATER]);
+}
+
+async function compareMigrations(db: Db, migrations: readonly StoreMigration[]): Promise<MigrationStatus> {
+  const ran = await ranBefore(db);
+  const otherBaseline = ran.includes(baseline.name) ? null : (ran[0] ?? null);
+  if (otherBaseline !== null) return { otherBaseline, pending: [], unknown: [] };
+  const names = migrations.map(({ name }) => name);
+  return {
+    otherBaseline,
+    pending: names.filter((name) => !ran.includes(name)),
+    unknown: ran.filter((name) => !names.includes(name)),
+  };
+}
+
+/**
+ * Refuses tables of another baseline, for processes that don't migrate. A missing table is reported when it is used.
+ * @throws StoreError with OTHER_BASELINE
+ */
+export async function requireBaseline(db: Db): Promise<void> {
+  try {
+    if ((await readMigrations(db)).otherBaseline !== null) throw wrongBaseline(await readSchema(db));
+  } catch (error) {
+    throw toStoreError(error, "read the migrations");
+  }
+}
+
+function wrongBaseline(schema: string): StoreError {
+  return new StoreError("OTHER_BASELINE", `the schema ${schema}`);
+}
+
+/** Returns the first schema of the connection's search path. It need not exist yet. */
+async function readSchema(db: Db): Promise<string> {
+  const { rows } = await sql<{ schema: string }>`
+    select trim(split_part(current_setting('search_path'), ',', 1)) as schema`.execute(db);
+  return rows[0]?.schema ?? "";
+}
+
+/** @throws StoreError with the statement to run, if the schema is missing and the role may not create it */
+async function requireSchema(db: Db, schema: string): Promise<void> {
+  const { rows } = await sql<{ statement: string }>`
+    select format('create schema %I authorization %I;', ${schema}::text, current_user) as statement
+    where not has_database_privilege(current_database(), 'create')
+      and not exists (select from pg_namespace where nspname = ${schema})`.execute(db);
+  const [missing] = rows;
+  if (missing !== undefined) throw new StoreError("DENIED", missing.statement);
+}
+
+/** Returns the migrations that have run, in their order. */
+async function ranBefore(db: Db): Promise<string[]> {
+  const there = await sql<{ name: string | null }>`select to_regclass(${MIGRATION_TABLE}) as name`.execute(
+    db,
+  );
+  if ((there.rows[0]?.name ?? null) === null) return [];
+  const { rows } = await sql<{ name: string }>`
+    select name from ${sql.table(MIGRATION_TABLE)} order by name`.execute(db);
+  return rows.map(({ name }) => name);
+}

@@ -1,0 +1,166 @@
+/**
+ * `LedgerTables` declares the tables of keys, interactions, payments, usage and the audit for Kysely. Types only.
+ *
+ * Invariant: the types match the tables after all migrations; the compiler can't check this. JSON is written as text
+ * and read parsed. Times are read as milliseconds; see `open-database.ts`.
+ */
+import type { Json } from "@turnstream/protocol";
+import type { ColumnType, GeneratedAlways, Generated } from "kysely";
+import type { Time, NullableTime, JsonColumn } from "./schema.ts";
+import type { InteractionKind } from "../rules/interactions.ts";
+import type {
+  PaymentStatus,
+  PaymentFlag,
+  PaymentActor,
+  PaymentInputType,
+  PaymentChange,
+} from "../rules/payments.ts";
+
+export interface LedgerTables {
+  api_keys: {
+    id: string;
+    tenant_id: string;
+    name: string;
+    scopes: string[];
+    secret_hash: ColumnType<Buffer, Uint8Array, never>;
+    created_at: Time;
+    expires_at: NullableTime;
+    revoked_at: NullableTime;
+    last_used_at: NullableTime;
+  };
+  interactions: {
+    session_id: string;
+    id: string;
+    n: GeneratedAlways<number>;
+    tenant_id: string;
+    kind: InteractionKind;
+    key: string;
+    turn_id: string;
+    run_id: string;
+    block_id: string;
+    item_index: number;
+    call_id: string | null;
+    request: JsonColumn<Json>;
+    digest: string | null;
+    deadline: NullableTime;
+    status: Generated<string>;
+    version: Generated<number>;
+    requested_at: Time;
+    changed_at: NullableTime;
+  };
+  interaction_changes: {
+    tenant_id: string;
+    session_id: string;
+    interaction_id: string;
+    version: number;
+    status: string;
+    by_user: string | null;
+    reason: ColumnType<string | null, string | null, string | null>;
+    body: JsonColumn<Json>;
+    at: ColumnType<number, Date, never>;
+  };
+  payments: {
+    session_id: string;
+    id: string;
+    n: GeneratedAlways<number>;
+    tenant_id: string;
+    order_no: string;
+    token_hash: string;
+    amount: number;
+    currency: string;
+    provider: string;
+    provider_ref: string | null;
+    description: JsonColumn<string>;
+    locale: string;
+    continues: boolean;
+    agent: string | null;
+    mode: "agent" | "chat" | null;
+    status: Generated<PaymentStatus>;
+    refunded_amount: Generated<number>;
+    created_at: Time;
+    changed_at: NullableTime;
+    expires_at: ColumnType<number, Date, never>;
+    /** The time until the next check; it doubles with every check. */
+    check_ms: number;
+    next_check_at: NullableTime;
+    queried_at: NullableTime;
+    flag: PaymentFlag | null;
+    flagged_at: NullableTime;
+    flag_resolved_at: NullableTime;
+    flag_resolved_by: string | null;
+    flag_note: ColumnType<string | null, string | null | undefined, string | null>;
+  };
+  payment_changes: {
+    tenant_id: string;
+    session_id: string;
+    payment_id: string;
+    n: number;
+    actor: PaymentActor;
+    by_user: string | null;
+    input: PaymentInputType;
+    outcome: PaymentChange["outcome"];
+    from_status: PaymentStatus;
+    to_status: PaymentStatus;
+    at: ColumnType<number, Date, never>;
+    evidence_hash: string | null;
+    provider: string | null;
+    event: string | null;
+    paid_amount: number | null;
+    paid_currency: string | null;
+    provider_ref: string | null;
+    reason: ColumnType<string | null, string | null, never>;
+  };
+  usage_days: {
+    tenant_id: string;
+    day: string;
+    model: string;
+    /** The counts of a day are the sums over its shards. */
+    shard: number;
+    turns: number;
+    calls: number;
+    input_tokens: number;
+    output_tokens: number;
+    total_tokens: number;
+    /** In millionths. */
+    cost_micros: number;
+  };
+  usage_user_days: {
+    tenant_id: string;
+    user_id: string;
+    day: string;
+    model: string;
+    shard: number;
+    turns: number;
+    calls: number;
+    input_tokens: number;
+    output_tokens: number;
+    total_tokens: number;
+    cost_micros: number;
+  };
+  usage_key_days: Omit<LedgerTables["usage_user_days"], "user_id"> & { key_id: string };
+  usage_marks: { tenant_id: string; key: string; marked_at: Time };
+  people: { number: GeneratedAlways<number>; tenant_id: string; user_id: string };
+  audit_log: {
+    tenant_id: string;
+    n: number;
+    at: number;
+    actor: number | null;
+    action: string;
+    subject: string;
+    detail: string;
+    prev_hash: string;
+    hash: string;
+    key_id: string | null;
+    period: Generated<number>;
+  };
+  audit_heads: { tenant_id: string; n: number; hash: string };
+  audit_periods: { period: number };
+  audit_starts: {
+    tenant_id: string;
+    n: number;
+    hash: string;
+    at: number;
+    key_id: string | null;
+    signature: string | null;
+  };
+}

@@ -1,0 +1,247 @@
+/**
+ * `postgresWebhooks` implements webhook endpoints and deliveries on PostgreSQL.
+ *
+ * Invariant: `take` leases deliveries in one statement and no lock outlives it. It counts those that are being sent, so
+ * `perEndpoint` holds for all processes together. Only the current claim can settle a delivery.
+ */
+import { sql, type Selectable } from "kysely";
+import type { Env } from "../util/env.ts";
+import type { Db } from "./database/database.ts";
+import type { WebhookTables } from "./database/schema.ts";
+import { inTransaction, clock, clockPlus, ago } from "./database/session-row.ts";
+import { StoreError } from "./errors.ts";
+import { checkDuration, checkLimit, MAX_BATCH } from "./rules/arguments.ts";
+import {
+  type Webhooks,
+  checkWebhookEvent,
+  webhookMessageId,
+  checkResult,
+  checkDeliveryPage,
+  type NewWebhookEndpoint,
+  checkEndpoint,
+  webhookEndpointId,
+  WEBHOOK_ID_BYTES,
+  MAX_ENDPOINTS,
+  tooManyEndpoints,
+  webhookSecret,
+  WEBHOOK_SECRET_BYTES,
+  type TakeDeliveriesQuery,
+  type ClaimedDelivery,
+  checkTake,
+  type WebhookEndpoint,
+  type WebhookDelivery,
+} from "./webhooks.ts";
+
+export function postgresWebhooks(db: Db, env: Env): Webhooks {
+  return {
+    create: (tenant, endpoint) => inTransaction(db, (tx) => create(tx, env, tenant, endpoint)),
+    async list(tenant) {
+      const rows = await endpoints(db, tenant).orderBy("n").execute();
+      return rows.map(endpointOf);
+    },
+    async remove(tenant, id) {
+      const { rows } = await sql`
+        with gone as (delete from webhook_endpoints where tenant_id = ${tenant} and id = ${id} returning id),
+        deliveries as (delete from webhook_deliveries where endpoint_id in (select id from gone))
+        select from gone`.execute(db);
+      return rows.length === 1;
+    },
+    async enqueue(ref, event) {
+      const data = checkWebhookEvent(event);
+      const { numInsertedOrUpdatedRows = 0n } = await db
+        .insertInto("webhook_deliveries")
+        .columns(["endpoint_id", "id", "tenant_id", "session_id", "type", "data"])
+        .expression((eb) =>
+          eb
+            .selectFrom("webhook_endpoints as e")
+            .innerJoin("sessions as s", "s.tenant_id", "e.tenant_id")
+            .select([
+              "e.id",
+              sql<string>`${webhookMessageId(ref, event.key)}::text`.as("message"),
+              "e.tenant_id",
+              "s.id as session",
+              sql<string>`${event.type}::text`.as("type"),
+              sql<string>`${data}::json`.as("data"),
+            ])
+            .where("e.tenant_id", "=", ref.tenant)
+            .where("s.id", "=", ref.session)
+            .where(sql<boolean>`${event.type} = any(e.events)`)
+            .orderBy("e.n"),
+        )
+        .onConflict((oc) => oc.columns(["endpoint_id", "id"]).doNothing())
+        .executeTakeFirst();
+      return Number(numInsertedOrUpdatedRows);
+    },
+    take: (query) => take(db, env, query),
+    async settle({ endpoint, id, claim }, result) {
+      checkResult(result);
+      const { status, error } = result;
+      const isOver = result.delivered || result.retryInMs === null;
+      const next = isOver
+        ? { state: result.delivered ? ("delivered" as const) : ("failed" as const), ended_at: clock }
+        : { next_attempt_at: clockPlus(result.retryInMs) };
+      const { numUpdatedRows } = await db
+        .updateTable("webhook_deliveries")
+        .set({ claim: null, status, error, ...next })
+        .where("endpoint_id", "=", endpoint)
+        .where("id", "=", id)
+        .where("claim", "=", claim)
+        .executeTakeFirst();
+      return numUpdatedRows === 1n;
+    },
+    async deliveries(tenant, endpoint, page) {
+      checkDeliveryPage(page);
+      const found = await endpoints(db, tenant).where("id", "=", endpoint).executeTakeFirst();
+      if (found === undefined) return null;
+      const { before, state } = page;
+      const ofEndpoint = db.selectFrom("webhook_deliveries").where("endpoint_id", "=", endpoint);
+      let rows = ofEndpoint.selectAll();
+      if (before !== undefined) rows = rows.where("n", "<", ofEndpoint.select("n").where("id", "=", before));
+      if (state !== undefined) rows = rows.where("state", "=", state);
+      return (await rows.orderBy("n", "desc").limit(page.limit).execute()).map(deliveryOf);
+    },
+    replay: (tenant, endpoint, id) =>
+      inTransaction(db, async (tx) => {
+        const row = await tx
+          .updateTable("webhook_deliveries")
+          .set({ state: "pending", attempts: 0, claim: null, next_attempt_at: clock, ended_at: null })
+          .where("tenant_id", "=", tenant)
+          .where("endpoint_id", "=", endpoint)
+          .where("id", "=", id)
+          .where((eb) => eb.or([eb("claim", "is", null), eb("next_attempt_at", "<=", ago(0))]))
+          .returningAll()
+          .executeTakeFirst();
+        if (row !== undefined) return deliveryOf(row);
+        const sending = await tx
+          .selectFrom("webhook_deliveries")
+          .selectAll()
+          .where("tenant_id", "=", tenant)
+          .where("endpoint_id", "=", endpoint)
+          .where("id", "=", id)
+          .executeTakeFirst();
+        return sending === undefined ? null : deliveryOf(sending);
+      }),
+    async prune({ olderThanMs, limit }) {
+      const before = ago(checkDuration(olderThanMs, "olderThanMs"));
+      const most = checkLimit(limit, MAX_BATCH);
+      // A delivery that was queued while its endpoint was removed stays pending.
+      const { rows } = await sql<{ id: string }>`
+        with ended as (
+          select endpoint_id, id from webhook_deliveries where ended_at <= ${before} order by ended_at limit ${most}
+        ), without_endpoint as (
+          select endpoint_id, id from webhook_deliveries d where state = 'pending' and created_at <= ${before}
+            and not exists (select from webhook_endpoints e where e.id = d.endpoint_id)
+          order by created_at limit ${most}
+        )
+        delete from webhook_deliveries where (endpoint_id, id) in (
+          select * from ended union all select * from without_endpoint limit ${most})
+        returning id`.execute(db);
+      return rows.length;
+    },
+  };
+}
+
+function endpoints(db: Db, tenant: string) {
+  return db.selectFrom("webhook_endpoints").selectAll().where("tenant_id", "=", tenant);
+}
+
+async function create(tx: Db, env: Env, tenant: string, given: NewWebhookEndpoint) {
+  const { url, events } = checkEndpoint(given);
+  // Concurrent calls queue up here, so that the tenant can't exceed the maximum.
+  const locked = await tx
+    .selectFrom("tenants")
+    .select("id")
+    .where("id", "=", tenant)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (locked === undefined) throw new StoreError("NOT_FOUND", `tenant ${tenant}`);
+  const id = given.id ?? webhookEndpointId(env.randomBytes(WEBHOOK_ID_BYTES));
+  const known = await tx.selectFrom("webhook_endpoints").selectAll().where("id", "=", id).executeTakeFirst();
+  if (known !== undefined) {
+    if (known.tenant_id !== tenant || known.url !== url) throw new StoreError("EXISTS", `webhook ${id}`);
+    return { endpoint: endpointOf(known), secret: known.secret };
+  }
+  if ((await endpoints(tx, tenant).execute()).length >= MAX_ENDPOINTS) throw tooManyEndpoints(MAX_ENDPOINTS);
+  const secret = webhookSecret(env.randomBytes(WEBHOOK_SECRET_BYTES));
+  const row = await tx
+    .insertInto("webhook_endpoints")
+    .values({ id, tenant_id: tenant, url, secret, events })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return { endpoint: endpointOf(row), secret };
+}
+
+type ClaimedRow = Selectable<WebhookTables["webhook_deliveries"]> & {
+  readonly url: string;
+  readonly secret: string;
+  readonly user_id: string;
+};
+
+/** Looks at the first due rows of each endpoint only, so that the backlog of one does not slow down the others. */
+async function take(db: Db, env: Env, query: TakeDeliveriesQuery): Promise<ClaimedDelivery[]> {
+  checkTake(query);
+  const { limit, perEndpoint, leaseMs } = query;
+  const claim = env.id();
+  const { rows } = await sql<ClaimedRow>`
+    with due as (
+      select d.endpoint_id, d.id
+      from webhook_endpoints e cross join lateral (
+        select w.endpoint_id, w.id, w.next_attempt_at, w.n from webhook_deliveries w
+        where w.endpoint_id = e.id and w.state = 'pending' and w.next_attempt_at <= ${ago(0)}
+        order by w.next_attempt_at, w.n
+        limit greatest(0, ${perEndpoint}::bigint - (
+          select count(*) from webhook_deliveries s
+          where s.endpoint_id = e.id and s.claim is not null and s.next_attempt_at > ${ago(0)}))
+      ) d
+      order by d.next_attempt_at, d.n limit ${limit}
+    ), locked as (
+      select w.endpoint_id, w.id from webhook_deliveries w
+      join due on due.endpoint_id = w.endpoint_id and due.id = w.id
+      where w.state = 'pending' and w.next_attempt_at <= ${ago(0)}
+      for update of w skip locked
+    )
+    update webhook_deliveries w
+    set attempts = w.attempts + 1, claim = ${claim}, next_attempt_at = ${clockPlus(leaseMs)}
+    from locked, webhook_endpoints e, sessions s
+    where w.endpoint_id = locked.endpoint_id and w.id = locked.id
+      and e.id = w.endpoint_id and s.tenant_id = w.tenant_id and s.id = w.session_id
+    returning w.*, e.url, e.secret, s.user_id`.execute(db);
+  return rows.toSorted((a, b) => a.n - b.n).map(claimedOf);
+}
+
+function claimedOf(row: ClaimedRow): ClaimedDelivery {
+  return {
+    id: row.id,
+    endpoint: row.endpoint_id,
+    tenant: row.tenant_id,
+    session: row.session_id,
+    user: row.user_id,
+    type: row.type,
+    createdAt: row.created_at,
+    attempts: row.attempts,
+    claim: row.claim ?? "",
+    url: row.url,
+    secret: row.secret,
+    data: row.data,
+  };
+}
+
+function endpointOf(row: Selectable<WebhookTables["webhook_endpoints"]>): WebhookEndpoint {
+  return { id: row.id, url: row.url, events: row.events, createdAt: row.created_at };
+}
+
+function deliveryOf(row: Selectable<WebhookTables["webhook_deliveries"]>): WebhookDelivery {
+  return {
+    id: row.id,
+    endpoint: row.endpoint_id,
+    session: row.session_id,
+    type: row.type,
+    state: row.state,
+    attempts: row.attempts,
+    status: row.status,
+    error: row.error,
+    createdAt: row.created_at,
+    nextAttemptAt: row.state === "pending" ? row.next_attempt_at : null,
+    endedAt: row.ended_at,
+  };
+}
