@@ -3,11 +3,13 @@
  * chat page on one origin. In production, gateway and worker are separate processes that get the same `payments`.
  */
 import { randomBytes, randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { globSync, readFileSync } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
 import { extname, join } from "node:path";
 import {
   createGateway,
-  createKey,
+  ensureTenant,
   createPostgresStore,
   createRedisLog,
   createRedisSignals,
@@ -17,7 +19,6 @@ import {
   startWorker,
 } from "@turnstream/server";
 import { newebPay, type NewebPayOptions, type PaymentOptions } from "@turnstream/server/payments";
-import { fastify, type FastifyInstance } from "fastify";
 import { clinicAgent } from "./clinic-agent.ts";
 
 export interface ClinicOptions {
@@ -50,12 +51,15 @@ export async function startClinic(options: ClinicOptions): Promise<Clinic> {
   const log = await createRedisLog({ url: redisUrl });
   const signals = createRedisSignals({ url: redisUrl });
   const backend = { store, log, signals };
+  await ensureTenant(store, TENANT);
 
   const payments: PaymentOptions = { providers: [newebPay(options.newebPay)], publicUrl: url, expiresMs };
   const gateway = createGateway({
     ...backend,
     payments,
     secrets: [randomBytes(32).toString("hex")],
+    // Every visitor is a guest with a cookie.
+    signIn: { tenant: TENANT, user: ({ headers }) => readGuest(headers.get("cookie")) },
     onError: report,
   });
   const worker = await startWorker({
@@ -67,20 +71,15 @@ export async function startClinic(options: ClinicOptions): Promise<Clinic> {
     onError: report,
   });
 
-  const { secret } = await createKey(store, TENANT, {
-    name: "own server",
-    scopes: ["tokens", "read", "write", "decide"],
-  });
-  const app = fastify({ forceCloseConnections: true });
-  await app.register(gateway.plugin);
-  addSignIn(app, `${url}/api/v1/tokens`, secret);
-  addPage(app, options.page);
-  await app.listen({ port, host: HOST });
+  const server = createServer(servePage(options.page));
+  gateway.attach(server);
+  await once(server.listen(port, HOST), "listening");
   return {
     url,
     async close() {
       await gateway.close();
-      await app.close();
+      server.close();
+      server.closeAllConnections();
       await worker.shutdown();
       await Promise.all([signals.close(), log.close()]);
       await store.close();
@@ -95,23 +94,9 @@ function report(error: unknown, { during }: ErrorContext): void {
 
 const GUEST = /(?:^|;\s*)clinic_guest=(guest-[0-9a-f-]{36})(?:;|$)/;
 
-/** Every visitor is a guest with a cookie. The API key never reaches the page: it is exchanged for a short-lived token. */
-function addSignIn(app: FastifyInstance, tokens: string, key: string): void {
-  app.post("/sign-in", async (request, reply) => {
-    // Prevents another site from signing users in.
-    if (request.headers["sec-fetch-site"] === "cross-site") return reply.code(403).send({});
-    const user = GUEST.exec(request.headers.cookie ?? "")?.[1] ?? `guest-${randomUUID()}`;
-    const answer = await fetch(tokens, {
-      method: "POST",
-      headers: { "x-api-key": key, "content-type": "application/json" },
-      body: JSON.stringify({ user_id: user, seconds: 900 }),
-    });
-    if (!answer.ok) return reply.code(502).send({});
-    return reply
-      .header("set-cookie", `clinic_guest=${user}; Path=/; HttpOnly; SameSite=Strict`)
-      .header("cache-control", "no-store")
-      .send(await answer.json());
-  });
+/** Returns the id of the guest, or null without the cookie. */
+function readGuest(cookie: string | null | undefined): string | null {
+  return GUEST.exec(cookie ?? "")?.[1] ?? null;
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -123,12 +108,24 @@ const TYPES: Readonly<Record<string, string>> = {
 const POLICY =
   "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
-function addPage(app: FastifyInstance, folder: string): void {
-  for (const path of globSync("**/*.*", { cwd: folder })) {
-    const body = readFileSync(join(folder, path));
+/** Serves the built page from memory, and makes every visitor a guest. */
+function servePage(folder: string): RequestListener {
+  const paths = globSync("**/*.*", { cwd: folder });
+  const files = new Map(paths.map((path) => [`/${path}`, readFileSync(join(folder, path))]));
+  return ({ headers, method, url = "/" }, response) => {
+    const asked = url.replace(/\?.*$/s, "");
+    const path = asked === "/" ? "/index.html" : asked;
+    const body = files.get(path);
+    if (body === undefined || method !== "GET") {
+      response.writeHead(404).end("Not found.");
+      return;
+    }
+    if (asked === "/" && readGuest(headers.cookie) === null)
+      response.setHeader(
+        "set-cookie",
+        `clinic_guest=guest-${randomUUID()}; Path=/; HttpOnly; SameSite=Strict`,
+      );
     const type = TYPES[extname(path)] ?? "application/octet-stream";
-    app.get(path === "index.html" ? "/" : `/${path}`, (_request, reply) =>
-      reply.header("content-type", type).header("content-security-policy", POLICY).send(body),
-    );
-  }
+    response.writeHead(200, { "content-type": type, "content-security-policy": POLICY }).end(body);
+  };
 }

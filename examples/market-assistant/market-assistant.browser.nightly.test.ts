@@ -88,13 +88,13 @@ async function statusUnder(host: string, path: string, method: string): Promise<
 
 test("answers only under its own names, so that a page with a rebound name can't use it", async () => {
   const { host, port } = new URL(example.url);
-  for (const [path, method] of [
-    ["/", "GET"],
-    ["/api/v1/sign-in", "POST"],
-    ["/api/v1/sessions", "GET"],
+  for (const [path, method, status] of [
+    ["/", "GET", 421],
+    ["/api/v1/sign-in", "POST", 401],
+    ["/api/v1/sessions", "GET", 401],
   ] as const)
     for (const name of [`evil.example:${port}`, "127.0.0.1.evil.example", `localhost.evil.example:${port}`])
-      expect(await statusUnder(name, path, method), `${name} ${path}`).toBe(421);
+      expect(await statusUnder(name, path, method), `${name} ${path}`).toBe(status);
   expect(await statusUnder(host, "/", "GET")).toBe(200);
   expect(await statusUnder(`localhost:${port}`, "/", "GET")).toBe(200);
 });

@@ -5,7 +5,6 @@
 import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Readable } from "node:stream";
 import { createGateway } from "@turnstream/server";
 import type { Actor } from "@turnstream/server/internal";
 import type { TestBackend } from "@turnstream/testkit/backend/open-backend.ts";
@@ -24,6 +23,14 @@ function isSignedIn({ headers }: Request): boolean {
   return /(^|;\s*)user=/.test(headers.get("cookie") ?? "");
 }
 
+/** Serves the files of the page. */
+async function answer({ url = "/" }: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+  const response = await fetch(`${pageUrl("live")}${url.replace(/^\/(?=$|\?)/, "/chat.html")}`);
+  outgoing.writeHead(response.status, Object.fromEntries(response.headers));
+  for await (const chunk of response.body ?? []) outgoing.write(chunk);
+  outgoing.end();
+}
+
 export async function startChatSite(
   { store, log, signals }: TestBackend,
   { tenant, user }: Actor,
@@ -32,27 +39,10 @@ export async function startChatSite(
   const signIn = { tenant, user: (request: Request) => (isSignedIn(request) ? user : null) };
   const gateway = createGateway({ store, log, signals, secrets: [secret], signIn });
   let signIns = 0;
-  const respond = async (incoming: IncomingMessage, origin: string): Promise<Response> => {
-    const { method = "GET", headers } = incoming;
-    const url = new URL(incoming.url ?? "/", origin);
-    if (url.pathname === SIGN_IN) signIns++;
-    if (!url.pathname.startsWith("/api/")) {
-      const path = url.pathname === "/" ? "/chat.html" : url.pathname;
-      return await fetch(`${pageUrl("live")}${path}`);
-    }
-    const body = method === "GET" ? null : (Readable.toWeb(incoming) as ReadableStream);
-    const init = { method, headers: headers as Record<string, string>, body, duplex: "half" };
-    return await gateway.handle(new Request(url, init));
-  };
-  const answer = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
-    const response = await respond(incoming, site.url);
-    outgoing.writeHead(response.status, Object.fromEntries(response.headers));
-    for await (const chunk of response.body ?? []) outgoing.write(chunk);
-    outgoing.end();
-  };
   const server = createServer((incoming, outgoing) => void answer(incoming, outgoing));
-  server.on("upgrade", (incoming, socket, head) => {
-    if (!gateway.upgrade(incoming, socket, head)) socket.destroy();
+  gateway.attach(server);
+  server.on("request", ({ url }) => {
+    if (url === SIGN_IN) signIns++;
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const site: ChatSite = {

@@ -2,21 +2,13 @@
  * `App` is the page: a bar and one conversation. The URL names the session (`#/<id>`), so that a reload or a second tab
  * opens the same one.
  */
-import { createClient, type Session } from "@turnstream/client";
+import { createClient, type Session, signIn } from "@turnstream/client";
 import { shareTabs } from "@turnstream/client/tabs";
 import { SessionProvider, Thread } from "@turnstream/react";
 import { zhTw } from "@turnstream/react/strings/zh-tw";
 import { type ReactNode, useEffect, useState, useSyncExternalStore } from "react";
 
-const client = createClient({
-  url: location.origin,
-  async auth() {
-    const answer = await fetch("/sign-in", { method: "POST" });
-    if (!answer.ok) throw new Error(`The sign-in failed with status ${answer.status}.`);
-    return (await answer.json()) as { token: string };
-  },
-  tabs: shareTabs,
-});
+const client = createClient({ url: location.origin, auth: () => signIn(), tabs: shareTabs });
 
 const AGENT_NAMES = { clinic: "預約助理" };
 const SUGGESTIONS = ["我想預約洗牙", "我想預約牙齒檢查"];

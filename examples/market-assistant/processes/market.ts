@@ -20,7 +20,7 @@ const OWN_HOST = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/i;
  * Returns false for another host than this machine. A page of another site can point its own name at 127.0.0.1 (DNS
  * rebinding). It would otherwise use the chat, and with it the developer's model key, as a guest.
  */
-export function isOwnHost(host: string | undefined): boolean {
+export function isOwnHost(host: string | undefined | null): boolean {
   return OWN_HOST.test(host ?? "");
 }
 
@@ -43,7 +43,7 @@ export function createMarket(options: Omit<TurnstreamOptions, "agents" | "user">
   const models = createModels(process.env, pace);
   const app = turnstream({
     agents: marketAgents(models, pace),
-    user: (request) => readGuest(request.headers.get("cookie")),
+    user: ({ headers }) => (isOwnHost(headers.get("host")) ? readGuest(headers.get("cookie")) : null),
     // The language of the first agent, which answers clients that name neither an agent nor a language.
     worker: { defaultLocale: "vi", shutdownGraceMs: 1_000 },
     ...options,

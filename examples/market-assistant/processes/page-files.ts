@@ -1,11 +1,11 @@
 /**
- * `addPage` serves the built page from memory, and makes every visitor a guest. Names of its files contain a hash, so
+ * `servePage` serves the built page from memory, and makes every visitor a guest. Names of its files contain a hash, so
  * browsers may cache them.
  */
 import { globSync, readFileSync } from "node:fs";
+import type { RequestListener } from "node:http";
 import { extname, join } from "node:path";
-import type { FastifyInstance } from "fastify";
-import { createGuestCookie, readGuest } from "./market.ts";
+import { createGuestCookie, isOwnHost, readGuest } from "./market.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -24,21 +24,29 @@ const POLICY = [
   "form-action 'none'",
 ].join("; ");
 
-export function addPage(app: FastifyInstance, folder: string): void {
-  for (const path of globSync("**/*.*", { cwd: folder })) {
-    const body = readFileSync(join(folder, path));
-    const type = TYPES[extname(path)] ?? "application/octet-stream";
-    const isPage = path === "index.html";
-    const keep = isPage ? "no-cache" : "public, max-age=31536000, immutable";
-    app.get(isPage ? "/" : `/${path}`, (request, reply) => {
-      if (isPage && readGuest(request.headers.cookie) === null)
-        reply.header("set-cookie", createGuestCookie());
-      return reply
-        .header("content-type", type)
-        .header("cache-control", keep)
-        .header("content-security-policy", POLICY)
-        .header("x-content-type-options", "nosniff")
-        .send(body);
+export function servePage(folder: string): RequestListener {
+  const paths = globSync("**/*.*", { cwd: folder });
+  const files = new Map(paths.map((path) => [`/${path}`, readFileSync(join(folder, path))]));
+  return ({ headers, method, url = "/" }, response) => {
+    if (!isOwnHost(headers.host)) {
+      response.writeHead(421).end("Open this server under 127.0.0.1 or localhost.");
+      return;
+    }
+    const asked = url.replace(/\?.*$/s, "");
+    const isPage = asked === "/";
+    const path = isPage ? "/index.html" : asked;
+    const body = files.get(path);
+    if (body === undefined || method !== "GET") {
+      response.writeHead(404).end("Not found.");
+      return;
+    }
+    if (isPage && readGuest(headers.cookie) === null) response.setHeader("set-cookie", createGuestCookie());
+    response.writeHead(200, {
+      "content-type": TYPES[extname(path)] ?? "application/octet-stream",
+      "cache-control": isPage ? "no-cache" : "public, max-age=31536000, immutable",
+      "content-security-policy": POLICY,
+      "x-content-type-options": "nosniff",
     });
-  }
+    response.end(body);
+  };
 }

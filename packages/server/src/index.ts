@@ -10,7 +10,7 @@ export { EngineError } from "./engine/errors.ts";
 export { SCOPES } from "./gateway/auth/access.ts";
 export type { UserOf } from "./gateway/auth/sign-in.ts";
 export { signToken } from "./gateway/auth/tokens.ts";
-export { createServer, type Server, type ServerOptions } from "./gateway/create-server.ts";
+export { createServer, type Server, type ServerLogger, type ServerOptions } from "./gateway/create-server.ts";
 export { createGateway, type Gateway } from "./gateway/gateway.ts";
 export type { HandleContext } from "./gateway/http/fetch-handler.ts";
 export { DEFAULT_GATEWAY_LIMITS, type GatewayLimits, type GatewayOptions } from "./gateway/options.ts";

@@ -8,13 +8,10 @@ import { type HonoEnv, servePage } from "./page.ts";
 const chat = turnstream(options);
 const app = new Hono<HonoEnv>();
 app.get("/health", (c) => c.text("ok")); // your own routes
-app.all("/api/v1/*", (c) => chat.handle(c.req.raw));
 await servePage(app, chat);
 
 await chat.worker();
 const gateway = await chat.gateway();
 const port = Number(process.env.PORT ?? 3000);
 const server = serve({ fetch: app.fetch, port }, () => console.log(`Open http://localhost:${port}`));
-server.on("upgrade", (request, socket, head) => {
-  if (!gateway.upgrade(request, socket, head)) socket.destroy();
-});
+gateway.attach(server); // serves /api/v1, sockets included

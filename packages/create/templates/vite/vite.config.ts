@@ -2,7 +2,6 @@
 import { existsSync } from "node:fs";
 import { turnstream, type Turnstream, type TurnstreamOptions } from "@turnstream/server";
 import react from "@vitejs/plugin-react";
-import { fastify } from "fastify";
 import { defineConfig, type Plugin, type ViteDevServer } from "vite";
 
 if (existsSync(".env")) process.loadEnvFile();
@@ -20,14 +19,7 @@ function agents(): Plugin {
     async configureServer(vite) {
       chat = turnstream(await load(vite));
       await chat.worker();
-      const gateway = await chat.gateway();
-      const api = fastify();
-      await api.register(gateway.plugin);
-      await api.ready();
-      vite.middlewares.use((request, response, next) =>
-        request.url?.startsWith("/api/") ? api.routing(request, response) : next(),
-      );
-      vite.httpServer?.on("upgrade", (request, socket, head) => gateway.upgrade(request, socket, head));
+      if (vite.httpServer !== null) (await chat.gateway()).attach(vite.httpServer);
       vite.httpServer?.once("close", () => void chat.close());
     },
     /** New turns use the changed agents, and sessions stay. */

@@ -1,30 +1,37 @@
 /**
- * `createServer` runs the gateway as a standalone HTTP server: Fastify with the gateway plugin and two health routes.
- * To embed the gateway in an app, use `createGateway` instead.
+ * `createServer` runs the gateway as a standalone HTTP server, with two health routes and an optional page. To add the
+ * gateway to a server of your app, use `createGateway` instead.
  * Invariant: log lines contain no headers, no query and no credentials, so `redactPath` must know every route with a
  * secret in its path. Every error, also for data that is not HTTP, has the protocol's error format. `close` reports
  * "not ready", closes the gateway first, and never closes the store, log or signals.
  */
-import type { AddressInfo, Socket } from "node:net";
+import { once } from "node:events";
 import {
-  fastify,
-  type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyRequest,
-  LogController,
-} from "fastify";
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server as HttpServer,
+  type ServerResponse,
+} from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { type Duplex, Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { systemEnv } from "../util/env.ts";
 import { RequestError } from "./errors.ts";
 import { createGateway, type GatewayStats } from "./gateway.ts";
-import { fromFastifyError, sendResponse } from "./http/fastify-plugin.ts";
+import { sendResponse } from "./http/attach.ts";
 import { errorResponse } from "./http/handle-request.ts";
-import { registerHealthRoutes } from "./http/health.ts";
+import { createHealthCheck } from "./http/health.ts";
 import type { HttpResponse } from "./http/http-messages.ts";
 import { nodeHeaders } from "./http/node-request.ts";
 import type { GatewayOptions } from "./options.ts";
 import { createSecurityLog, createSecurityReporter } from "../util/security-event.ts";
 import { writeRawResponse } from "./ws/upgrade.ts";
-import { defined } from "../util/defined.ts";
+
+/** Writes log lines, such as a logger of pino. */
+export interface ServerLogger {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
 
 export interface ServerOptions extends GatewayOptions {
   /**
@@ -32,7 +39,7 @@ export interface ServerOptions extends GatewayOptions {
    * events](security-events.md). The lines contain no headers and no query strings. In the path of a share link, file
    * URL or checkout page, `*` replaces the part that gives access.
    */
-  readonly logger?: FastifyBaseLogger | undefined;
+  readonly logger?: ServerLogger | undefined;
   /**
    * Only `createServer`. Gets each GET `Request` that no route handles, without a body, and returns its `Response`, or
    * null for 404. It lets one server have the page and the API.
@@ -55,7 +62,10 @@ export interface Server {
 
 const SHUTDOWN_TIMEOUT_MS = 5_000;
 const CLOSE_IDLE_INTERVAL_MS = 50;
+/** Limits how long receiving a request may take. Sending the response is not limited. */
 const REQUEST_TIMEOUT_MS = 300_000;
+/** Longer than a proxy keeps a connection without requests, so that it never sends one to a connection that closes. */
+const KEEP_ALIVE_MS = 72_000;
 
 /**
  * Length of the accept queue. When many clients reconnect at once, connections beyond it are refused or delayed by a
@@ -65,33 +75,38 @@ const BACKLOG = 4_096;
 
 export function createServer({ logger, page, ...options }: ServerOptions): Server {
   const gateway = createGateway(withSecurityLog(options, logger));
-  const app = createApp({ ...options, logger, page });
-  const sockets = trackSockets(app);
   let isClosing = false;
-  void app.register(gateway.plugin);
-  registerHealthRoutes(app, options, () => isClosing);
+  const server = listenFor(
+    createHealthCheck(options, () => isClosing),
+    { ...options, page },
+  );
+  gateway.attach(server);
+  server.on("clientError", answerMalformed);
+  if (logger !== undefined) logResponses(server, logger);
+  const sockets = trackSockets(server);
   return {
     async listen(port = 0, host = "127.0.0.1") {
-      await app.listen({ port, host, backlog: BACKLOG });
-      return getUrl(app);
+      await once(server.listen({ port, host, backlog: BACKLOG }), "listening");
+      return getUrl(server);
     },
     get url() {
-      return getUrl(app);
+      return getUrl(server);
     },
     stats: () => gateway.stats(),
     async close() {
       isClosing = true;
       await gateway.close();
+      if (!server.listening) return;
       // Requests in progress may finish within the timeout.
-      const timer = setTimeout(() => app.server.closeAllConnections(), SHUTDOWN_TIMEOUT_MS);
+      const timer = setTimeout(() => server.closeAllConnections(), SHUTDOWN_TIMEOUT_MS);
       // The connection of an event stream becomes idle only after its last bytes are sent. Without this, it would stay
       // open until the timeout above.
       const closeIdle = setInterval(() => {
-        app.server.closeIdleConnections();
+        server.closeIdleConnections();
         // Browsers open connections before they need them. Node doesn't count a connection without a request as idle.
         for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
       }, CLOSE_IDLE_INTERVAL_MS);
-      await app.close();
+      await once(server.close(), "close");
       clearTimeout(timer);
       clearInterval(closeIdle);
     },
@@ -110,7 +125,7 @@ function withSecurityLog(options: GatewayOptions, logger: ServerOptions["logger"
   return { ...options, onSecurityEvent: createSecurityReporter([onSecurityEvent, log], onError) };
 }
 
-function trackSockets({ server }: FastifyInstance): ReadonlySet<Socket> {
+function trackSockets(server: HttpServer): ReadonlySet<Socket> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => {
     sockets.add(socket);
@@ -119,49 +134,66 @@ function trackSockets({ server }: FastifyInstance): ReadonlySet<Socket> {
   return sockets;
 }
 
-function createApp({ logger, page, onError = () => undefined }: ServerOptions): FastifyInstance {
-  const notFound = errorResponse({ onError }, new RequestError("NOT_FOUND", "No route matches this path."));
-  const badUrl = errorResponse({ onError }, new RequestError("BAD_REQUEST", "The URL is malformed."));
-  const app = fastify({
-    // Fastify's own log lines contain complete URLs, including tokens.
-    logController: new LogController({ disableRequestLogging: true }),
-    ...defined({ loggerInstance: logger }),
-    forceCloseConnections: "idle",
-    // Limits how long receiving a request may take. Sending the response is not limited.
+/** The server of all paths that are not the gateway's. */
+function listenFor(
+  checkHealth: ReturnType<typeof createHealthCheck>,
+  { page, onError = () => undefined }: Pick<ServerOptions, "page" | "onError">,
+): HttpServer {
+  const find = async (incoming: IncomingMessage): Promise<HttpResponse | Response> => {
+    const { method, url = "/" } = incoming;
+    const isRead = method === "GET" || method === "HEAD";
+    const health = isRead ? await checkHealth(url.replace(/[?#].*$/s, "")) : null;
+    if (health !== null) return health;
+    const found = method === "GET" && page !== undefined ? await page(toPageRequest(incoming)) : null;
+    if (found !== null) return found;
+    throw new RequestError("NOT_FOUND", "No route matches this path.");
+  };
+  const answer = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
+    const found = await find(incoming).catch((error: unknown) => errorResponse({ onError }, error));
+    if (found instanceof Response) await sendPage(outgoing, found);
+    else await sendResponse(outgoing, found, { onError });
+  };
+  const options = {
     requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
     // Java and curl offer an upgrade to HTTP/2 with their requests. Ignoring the offer handles them as HTTP/1.1
     // requests.
-    http: { shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket" },
-    clientErrorHandler: (error, socket) => {
-      if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
-      else writeRawResponse(socket, malformedRequestResponse(error.code));
-    },
-    frameworkErrors: (_error, _request, reply) => void sendResponse(reply, badUrl),
-  });
-  app.setNotFoundHandler(async (request, reply) => {
-    const found = request.method === "GET" && page !== undefined ? await page(toPageRequest(request)) : null;
-    return found === null ? sendResponse(reply, notFound) : reply.send(found);
-  });
-  app.setErrorHandler((error, _request, reply) =>
-    sendResponse(reply, errorResponse({ onError }, fromFastifyError(error))),
-  );
-  if (logger !== undefined)
-    app.addHook("onResponse", async (request, reply) => {
-      const { method, url } = request;
-      const ms = Math.round(reply.elapsedTime);
-      logger.info({ method, path: redactPath(url), status: reply.statusCode, ms }, "answered");
+    shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === "websocket",
+  };
+  return createHttpServer(options, (incoming, outgoing) => void answer(incoming, outgoing));
+}
+
+async function sendPage(outgoing: ServerResponse, { status, headers, body }: Response): Promise<void> {
+  outgoing.statusCode = status;
+  outgoing.setHeaders(headers);
+  if (body === null) outgoing.end();
+  // It fails when the client disconnects, which is no error, and when the page fails in the middle of its body.
+  else await pipeline(Readable.fromWeb(body), outgoing).catch(() => undefined);
+}
+
+function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === "ECONNRESET" || !socket.writable) socket.destroy();
+  else writeRawResponse(socket, malformedRequestResponse(error.code));
+}
+
+function logResponses(server: HttpServer, logger: ServerLogger): void {
+  server.on("request", ({ method, url = "/" }, outgoing) => {
+    const start = performance.now();
+    outgoing.once("close", () => {
+      const ms = Math.round(performance.now() - start);
+      logger.info({ method, path: redactPath(url), status: outgoing.statusCode, ms }, "answered");
     });
-  return app;
+  });
 }
 
-function toPageRequest({ url, host, raw }: FastifyRequest): Request {
+function toPageRequest(incoming: IncomingMessage): Request {
   // The Host header or the path may be malformed.
-  const address = URL.parse(`http://${host}${url}`) ?? new URL("http://localhost/");
-  return new Request(address, { headers: [...nodeHeaders(raw)] });
+  const url = URL.parse(`http://${incoming.headers.host}${incoming.url}`) ?? new URL("http://localhost/");
+  return new Request(url, { headers: [...nodeHeaders(incoming)] });
 }
 
-function getUrl(app: FastifyInstance): string {
-  const address = app.server.address() as AddressInfo | null;
+function getUrl(server: HttpServer): string {
+  const address = server.address() as AddressInfo | null;
   if (address === null) throw new TypeError("The server has no URL before listen() has resolved.");
   const host = address.family === "IPv6" ? `[${address.address}]` : address.address;
   return `http://${host}:${address.port}`;

@@ -4,9 +4,7 @@
  * Invariant: options are validated before anything starts. Several gateways can use the same store and log. `close`
  * closes the connections before the feeds, and never the store, log or signals that were passed in.
  */
-import type { IncomingMessage } from "node:http";
-import type { Duplex } from "node:stream";
-import type { FastifyPluginAsync } from "fastify";
+import type { EventEmitter } from "node:events";
 import { createBlobUrls } from "../session/blobs/blob-url.ts";
 import { MAX_BATCH } from "../store/rules/arguments.ts";
 import type { SessionRef } from "../util/refs.ts";
@@ -16,7 +14,7 @@ import { GatewayAudit } from "./auth/gateway-audit.ts";
 import { ConnectionRegistry } from "./connection/connection-registry.ts";
 import { API_PREFIX } from "./http/http-messages.ts";
 import { type HandleContext, handleRequest } from "./http/fetch-handler.ts";
-import { gatewayPlugin } from "./http/fastify-plugin.ts";
+import { attachTo } from "./http/attach.ts";
 import type { GatewayContext } from "./context.ts";
 import { createRouter } from "./http/router.ts";
 import { ROUTES } from "./http/routes/index.ts";
@@ -40,16 +38,14 @@ export interface GatewayStats {
 }
 
 export interface Gateway {
-  /** Fastify plugin for all routes under `/api/v1`, including sockets. */
-  readonly plugin: FastifyPluginAsync;
+  /**
+   * Serves a server of Node, sockets included: requests under `/api/v1` are the gateway's, all others go to the app that
+   * the server belongs to. Call it once, after that app has added its listener.
+   * @param options.prefix the path before `/api/v1`. @default none
+   */
+  attach(server: EventEmitter, options?: { readonly prefix?: string }): void;
   /** Handles HTTP requests and event streams, for servers that use Request and Response. */
   handle(request: Request, context?: HandleContext): Promise<Response>;
-  /**
-   * Handles the `upgrade` event of a Node server.
-   * @param prefix the path before `/api/v1`
-   * @returns false if the URL does not belong to the gateway; the socket is then left untouched
-   */
-  upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer, prefix?: string): boolean;
   /** Returns the current load of this process. */
   stats(): GatewayStats;
   /**
@@ -79,15 +75,14 @@ export function createGateway(options: GatewayOptions): Gateway {
     if (error.code !== "NOT_DURABLE") http.context.onError(error, { during: "the log" });
   });
   const acceptSocket = createSocketAcceptor(http);
-  const upgrade: Gateway["upgrade"] = (incoming, socket, head, prefix = "") =>
-    handleUpgrade(http, acceptSocket, { incoming, socket, head }, prefix);
   return {
-    plugin: gatewayPlugin(http, {
-      upgrade,
-      rejectUpgrade: (socket, error) => rejectUpgrade(http, socket, error),
-    }),
+    attach: (server, { prefix = "" } = {}) =>
+      attachTo(server, http, prefix, {
+        upgrade: (incoming, socket, head) =>
+          handleUpgrade(http, acceptSocket, { incoming, socket, head }, prefix),
+        rejectUpgrade: (socket, error) => rejectUpgrade(http, socket, error),
+      }),
     handle: (request, context) => handleRequest(http, request, context),
-    upgrade,
     stats() {
       const { total: bufferedBytes, max: maxBufferedBytes } = connections.bufferedBytes();
       const { sessions } = http.context.feeds.stats();

@@ -4,7 +4,7 @@
  */
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { type IncomingMessage, request as httpRequest } from "node:http";
+import { createServer as createHttpServer, type IncomingMessage, request as httpRequest } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -167,8 +167,13 @@ export const ENTRANCES: readonly (readonly [name: string, open: OpenEntrance])[]
     "Fastify",
     async (options, auth) => {
       const gateway = createGateway(options);
-      const app = fastify();
-      await app.register(gateway.plugin, { prefix: "/chat" });
+      const app = fastify({
+        serverFactory(handler) {
+          const server = createHttpServer(handler);
+          gateway.attach(server, { prefix: "/chat" });
+          return server;
+        },
+      });
       app.addHook("preClose", () => gateway.close());
       const url = await app.listen({ host: "127.0.0.1", port: 0 });
       return httpEntrance(fetchFrom(`${url}/chat`), auth, () => app.close());

@@ -2,5 +2,5 @@
 import { openRealBackend } from "../runtime/real-backend.ts";
 import { transportsContract } from "./transports.contract.ts";
 
-transportsContract("fastify", openRealBackend);
+transportsContract("server", openRealBackend);
 transportsContract("fetch", openRealBackend);

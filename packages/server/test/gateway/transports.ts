@@ -1,4 +1,4 @@
-/** Opens the same server behind three transports: Fastify and plain Node over real HTTP, and the fetch handler. */
+/** Opens the same server behind three transports: the standalone server and an app's Node server over real HTTP, and the fetch handler. */
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import type { ErrorContext } from "../../src/util/error-handler.ts";
@@ -13,7 +13,7 @@ import {
   readResponse,
 } from "./test-server.ts";
 
-export type TransportName = "fastify" | "node" | "fetch";
+export type TransportName = "server" | "node" | "fetch";
 
 export interface TransportServer extends TestServer {
   /** @param path the full path, including its prefix */

@@ -1,6 +1,6 @@
 /**
  * `handleRequest` serves the gateway's HTTP routes as a function from Request to Response, for Next.js, Hono, Bun,
- * Cloudflare and others. Sockets need a Node server: see `Gateway.upgrade`.
+ * Cloudflare and others. Sockets need a Node server: see `Gateway.attach`.
  * Invariant: it only converts between the platform's messages and `handleHttp`, so that both adapters behave alike, and
  * it never throws. The path must start with `/api/v1`. The client's address is known only if the host passes it.
  */

@@ -1,5 +1,5 @@
 /**
- * `handleHttp` handles every request of the Fastify plugin and of the fetch handler.
+ * `handleHttp` handles every request, of Node servers and of the fetch handler.
  * Invariant: first it finds the route, authenticates, checks the scope and the limits, and resolves the session. Only then it reads
  * and validates query and body, and runs the route. So a client without access can't make the server read a body. It
  * never throws and never exposes an internal error. Every response has the security headers and the id of its request,
@@ -312,7 +312,7 @@ function toHttpResponse(caller: Caller, result: RouteResult): HttpResponse {
   return { status: result.status, headers: result.headers ?? {}, body: null };
 }
 
-function jsonResponse(
+export function jsonResponse(
   status: number,
   json: unknown,
   headers: Readonly<Record<string, string>> = {},

@@ -1,21 +1,26 @@
 /**
- * `registerHealthRoutes` adds `/healthz` (the process is alive) and `/readyz` (store and log are reachable and accept
+ * `createHealthCheck` answers `/healthz` (the process is alive) and `/readyz` (store and log are reachable and accept
  * writes).
- * Invariant: the routes are public, so they reveal only one status word, and requests share one check per 500 ms. A
+ * Invariant: the paths are public, so they reveal only one status word, and requests share one check per 500 ms. A
  * check fails after 2 seconds. It sends no write of its own: the log tests one in each health check, and the store
  * remembers writes that a full disk refused. During shutdown `/readyz` fails without a check.
  */
-import type { FastifyInstance, FastifyReply } from "fastify";
 import type { Backend } from "../../session/backend.ts";
 import { sleep } from "../../util/sleep.ts";
+import { jsonResponse } from "./handle-request.ts";
+import type { HttpResponse } from "./http-messages.ts";
 
 const CHECK_TIMEOUT_MS = 2_000;
-/** How long a result is reused. The routes are public, so requests must not each trigger a check. */
+/** How long a result is reused. The paths are public, so requests must not each trigger a check. */
 const FRESH_MS = 500;
 /** Names no session and no tenant: the check needs only a response. */
 const PROBE = { tenant: "readyz", session: "readyz" };
 
-export function registerHealthRoutes(app: FastifyInstance, backend: Backend, isClosing: () => boolean): void {
+/** @returns null for another path */
+export function createHealthCheck(
+  backend: Backend,
+  isClosing: () => boolean,
+): (path: string) => Promise<HttpResponse | null> {
   let lastCheck: { readonly at: number; readonly result: Promise<boolean> } | null = null;
   const isReady = () => {
     const now = performance.now();
@@ -23,19 +28,17 @@ export function registerHealthRoutes(app: FastifyInstance, backend: Backend, isC
       lastCheck = { at: now, result: isReachable(backend) };
     return lastCheck.result;
   };
-  app.get("/healthz", async (_request, reply) => send(reply, true, "live"));
-  app.get("/readyz", async (_request, reply) => {
-    if (isClosing()) return send(reply, false, "closing");
+  return async (path) => {
+    if (path === "/healthz") return reply(true, "live");
+    if (path !== "/readyz") return null;
+    if (isClosing()) return reply(false, "closing");
     const ready = await isReady();
-    return send(reply, ready, ready ? "ready" : "unavailable");
-  });
+    return reply(ready, ready ? "ready" : "unavailable");
+  };
 }
 
-function send(reply: FastifyReply, isHealthy: boolean, status: string): FastifyReply {
-  return reply
-    .code(isHealthy ? 200 : 503)
-    .header("cache-control", "no-store")
-    .send({ status });
+function reply(isHealthy: boolean, status: string): HttpResponse {
+  return jsonResponse(isHealthy ? 200 : 503, { status });
 }
 
 async function isReachable({ store, log }: Backend): Promise<boolean> {

@@ -1,5 +1,5 @@
 /**
- * `Route` defines one HTTP route, for Fastify and the fetch handler alike, and is listed in the docs. Types only, plus
+ * `Route` defines one HTTP route, for Node servers and the fetch handler alike, and is listed in the docs. Types only, plus
  * the helper `defineRoute`.
  * Invariant: a handler runs only after `handleHttp` has checked scope, ownership, query and body. So `ref` exists and
  * belongs to the caller. `scope` is null only if a token in the path or a signature of the body

@@ -1,4 +1,4 @@
-/** `honoApp` adds the gateway to a Hono app on Node. Printed in docs/gateway.md. */
+/** `honoApp` adds the gateway to a Hono app on Node, sockets included. Printed in docs/gateway.md. */
 import { serve } from "@hono/node-server";
 import { createGateway, type GatewayOptions } from "@turnstream/server";
 import { Hono } from "hono";
@@ -7,10 +7,7 @@ export function honoApp(options: GatewayOptions, port: number) {
   const gateway = createGateway(options);
   const app = new Hono();
   app.get("/", (c) => c.text("your own routes stay as they are"));
-  app.all("/api/v1/*", (c) => gateway.handle(c.req.raw));
   const server = serve({ fetch: app.fetch, port });
-  server.on("upgrade", (incoming, socket, head) => {
-    if (!gateway.upgrade(incoming, socket, head)) socket.destroy();
-  });
+  gateway.attach(server);
   return { gateway, server };
 }

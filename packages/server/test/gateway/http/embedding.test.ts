@@ -1,9 +1,12 @@
-/** Tests the gateway in a Hono app and in a plain Node server: JSON, event streams, disconnects, files and sockets. */
+/** Tests the gateway in the apps of several frameworks, and as a fetch handler: JSON, event streams, disconnects, files and sockets. */
 import { once } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { serve } from "@hono/node-server";
+import express from "express";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Gateway } from "../../../src/gateway/gateway.ts";
+import { createGateway, type Gateway } from "../../../src/gateway/gateway.ts";
+import type { GatewayOptions } from "../../../src/gateway/options.ts";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
@@ -23,10 +26,31 @@ let ref: SessionRef;
 
 const at = (end: string) => `${url}/api/v1/sessions/${ref.session}${end}`;
 
+/** The gateway as a fetch handler, on a server that converts requests. */
+function fetchApp(options: GatewayOptions, port: number) {
+  const made = createGateway(options);
+  const fetchOf = (request: Request) =>
+    new URL(request.url).pathname === "/"
+      ? new Response("your own routes stay as they are")
+      : made.handle(request);
+  return { gateway: made, server: serve({ fetch: fetchOf, port, overrideGlobalObjects: false }) };
+}
+
+function expressApp(options: GatewayOptions, port: number) {
+  const made = createGateway(options);
+  const app = express().use(express.json());
+  app.get("/", (_request, response) => void response.send("your own routes stay as they are"));
+  const listening = app.listen(port);
+  made.attach(listening);
+  return { gateway: made, server: listening };
+}
+
 describe.each([
   ["a Hono app", honoApp],
   ["a plain Node server", nodeApp],
-])("gateway in %s", (_, appOf) => {
+  ["an Express app", expressApp],
+  ["a fetch handler", fetchApp],
+])("gateway in %s", (name, appOf) => {
   beforeEach(async () => {
     stage = await TurnHarness.open(createMemoryBackend());
     const model = scriptedModel(({ text }) => [script.text(`You wrote ${text}.`)]);
@@ -96,7 +120,7 @@ describe.each([
     expect(Buffer.from(await got.arrayBuffer()).equals(bytes)).toBe(true);
   });
 
-  test("opens a socket on the same server", async () => {
+  test.skipIf(name === "a fetch handler")("opens a socket on the same server", async () => {
     const client = await SocketClient.open({ url, auth });
     expect(await client.request({ type: "subscribe", session_id: ref.session })).toMatchObject({
       type: "subscribed",

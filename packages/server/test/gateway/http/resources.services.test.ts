@@ -4,6 +4,6 @@ import { paymentsContract } from "./payments.contract.ts";
 import { resourcesContract } from "./resources.contract.ts";
 import { webhookRoutesContract } from "./webhooks.contract.ts";
 
-paymentsContract("real servers", "fastify", openRealBackend);
+paymentsContract("real servers", "server", openRealBackend);
 resourcesContract("real servers", openRealBackend);
 webhookRoutesContract("real servers", openRealBackend);

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { errorReply } from "@turnstream/protocol/schema";
-import type { FastifyBaseLogger } from "fastify";
+import type { ServerLogger } from "../../../src/gateway/create-server.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { systemEnv } from "../../../src/util/env.ts";
@@ -12,17 +12,7 @@ import { openServer, type TestServer } from "../test-server.ts";
 const PAGE = "https://app.example.com";
 const lines: string[] = [];
 const write = (...values: unknown[]) => void lines.push(JSON.stringify(values));
-const logger = {
-  level: "trace",
-  fatal: write,
-  error: write,
-  warn: write,
-  info: write,
-  debug: write,
-  trace: write,
-  silent: write,
-  child: () => logger,
-} as unknown as FastifyBaseLogger;
+const logger: ServerLogger = { info: write, warn: write };
 
 let server: TestServer;
 let session: string;

@@ -125,7 +125,8 @@ describe("over a real link (reliability 12)", () => {
       secrets,
       limits: { pingIntervalMs: 500, pongTimeoutMs: 4_000, heartbeatMs: 20 },
     });
-    const http = createServer().on("upgrade", (...upgrade) => gateway.upgrade(...upgrade));
+    const http = createServer();
+    gateway.attach(http);
     const open = new Set<Socket>();
     http.on("connection", (socket) => {
       open.add(socket);

@@ -1,12 +1,10 @@
-/**
- * Tests the gateway as a Fastify plugin and as a standalone server: isolation from the host app, logs, health and
- * shutdown.
- */
-import { Server, request as httpRequest } from "node:http";
+/** Tests the gateway in the server of an app and as a standalone server: the app's own routes, logs, health, shutdown. */
+import { createServer, Server, request as httpRequest } from "node:http";
 import { once } from "node:events";
-import { fastify, type FastifyBaseLogger } from "fastify";
+import { fastify } from "fastify";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
+import type { ServerLogger } from "../../../src/gateway/create-server.ts";
 import { createGateway } from "../../../src/gateway/gateway.ts";
 import { ROUTES } from "../../../src/gateway/http/routes/index.ts";
 import { LogError } from "../../../src/log/errors.ts";
@@ -30,12 +28,17 @@ async function host(prefix?: string) {
   await parts.store.tenants.create({ id: "t", name: "T" });
   const { secret } = await parts.store.keys.create("t", { name: "k", scopes: [] });
   const gateway = createGateway({ ...parts, secrets: [SECRET] });
-  const app = fastify();
+  const app = fastify({
+    serverFactory(handler) {
+      const server = createServer(handler);
+      gateway.attach(server, prefix === undefined ? {} : { prefix });
+      return server;
+    },
+  });
   app.post("/own", (request, reply) => reply.send({ got: request.body }));
   app.get("/fails", () => {
     throw new Error("an error of the host");
   });
-  await app.register(gateway.plugin, prefix === undefined ? {} : { prefix });
   closing.push(() => app.close());
   closing.push(() => gateway.close());
   const url = await app.listen();
@@ -116,9 +119,7 @@ test("logs no secrets and addresses: keys, tokens, tickets and links, on every r
   const lines: string[] = [];
   const events: SecurityEvent[] = [];
   const write = (...line: unknown[]) => void lines.push(JSON.stringify(line));
-  const logger = { level: "trace", child: () => logger } as unknown as FastifyBaseLogger;
-  for (const level of ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const)
-    logger[level] = write;
+  const logger: ServerLogger = { info: write, warn: write };
   const onSecurityEvent = (event: SecurityEvent) => void events.push(event);
   const options = { logger, onSecurityEvent, allowedOrigins: ["https://app.example.com"] };
   const server = await opened(undefined, options);
@@ -189,7 +190,7 @@ describe("standalone gateway", () => {
 
   test("responds to malformed requests with the error schema and keeps running", async () => {
     const server = await opened();
-    const asked = httpRequest(server.url, { path: "/%zz" });
+    const asked = httpRequest(server.url, { path: "/api/v1/sessions/%zz" });
     asked.end();
     const [response] = await once(asked, "response");
     expect(response.statusCode).toBe(400);

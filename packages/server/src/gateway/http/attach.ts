@@ -1,0 +1,86 @@
+/**
+ * `attachTo` serves a Node server, before the app that it belongs to: the requests and sockets under the API's path are
+ * the gateway's, all others go to the app as before.
+ * Invariant: the app sees no request of the gateway, so none of its parsers has read a body. Only the plain spelling of
+ * the path is served. A socket for another path is rejected only if nothing else listens for it.
+ */
+import type { EventEmitter } from "node:events";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { RequestError } from "../errors.ts";
+import { startEventStream } from "../sse/transports.ts";
+import { errorResponse, eventStreamOptions, handleHttp, type HttpContext } from "./handle-request.ts";
+import { API_PREFIX, type HttpResponse } from "./http-messages.ts";
+import { fromNodeRequest } from "./node-request.ts";
+
+/** Handles socket upgrades. Passed in, because ws/ imports this module. */
+export interface UpgradeHandler {
+  /** @returns false if the URL does not belong to the gateway; the socket is then left untouched */
+  readonly upgrade: (incoming: IncomingMessage, socket: Duplex, head: Buffer) => boolean;
+  /** Answers with an HTTP error and closes the connection. */
+  readonly rejectUpgrade: (socket: Duplex, error: unknown) => void;
+}
+
+/** @param prefix the path before `/api/v1` */
+export function attachTo(
+  server: EventEmitter,
+  http: HttpContext,
+  prefix: string,
+  { upgrade, rejectUpgrade }: UpgradeHandler,
+): void {
+  const base = `${prefix}${API_PREFIX}`;
+  const others = server.listeners("request") as RequestListener[];
+  const none = new RequestError("NOT_FOUND", `No route matches this path: all routes are under ${base}.`);
+  server.removeAllListeners("request");
+  server.on("request", (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    const { url = "/" } = incoming;
+    if (url.startsWith(`${base}/`)) void answer(http, incoming, outgoing, url.slice(base.length));
+    else if (others.length === 0)
+      void sendResponse(outgoing, errorResponse(http.context, none), http.context);
+    else for (const other of others) Reflect.apply(other, server, [incoming, outgoing]);
+  });
+  server.on("upgrade", (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
+    if (upgrade(incoming, socket, head) || server.listenerCount("upgrade") > 1) return;
+    rejectUpgrade(socket, new RequestError("NOT_FOUND", "This path does not accept sockets."));
+  });
+}
+
+async function answer(
+  http: HttpContext,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  url: string,
+): Promise<void> {
+  const from = http.resolveClientAddress(incoming);
+  const response = await handleHttp(http, fromNodeRequest(incoming, outgoing, { url, from }));
+  const { status, headers, body } = response;
+  if (body === null || !("stream" in body)) return sendResponse(outgoing, response, http.context);
+  startEventStream(outgoing, { status, headers }, eventStreamOptions(http, body));
+}
+
+/** Sends a whole or chunked body. Event streams need `startEventStream`. */
+export async function sendResponse(
+  outgoing: ServerResponse,
+  { status, headers, body }: HttpResponse,
+  { onError }: Pick<HttpContext["context"], "onError">,
+): Promise<void> {
+  outgoing.statusCode = status;
+  for (const [name, value] of Object.entries(headers)) outgoing.setHeader(name, value);
+  if (body === null) outgoing.end();
+  else if ("whole" in body) outgoing.end(body.whole);
+  else if ("chunks" in body) {
+    const chunks = reportFailure(body.chunks, (error) => onError(error, { during: "a response" }));
+    // It also fails when the client disconnects, which is no error.
+    await pipeline(chunks, outgoing).catch(() => undefined);
+  }
+}
+
+async function* reportFailure<T>(chunks: AsyncIterable<T>, report: (error: unknown) => void) {
+  try {
+    yield* chunks;
+  } catch (error) {
+    report(error);
+    throw error;
+  }
+}
