@@ -16,6 +16,7 @@ import { addKeys } from "./commands/keys.ts";
 import { addKnowledge } from "./commands/knowledge.ts";
 import { addLimits, addUsage } from "./commands/limits.ts";
 import { addMigrate } from "./commands/migrate.ts";
+import { addOpenApi } from "./commands/openapi.ts";
 import { addPayments } from "./commands/payments.ts";
 import { addServe, addWorker } from "./commands/serve.ts";
 import { addTail } from "./commands/tail.ts";
@@ -42,6 +43,7 @@ const COMMANDS: readonly (readonly [group: string, add: AddCommand])[] = [
   [SET_UP, addMigrate],
   [SET_UP, addDoctor],
   [SET_UP, addConfig],
+  [SET_UP, addOpenApi],
   [DEBUG, addTurns],
   [DEBUG, addTail],
   [MANAGE, addToken],

@@ -12,6 +12,7 @@ export type { UserOf } from "./gateway/auth/sign-in.ts";
 export { signToken } from "./gateway/auth/tokens.ts";
 export { createServer, type Server, type ServerLogger, type ServerOptions } from "./gateway/create-server.ts";
 export { createGateway, type Gateway } from "./gateway/gateway.ts";
+export { describeHttpApi } from "./gateway/http/describe-http-api.ts";
 export type { HandleContext } from "./gateway/http/fetch-handler.ts";
 export { DEFAULT_GATEWAY_LIMITS, type GatewayLimits, type GatewayOptions } from "./gateway/options.ts";
 export { importKnowledge, type KnowledgeFile } from "./knowledge/import.ts";
