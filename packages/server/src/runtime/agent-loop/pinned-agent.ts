@@ -9,35 +9,16 @@ import type { Json } from "@turnstream/protocol";
 import type { JsonSchema } from "../../models/model.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import type { Memory } from "../../store/memories.ts";
-import {
-  type Agent,
-  type RecallLimits,
-  ASK_USER,
-  CALL_AGENT,
-  LOOKUP_ATTACHMENTS,
-  REQUEST_FORM,
-  REQUEST_PAYMENT,
-  RESERVED,
-  SHARE_THOUGHT,
-} from "../define/agent.ts";
+import { type Agent, type RecallLimits, CALL_AGENT, LOOKUP_ATTACHMENTS, RESERVED } from "../define/agent.ts";
 import { type PinnedAgent, pinnedKey } from "../attempt/journal-entries.ts";
+import type { RunContext } from "../attempt/run-context.ts";
 import { LOOKUP_DESCRIPTION, LOOKUP_SCHEMA } from "../files/lookup-tool.ts";
 import { turnFiles } from "../files/turn-files.ts";
-import { QUESTIONS_SCHEMA } from "../interactions/question.ts";
-import { FORM_SCHEMA } from "../interactions/form-ending-turn.ts";
-import { PAYMENT_SCHEMA } from "../interactions/payment-ending-turn.ts";
 
 const TASK: JsonSchema = {
   type: "object",
   properties: { task: { type: "string", description: "What to do, with everything it needs to know." } },
   required: ["task"],
-  additionalProperties: false,
-};
-
-const THOUGHT: JsonSchema = {
-  type: "object",
-  properties: { thought: { type: "string", description: "The message for the user, in full sentences." } },
-  required: ["thought"],
   additionalProperties: false,
 };
 
@@ -61,7 +42,11 @@ async function hasAttachments(agent: Agent, attempt: TurnAttempt): Promise<boole
   return (await context.store.attachments.list(ref, { limit: 1 })).length > 0;
 }
 
-async function pin(agent: Agent, attempt: TurnAttempt): Promise<PinnedAgent> {
+async function pin(
+  agent: Agent,
+  attempt: TurnAttempt,
+  runtimeTools: RunContext["runtimeTools"],
+): Promise<PinnedAgent> {
   const { row, context } = attempt;
   const { tenant, user, session, message } = row;
   const { instructions: made } = agent;
@@ -80,47 +65,26 @@ async function pin(agent: Agent, attempt: TurnAttempt): Promise<PinnedAgent> {
     input: TASK as Json,
   }));
   const agents = isSingle ? [callAgentTool(agent.subAgents)] : each;
-  const thought = {
-    name: SHARE_THOUGHT,
-    description: "Sends a message to the user while you continue to work.",
-    input: THOUGHT as Json,
-  };
-  const ask = {
-    name: ASK_USER,
-    description: "Asks the user something that you need to know to continue, and waits for the answer.",
-    input: QUESTIONS_SCHEMA as Json,
-  };
-  const form = {
-    name: REQUEST_FORM,
-    description:
-      "Asks the user to fill in a form, for several things that you need to know at once. Your turn ends with it, and the submitted values are the result of this call.",
-    input: FORM_SCHEMA as Json,
-  };
-  const payment = {
-    name: REQUEST_PAYMENT,
-    description:
-      "Asks the user to pay. Your turn ends with it, and the status of the payment is the result of this call.",
-    input: PAYMENT_SCHEMA as Json,
-  };
-  const own = [
-    ...tools,
-    ...agents,
-    ...(agent.shareThought ? [thought] : []),
-    ...(agent.askUser ? [ask] : []),
-    ...(agent.requestForms ? [form] : []),
-    ...(agent.requestPayments && context.payments !== null ? [payment] : []),
-  ];
+  const ofRuntime = [...runtimeTools.values()]
+    .filter((tool) => tool.isOffered(agent, context))
+    .map(({ name, description, input }) => ({ name, description, input: input as Json }));
+  const own = [...tools, ...agents, ...ofRuntime];
   if (await hasAttachments(agent, attempt)) own.push(LOOKUP);
   const sourced = await context.toolSources.pin(agent, [...RESERVED, ...own.map(({ name }) => name)]);
   return { agent: agent.name, instructions, tools: [...own, ...sourced], images: agent.images };
 }
 
 /** Returns the definition that this run uses: the journaled one, or the current one if none is journaled yet. */
-export async function pinAgent(attempt: TurnAttempt, path: string, agent: Agent): Promise<PinnedAgent> {
+export async function pinAgent(
+  attempt: TurnAttempt,
+  path: string,
+  agent: Agent,
+  runtimeTools: RunContext["runtimeTools"],
+): Promise<PinnedAgent> {
   const key = pinnedKey(path);
   const known = attempt.fromJournal(key);
   if (known !== undefined) return known;
-  const pinned = await pin(agent, attempt);
+  const pinned = await pin(agent, attempt, runtimeTools);
   // The run does nothing that lasts before its first commit, which has the definition too. If the worker dies before it,
   // the next attempt supersedes what this one showed, and may start with a newer definition.
   attempt.journalLater(key, pinned);

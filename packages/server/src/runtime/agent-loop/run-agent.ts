@@ -13,7 +13,6 @@ import { closeOpenGroup } from "../attempt/close-open-group.ts";
 import { isInOpenGroup } from "../events/groups.ts";
 import { type RunResult, runSubAgent } from "./run-sub-agent.ts";
 import { estimateTokens, trimToBudget } from "../prompt/trim-to-budget.ts";
-import { ASK_USER, REQUEST_FORM, REQUEST_PAYMENT } from "../define/agent.ts";
 import { type ToolCallRecord, callKey } from "../attempt/journal-entries.ts";
 import { writeRequest } from "../interactions/ending-request.ts";
 import { runModelStep } from "./model-step.ts";
@@ -21,7 +20,7 @@ import { RuntimeError } from "../errors.ts";
 import { RestartAttempt } from "../attempt/outcomes.ts";
 import { resultImages } from "../prompt/images.ts";
 import { modelText } from "../attempt/reference-pool.ts";
-import { RequestSlot, type RunContext, toModelTools } from "../attempt/run-context.ts";
+import { RequestSlot, type RunContext, type RuntimeTool, toModelTools } from "../attempt/run-context.ts";
 import { FairSemaphore } from "../../util/fair-semaphore.ts";
 import type { StepCall } from "../events/step-writer.ts";
 import { allOrAbort } from "../../util/concurrency.ts";
@@ -62,15 +61,15 @@ async function runCalls(outer: RunContext, calls: readonly StepCall[]): Promise<
     ...outer,
     requestSlot: new RequestSlot(known?.call ?? null),
   };
-  const questions = calls.filter(({ name }) => name === ASK_USER);
-  const requests = calls.filter(({ name }) => name === REQUEST_FORM || name === REQUEST_PAYMENT);
-  const work = calls.filter((call) => !questions.includes(call) && !requests.includes(call));
+  const callsOf = (phase: RuntimeTool["phase"]) =>
+    calls.filter(({ name }) => (scope.runtimeTools.get(name)?.phase ?? "work") === phase);
+  const work = callsOf("work");
   const records = new Map<StepCall, ToolCallRecord>();
   for (const phase of callPhases(scope, work)) await runPhase(scope, phase, records);
   // A sub-agent may have requested a form or payment, and a step can have only one.
   const asked = work.find((call) => endsTurn(records.get(call)));
   if (asked !== undefined) scope.requestSlot.take(asked.call);
-  for (const call of [...questions, ...requests])
+  for (const call of [...callsOf("question"), ...callsOf("request")])
     records.set(call, await executeToolCall(scope, call, callSubAgent));
   for (const [call, { ending }] of records)
     if (ending !== null && ending.request !== null)

@@ -35,7 +35,7 @@ export async function runSubAgent(
   call: StepCall,
   runAgent: RunAgent,
 ): Promise<ToolCallRecord> {
-  const { attempt, agent, depth, root } = scope;
+  const { attempt, agent, depth, root, runtimeTools } = scope;
   const sub = findSubAgent(agent, call.name, call.input);
   const task = stringField(call.input, "task");
   if (sub === undefined)
@@ -49,7 +49,7 @@ export async function runSubAgent(
   // The call is hidden, because a tool of this name was hidden when it was called. A sub-agent must be visible.
   if (findToolResult(attempt.turn, call.call)?.hidden === true)
     return failedResult(describeMissingTool(call.name, true));
-  const pinned = await pinAgent(attempt, call.call, sub);
+  const pinned = await pinAgent(attempt, call.call, sub, runtimeTools);
   const inner = await subAgentContext(scope, call.call, sub, pinned);
   const prompt: Prompt = [
     ...(pinned.instructions === "" ? [] : [{ role: "system" as const, content: pinned.instructions }]),

@@ -8,20 +8,12 @@
 import type { JsonSchema, ModelTool, PromptMessage } from "../../models/model.ts";
 import { type Json, mainRun } from "@turnstream/protocol";
 import { truncateText, MAX_LABEL, findSubAgentRun } from "@turnstream/protocol/writer";
-import {
-  type Agent,
-  ASK_USER,
-  CALL_AGENT,
-  findSubAgent,
-  COMPACT,
-  REQUEST_FORM,
-  REQUEST_PAYMENT,
-  SHARE_THOUGHT,
-} from "../define/agent.ts";
+import { type Agent, CALL_AGENT, findSubAgent, COMPACT, SHARE_THOUGHT } from "../define/agent.ts";
 import type { TurnAttempt } from "./attempt.ts";
 import type { Slot } from "../../util/fair-semaphore.ts";
 import type { PausableTimer } from "../../util/pausable-timer.ts";
-import type { PinnedAgent, PinnedTool } from "./journal-entries.ts";
+import type { RuntimeContext } from "./context.ts";
+import type { PinnedAgent, PinnedTool, ToolCallRecord } from "./journal-entries.ts";
 import { MAIN_RUN } from "../events/turn-writer.ts";
 import { MarkerScanner } from "../events/citation-markers.ts";
 import { ReferencePool } from "./reference-pool.ts";
@@ -30,8 +22,25 @@ import { closeOpenGroup } from "./close-open-group.ts";
 import { writeThought } from "./shared-thought.ts";
 import { stringField } from "../../util/json.ts";
 
+/**
+ * A tool of the runtime, whose calls are part of the turn itself, such as a question. Users see what it writes instead
+ * of its call. Tools of an app are a `Tool`.
+ */
+export interface RuntimeTool {
+  readonly name: string;
+  readonly description: string;
+  /** Describes the arguments for the model. */
+  readonly input: JsonSchema;
+  /** When the calls of a step run: work in parallel, then questions one at a time, and requests that end the turn last. */
+  readonly phase: "work" | "question" | "request";
+  isOffered(agent: Agent, context: RuntimeContext): boolean;
+  run(scope: RunContext, call: StepCall): ToolCallRecord | Promise<ToolCallRecord>;
+}
+
 export interface RunContext {
   readonly attempt: TurnAttempt;
+  /** The tools of the runtime, by name. An agent is offered some of them. */
+  readonly runtimeTools: ReadonlyMap<string, RuntimeTool>;
   readonly agent: Agent;
   /** The main agent. Its limits apply to the whole turn. */
   readonly root: Agent;
@@ -75,12 +84,14 @@ export async function mainRunContext(
   attempt: TurnAttempt,
   agent: Agent,
   pinned: PinnedAgent,
+  runtimeTools: RunContext["runtimeTools"],
 ): Promise<RunContext> {
   const { writer } = attempt;
   if (mainRun(writer.turn) === undefined)
     await writer.write({ type: "run.start", run: MAIN_RUN, agent: agent.name });
   return {
     attempt,
+    runtimeTools,
     agent,
     root: agent,
     pinned,
@@ -100,7 +111,7 @@ export async function subAgentContext(
   agent: Agent,
   pinned: PinnedAgent,
 ): Promise<RunContext> {
-  const { attempt, depth, root } = parent;
+  const { attempt, runtimeTools, depth, root } = parent;
   const { writer } = attempt;
   const known = findSubAgentRun(writer.turn, call);
   const run = known?.id ?? `r${writer.turn.runs.length}`;
@@ -116,7 +127,7 @@ export async function subAgentContext(
   }
   const inherited = [...(parent.inherited ?? []), { ...parent, inherited: [] }];
   const pool = new ReferencePool();
-  return { attempt, agent, root, pinned, run, path: call, depth: depth + 1, pool, inherited };
+  return { attempt, runtimeTools, agent, root, pinned, run, path: call, depth: depth + 1, pool, inherited };
 }
 
 export function createStepWriter(scope: RunContext): StepWriter {
@@ -148,12 +159,9 @@ export function findToolSource({ pinned }: RunContext, name: string): PinnedTool
   return pinned.tools.find((offered) => offered.name === name)?.source;
 }
 
-/** Tools whose call is not shown, because users see what it writes. */
-const HIDDEN: readonly string[] = [SHARE_THOUGHT, ASK_USER, REQUEST_FORM, REQUEST_PAYMENT];
-
 export function displayOf(scope: RunContext, name: string): CallDisplay {
-  const { agent } = scope;
-  if (HIDDEN.includes(name)) return { isHidden: true, isStandalone: false, label: "" };
+  const { agent, runtimeTools } = scope;
+  if (runtimeTools.has(name)) return { isHidden: true, isStandalone: false, label: "" };
   const sourced = findToolSource(scope, name);
   if (sourced !== undefined) return { isHidden: false, isStandalone: false, label: sourced.label };
   // The input names the sub-agent, and with it the label.

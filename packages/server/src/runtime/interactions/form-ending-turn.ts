@@ -1,6 +1,6 @@
 /**
- * `requestForm` is the tool `request_form`: it reads the arguments of the model and returns the outcome of the call,
- * which ends the turn. `FORM_SCHEMA` describes the arguments.
+ * `requestFormTool` is the tool `request_form`: it reads the arguments of the model and returns the outcome of the call,
+ * which ends the turn.
  *
  * Invariant: a form that can't be shown never reaches the user. The model reads why, and can correct it.
  */
@@ -9,8 +9,9 @@ import { FIELD_TYPES } from "@turnstream/protocol/schema";
 import type { JsonSchema } from "../../models/model.ts";
 import { asJsonObject } from "../../util/json.ts";
 import type { ToolCallRecord } from "../attempt/journal-entries.ts";
-import type { RunContext } from "../attempt/run-context.ts";
+import type { RunContext, RuntimeTool } from "../attempt/run-context.ts";
 import { failedResult } from "../attempt/tool-result.ts";
+import { REQUEST_FORM } from "../define/agent.ts";
 import { readTimeoutSeconds, TIMEOUT_PROPERTY } from "../define/answer-timeout.ts";
 import { MAX_FIELDS, MAX_OPTIONS, parseForm } from "../define/form.ts";
 import type { StepCall } from "../events/step-writer.ts";
@@ -18,7 +19,7 @@ import { endingRecord } from "./ending-request.ts";
 
 const SHORT = { type: "string", maxLength: MAX_LABEL } as const;
 
-export const FORM_SCHEMA: JsonSchema = {
+const FORM_SCHEMA: JsonSchema = {
   type: "object",
   properties: {
     title: { ...SHORT, description: "What the form is called." },
@@ -54,8 +55,17 @@ export const FORM_SCHEMA: JsonSchema = {
   additionalProperties: false,
 };
 
-/** Returns the outcome of the tool `request_form`. */
-export function requestForm(scope: RunContext, call: StepCall): ToolCallRecord {
+export const requestFormTool: RuntimeTool = {
+  name: REQUEST_FORM,
+  description:
+    "Asks the user to fill in a form, for several things that you need to know at once. Your turn ends with it, and the submitted values are the result of this call.",
+  input: FORM_SCHEMA,
+  phase: "request",
+  isOffered: (agent) => agent.requestForms,
+  run: requestForm,
+};
+
+function requestForm(scope: RunContext, call: StepCall): ToolCallRecord {
   const { timeout_seconds: _, ...input } = asJsonObject(call.input);
   const read = parseForm(input);
   const { toolFailed } = scope.attempt.strings;

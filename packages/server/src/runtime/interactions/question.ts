@@ -19,10 +19,11 @@ import type { InteractionChange } from "../../store/interactions.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import type { ToolCallRecord } from "../attempt/journal-entries.ts";
 import { closeOpenGroup } from "../attempt/close-open-group.ts";
+import { ASK_USER } from "../define/agent.ts";
 import { deadlineFields, readTimeoutSeconds, TIMEOUT_PROPERTY } from "../define/answer-timeout.ts";
 import { asJsonObject, stringField } from "../../util/json.ts";
 import { failedResult, successResult } from "../attempt/tool-result.ts";
-import type { RunContext } from "../attempt/run-context.ts";
+import type { RunContext, RuntimeTool } from "../attempt/run-context.ts";
 import type { StepCall } from "../events/step-writer.ts";
 import { formatAnswers } from "./format-answers.ts";
 import { awaitDecision, requestKey } from "./await-decision.ts";
@@ -35,7 +36,7 @@ const MESSAGE_WAITS = "Their next message is queued and starts the next turn.";
 const NOT_IN_TIME = "The user did not answer in time. Continue without an answer.";
 const IN_ONE_MESSAGE = "The user answered all questions in one message: see the other answer.";
 
-export const QUESTIONS_SCHEMA: JsonSchema = {
+const QUESTIONS_SCHEMA: JsonSchema = {
   type: "object",
   properties: {
     questions: {
@@ -77,7 +78,16 @@ export const QUESTIONS_SCHEMA: JsonSchema = {
   additionalProperties: false,
 };
 
-export async function askQuestion(scope: RunContext, call: StepCall): Promise<ToolCallRecord> {
+export const askUserTool: RuntimeTool = {
+  name: ASK_USER,
+  description: "Asks the user something that you need to know to continue, and waits for the answer.",
+  input: QUESTIONS_SCHEMA,
+  phase: "question",
+  isOffered: (agent) => agent.askUser,
+  run: askQuestion,
+};
+
+async function askQuestion(scope: RunContext, call: StepCall): Promise<ToolCallRecord> {
   const { attempt } = scope;
   const questions = questionsFrom(call.input);
   if (questions === null)

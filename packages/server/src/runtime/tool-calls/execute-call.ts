@@ -10,18 +10,15 @@
 import { findSubAgentRun } from "@turnstream/protocol/writer";
 import { parseInput } from "../../models/tool-schema.ts";
 import { type ToolCallRecord, callKey, type PinnedTool, startKey } from "../attempt/journal-entries.ts";
-import { ASK_USER, CALL_AGENT, REQUEST_FORM, REQUEST_PAYMENT, SHARE_THOUGHT } from "../define/agent.ts";
+import { CALL_AGENT } from "../define/agent.ts";
 import type { Tool } from "../define/tool.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import { nextRunClosingEvents, runSubtree } from "../events/closing-events.ts";
 import { requestApproval } from "../interactions/approval.ts";
-import { askQuestion } from "../interactions/question.ts";
-import { requestForm } from "../interactions/form-ending-turn.ts";
-import { requestPayment } from "../interactions/payment-ending-turn.ts";
 import { withdrawPending } from "../interactions/withdraw.ts";
 import { escapeReferenceTagsIn } from "../attempt/reference-pool.ts";
-import { failedResult, successResult } from "../attempt/tool-result.ts";
-import { type RunContext, findToolSource, sharedThought } from "../attempt/run-context.ts";
+import { failedResult } from "../attempt/tool-result.ts";
+import { type RunContext, findToolSource } from "../attempt/run-context.ts";
 import type { StepCall } from "../events/step-writer.ts";
 import type { Slot } from "../../util/fair-semaphore.ts";
 import { startToolResult, writeToolResult } from "./write-result.ts";
@@ -91,16 +88,14 @@ async function resolveResult(
   call: StepCall,
   runSubAgent: RunSubAgent,
 ): Promise<ToolCallRecord> {
-  const { attempt, agent, pinned } = scope;
+  const { attempt, agent, pinned, runtimeTools } = scope;
   const { name, problem } = call;
   if (problem !== undefined) return failedResult(problem);
   const isOffered = pinned.tools.some((offered) => offered.name === name);
   const sourced = findToolSource(scope, name);
   if (sourced !== undefined) return performFromSource(scope, call, sourced);
-  if (isOffered && name === SHARE_THOUGHT) return shareThought(sharedThought(scope, call));
-  if (isOffered && name === ASK_USER) return askQuestion(scope, call);
-  if (isOffered && name === REQUEST_FORM) return requestForm(scope, call);
-  if (isOffered && name === REQUEST_PAYMENT) return requestPayment(scope, call);
+  const runtimeTool = runtimeTools.get(name);
+  if (isOffered && runtimeTool !== undefined) return runtimeTool.run(scope, call);
   const wasStarted = attempt.fromJournal(startKey(call.call)) !== undefined;
   if (isOffered && !wasStarted && (name === CALL_AGENT || agent.subAgents[name] !== undefined))
     return runSubAgent(scope, call);
@@ -192,9 +187,4 @@ function interrupted({ attempt }: RunContext, { name }: StepCall): ToolCallRecor
     `The tool ${name} was interrupted while it ran, and may not be run again. It is unknown whether it took effect: find out before you try again.`,
     attempt.strings.errors.OUTCOME_UNKNOWN,
   );
-}
-
-function shareThought(thought: string | null): ToolCallRecord {
-  if (thought === null) return failedResult("`thought` is missing.");
-  return { ...successResult({ content: "Shown to the user." }, 0), preview: "", thought };
 }

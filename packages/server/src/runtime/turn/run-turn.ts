@@ -55,6 +55,7 @@ import type { RuntimeContext } from "../attempt/context.ts";
 import { enforceUsageLimits } from "../agent-loop/enforce-limits.ts";
 import { pinAgent } from "../agent-loop/pinned-agent.ts";
 import { runAgent } from "../agent-loop/run-agent.ts";
+import { RUNTIME_TOOLS } from "../agent-loop/runtime-tools.ts";
 import { mainRunContext } from "../attempt/run-context.ts";
 import { generateTitle } from "./title.ts";
 import { backoffDelay } from "../../util/retry.ts";
@@ -333,8 +334,8 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
       attempt.modelCalls.has(firstStep) ||
       [firstStep, STREAM_STARTED_KEY].some((key) => attempt.fromJournal<unknown>(key) !== undefined);
     if (!hasStarted) await enforceUsageLimits(attempt);
-    const pinned: PinnedAgent = await pinAgent(attempt, MAIN_RUN, agent);
-    const scope = await mainRunContext(attempt, agent, pinned);
+    const pinned: PinnedAgent = await pinAgent(attempt, MAIN_RUN, agent, RUNTIME_TOOLS);
+    const scope = await mainRunContext(attempt, agent, pinned, RUNTIME_TOOLS);
     await announceLoss(attempt);
     await readFiles(scope);
     let isTitled = false;
