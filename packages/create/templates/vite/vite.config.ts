@@ -17,7 +17,11 @@ function agents(): Plugin {
     name: "agents",
     apply: "serve",
     async configureServer(vite) {
-      chat = turnstream(await load(vite));
+      const options = await load(vite);
+      chat = turnstream({
+        ...options,
+        user: (request) => (isOwnHost(request) ? options.user(request) : null),
+      });
       await chat.worker();
       if (vite.httpServer !== null) (await chat.gateway()).attach(vite.httpServer);
       vite.httpServer?.once("close", () => void chat.close());
@@ -36,6 +40,11 @@ function agents(): Plugin {
       return [];
     },
   };
+}
+
+/** Returns false if a page of another site has pointed its own name at this machine. It must not become a user. */
+function isOwnHost({ headers }: Request): boolean {
+  return /^(localhost|[\d.]+|\[[\da-f:]+\])(:\d+)?$/i.test(headers.get("host") ?? "");
 }
 
 async function load(vite: ViteDevServer): Promise<TurnstreamOptions> {

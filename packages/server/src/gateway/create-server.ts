@@ -13,16 +13,15 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { type Duplex, Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import type { Duplex } from "node:stream";
 import { systemEnv } from "../util/env.ts";
 import { RequestError } from "./errors.ts";
 import { createGateway, type GatewayStats } from "./gateway.ts";
-import { sendResponse } from "./http/attach.ts";
 import { errorResponse } from "./http/handle-request.ts";
 import { createHealthCheck } from "./http/health.ts";
 import type { HttpResponse } from "./http/http-messages.ts";
 import { nodeHeaders } from "./http/node-request.ts";
+import { answerSafely, sendPage, sendResponse } from "./http/send-response.ts";
 import type { GatewayOptions } from "./options.ts";
 import { createSecurityLog, createSecurityReporter } from "../util/security-event.ts";
 import { writeRawResponse } from "./ws/upgrade.ts";
@@ -75,17 +74,34 @@ const BACKLOG = 4_096;
 
 export function createServer({ logger, page, ...options }: ServerOptions): Server {
   const gateway = createGateway(withSecurityLog(options, logger));
-  let isClosing = false;
-  const server = listenFor(
-    createHealthCheck(options, () => isClosing),
-    { ...options, page },
-  );
+  let closing: Promise<void> | null = null;
+  const isClosing = (): boolean => closing !== null;
+  const server = listenFor(createHealthCheck(options, isClosing), { ...options, page });
+  // A client then sends its next request to another process.
+  server.on("request", (_, outgoing) => void (outgoing.shouldKeepAlive &&= !isClosing()));
   gateway.attach(server);
   server.on("clientError", answerMalformed);
   if (logger !== undefined) logResponses(server, logger);
   const sockets = trackSockets(server);
+  const close = async (): Promise<void> => {
+    await gateway.close();
+    if (!server.listening) return;
+    // Requests in progress may finish within the timeout.
+    const timer = setTimeout(() => server.closeAllConnections(), SHUTDOWN_TIMEOUT_MS);
+    // The connection of an event stream becomes idle only after its last bytes are sent. Without this, it would stay
+    // open until the timeout above.
+    const closeIdle = setInterval(() => {
+      server.closeIdleConnections();
+      // Browsers open connections before they need them. Node doesn't count a connection without a request as idle.
+      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+    }, CLOSE_IDLE_INTERVAL_MS);
+    await once(server.close(), "close");
+    clearTimeout(timer);
+    clearInterval(closeIdle);
+  };
   return {
     async listen(port = 0, host = "127.0.0.1") {
+      if (closing !== null) throw new TypeError("The server is closed.");
       await once(server.listen({ port, host, backlog: BACKLOG }), "listening");
       return getUrl(server);
     },
@@ -93,23 +109,7 @@ export function createServer({ logger, page, ...options }: ServerOptions): Serve
       return getUrl(server);
     },
     stats: () => gateway.stats(),
-    async close() {
-      isClosing = true;
-      await gateway.close();
-      if (!server.listening) return;
-      // Requests in progress may finish within the timeout.
-      const timer = setTimeout(() => server.closeAllConnections(), SHUTDOWN_TIMEOUT_MS);
-      // The connection of an event stream becomes idle only after its last bytes are sent. Without this, it would stay
-      // open until the timeout above.
-      const closeIdle = setInterval(() => {
-        server.closeIdleConnections();
-        // Browsers open connections before they need them. Node doesn't count a connection without a request as idle.
-        for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
-      }, CLOSE_IDLE_INTERVAL_MS);
-      await once(server.close(), "close");
-      clearTimeout(timer);
-      clearInterval(closeIdle);
-    },
+    close: () => (closing ??= close()),
   };
 }
 
@@ -139,19 +139,14 @@ function listenFor(
   checkHealth: ReturnType<typeof createHealthCheck>,
   { page, onError = () => undefined }: Pick<ServerOptions, "page" | "onError">,
 ): HttpServer {
-  const find = async (incoming: IncomingMessage): Promise<HttpResponse | Response> => {
+  const answer = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
     const { method, url = "/" } = incoming;
     const isRead = method === "GET" || method === "HEAD";
     const health = isRead ? await checkHealth(url.replace(/[?#].*$/s, "")) : null;
-    if (health !== null) return health;
-    const found = method === "GET" && page !== undefined ? await page(toPageRequest(incoming)) : null;
-    if (found !== null) return found;
+    if (health !== null) return sendResponse(outgoing, health);
+    const found = method === "GET" ? await page?.(toPageRequest(incoming)) : null;
+    if (found !== null && found !== undefined) return sendPage(outgoing, found);
     throw new RequestError("NOT_FOUND", "No route matches this path.");
-  };
-  const answer = async (incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> => {
-    const found = await find(incoming).catch((error: unknown) => errorResponse({ onError }, error));
-    if (found instanceof Response) await sendPage(outgoing, found);
-    else await sendResponse(outgoing, found, { onError });
   };
   const options = {
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -160,15 +155,10 @@ function listenFor(
     // requests.
     shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === "websocket",
   };
-  return createHttpServer(options, (incoming, outgoing) => void answer(incoming, outgoing));
-}
-
-async function sendPage(outgoing: ServerResponse, { status, headers, body }: Response): Promise<void> {
-  outgoing.statusCode = status;
-  outgoing.setHeaders(headers);
-  if (body === null) outgoing.end();
-  // It fails when the client disconnects, which is no error, and when the page fails in the middle of its body.
-  else await pipeline(Readable.fromWeb(body), outgoing).catch(() => undefined);
+  return createHttpServer(
+    options,
+    (incoming, outgoing) => void answerSafely(outgoing, onError, () => answer(incoming, outgoing)),
+  );
 }
 
 function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
@@ -188,8 +178,9 @@ function logResponses(server: HttpServer, logger: ServerLogger): void {
 
 function toPageRequest(incoming: IncomingMessage): Request {
   // The Host header or the path may be malformed.
-  const url = URL.parse(`http://${incoming.headers.host}${incoming.url}`) ?? new URL("http://localhost/");
-  return new Request(url, { headers: [...nodeHeaders(incoming)] });
+  const url = URL.parse(`http://${incoming.headers.host}${incoming.url}`);
+  const isPlain = url !== null && url.username === "" && url.password === "";
+  return new Request(isPlain ? url : "http://localhost/", { headers: [...nodeHeaders(incoming)] });
 }
 
 function getUrl(server: HttpServer): string {

@@ -4,7 +4,7 @@
  * Invariant: options are validated before anything starts. Several gateways can use the same store and log. `close`
  * closes the connections before the feeds, and never the store, log or signals that were passed in.
  */
-import type { EventEmitter } from "node:events";
+import type { Server } from "node:net";
 import { createBlobUrls } from "../session/blobs/blob-url.ts";
 import { MAX_BATCH } from "../store/rules/arguments.ts";
 import type { SessionRef } from "../util/refs.ts";
@@ -43,7 +43,7 @@ export interface Gateway {
    * the server belongs to. Call it once, after that app has added its listener.
    * @param options.prefix the path before `/api/v1`. @default none
    */
-  attach(server: EventEmitter, options?: { readonly prefix?: string }): void;
+  attach(server: Server, options?: { readonly prefix?: string }): void;
   /** Handles HTTP requests and event streams, for servers that use Request and Response. */
   handle(request: Request, context?: HandleContext): Promise<Response>;
   /** Returns the current load of this process. */

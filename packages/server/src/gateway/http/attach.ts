@@ -4,15 +4,15 @@
  * Invariant: the app sees no request of the gateway, so none of its parsers has read a body. Only the plain spelling of
  * the path is served. A socket for another path is rejected only if nothing else listens for it.
  */
-import type { EventEmitter } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { Server } from "node:net";
 import type { Duplex } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { RequestError } from "../errors.ts";
 import { startEventStream } from "../sse/transports.ts";
 import { errorResponse, eventStreamOptions, handleHttp, type HttpContext } from "./handle-request.ts";
-import { API_PREFIX, type HttpResponse } from "./http-messages.ts";
+import { API_PREFIX } from "./http-messages.ts";
 import { fromNodeRequest } from "./node-request.ts";
+import { answerSafely, sendResponse } from "./send-response.ts";
 
 /** Handles socket upgrades. Passed in, because ws/ imports this module. */
 export interface UpgradeHandler {
@@ -24,22 +24,26 @@ export interface UpgradeHandler {
 
 /** @param prefix the path before `/api/v1` */
 export function attachTo(
-  server: EventEmitter,
+  server: Server,
   http: HttpContext,
   prefix: string,
   { upgrade, rejectUpgrade }: UpgradeHandler,
 ): void {
+  if (!/^(\/[^/]+)*$/.test(prefix))
+    throw new TypeError(`The prefix must be empty or like /chat, got ${JSON.stringify(prefix)}.`);
   const base = `${prefix}${API_PREFIX}`;
   const others = server.listeners("request") as RequestListener[];
   const none = new RequestError("NOT_FOUND", `No route matches this path: all routes are under ${base}.`);
   server.removeAllListeners("request");
-  server.on("request", (incoming: IncomingMessage, outgoing: ServerResponse) => {
+  const listener = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     const { url = "/" } = incoming;
-    if (url.startsWith(`${base}/`)) void answer(http, incoming, outgoing, url.slice(base.length));
-    else if (others.length === 0)
-      void sendResponse(outgoing, errorResponse(http.context, none), http.context);
+    const respond = (work: () => Promise<void>) => void answerSafely(outgoing, http.context.onError, work);
+    if (url.startsWith(`${base}/`)) respond(() => answer(http, incoming, outgoing, url.slice(base.length)));
+    else if (others.length === 0 && server.listenerCount("request") === 1)
+      respond(() => sendResponse(outgoing, errorResponse(http.context, none)));
     else for (const other of others) Reflect.apply(other, server, [incoming, outgoing]);
-  });
+  };
+  server.on("request", listener);
   server.on("upgrade", (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
     if (upgrade(incoming, socket, head) || server.listenerCount("upgrade") > 1) return;
     rejectUpgrade(socket, new RequestError("NOT_FOUND", "This path does not accept sockets."));
@@ -55,32 +59,6 @@ async function answer(
   const from = http.resolveClientAddress(incoming);
   const response = await handleHttp(http, fromNodeRequest(incoming, outgoing, { url, from }));
   const { status, headers, body } = response;
-  if (body === null || !("stream" in body)) return sendResponse(outgoing, response, http.context);
+  if (body === null || !("stream" in body)) return sendResponse(outgoing, response);
   startEventStream(outgoing, { status, headers }, eventStreamOptions(http, body));
-}
-
-/** Sends a whole or chunked body. Event streams need `startEventStream`. */
-export async function sendResponse(
-  outgoing: ServerResponse,
-  { status, headers, body }: HttpResponse,
-  { onError }: Pick<HttpContext["context"], "onError">,
-): Promise<void> {
-  outgoing.statusCode = status;
-  for (const [name, value] of Object.entries(headers)) outgoing.setHeader(name, value);
-  if (body === null) outgoing.end();
-  else if ("whole" in body) outgoing.end(body.whole);
-  else if ("chunks" in body) {
-    const chunks = reportFailure(body.chunks, (error) => onError(error, { during: "a response" }));
-    // It also fails when the client disconnects, which is no error.
-    await pipeline(chunks, outgoing).catch(() => undefined);
-  }
-}
-
-async function* reportFailure<T>(chunks: AsyncIterable<T>, report: (error: unknown) => void) {
-  try {
-    yield* chunks;
-  } catch (error) {
-    report(error);
-    throw error;
-  }
 }

@@ -58,6 +58,8 @@ function discardRest(incoming: IncomingMessage): void {
 export function nodeHeaders({ headers }: Pick<IncomingMessage, "headers">): ReadonlyMap<string, string> {
   const map = new Map<string, string>();
   for (const [name, value] of Object.entries(headers))
-    if (value !== undefined) map.set(name, typeof value === "string" ? value : value.join(", "));
+    // HTTP/2 has the method and the path among the headers.
+    if (value !== undefined && !name.startsWith(":"))
+      map.set(name, typeof value === "string" ? value : value.join(", "));
   return map;
 }

@@ -30,9 +30,9 @@ export function handleUpgrade(
   { incoming, socket, head }: Parameters<AcceptSocket>[1],
   prefix: string,
 ): boolean {
-  const url = URL.parse(incoming.url ?? "", "http://here");
-  if (url?.pathname !== `${prefix}${API_PREFIX}${SOCKET_PATH}`) return false;
-  void authorizeAndAccept(http, accept, url.searchParams, { incoming, socket, head });
+  const [path, query] = (incoming.url ?? "").split("?", 2);
+  if (path !== `${prefix}${API_PREFIX}${SOCKET_PATH}`) return false;
+  void authorizeAndAccept(http, accept, new URLSearchParams(query), { incoming, socket, head });
   return true;
 }
 

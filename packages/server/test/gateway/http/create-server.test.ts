@@ -89,6 +89,15 @@ describe("gateway in a Fastify app", () => {
   });
 });
 
+test("refuses a prefix that no path can have", () => {
+  const gateway = createGateway({ ...createMemoryBackend(), secrets: [SECRET] });
+  for (const prefix of ["chat", "/chat/", "//"])
+    expect(() => gateway.attach(createServer(), { prefix })).toThrow(
+      "The prefix must be empty or like /chat",
+    );
+  closing.push(() => gateway.close());
+});
+
 test("refuses secrets that could be guessed", () => {
   expect(() => createGateway({ ...createMemoryBackend(), secrets: [SECRET, "short"] })).toThrow(
     /at least 32 bytes/,
@@ -200,6 +209,45 @@ describe("standalone gateway", () => {
       code: 10009,
     });
     expect(() => new URL(server.server.url)).not.toThrow();
+  });
+
+  test("a page that fails gets an error response, and the server keeps running", async () => {
+    const cached = new Response("one stream");
+    const pages: Record<string, () => Response> = {
+      "/cached": () => cached,
+      "/error": () => Response.error(),
+      "/throws": () => {
+        throw new Error("the page failed");
+      },
+      "/nothing": () => undefined as unknown as Response,
+      "/page": () => new Response("a page", { headers: { "set-cookie": "a=1" } }),
+    };
+    const onError = () => {
+      throw new Error("the handler failed too");
+    };
+    const page = (request: Request) => pages[new URL(request.url).pathname]?.() ?? null;
+    const server = await opened(undefined, { page, onError });
+    const statuses: [string, number][] = [];
+    for (const path of ["/cached", "/cached", "/error", "/throws", "/nothing", "/none", "/page"])
+      statuses.push([path, await statusOf(`${server.url}${path}`)]);
+    expect(statuses).toEqual([
+      ["/cached", 200],
+      ["/cached", 500],
+      ["/error", 500],
+      ["/throws", 500],
+      ["/nothing", 404],
+      ["/none", 404],
+      ["/page", 200],
+    ]);
+    const got = await fetch(`${server.url}/page`);
+    expect([await got.text(), got.headers.getSetCookie()]).toEqual(["a page", ["a=1"]]);
+  });
+
+  test("can't be opened again after it was closed", async () => {
+    const server = await openServer();
+    await Promise.all([server.server.close(), server.server.close()]);
+    await expect(server.server.listen()).rejects.toThrow("The server is closed.");
+    await server.close();
   });
 
   test("closes without waiting for connected clients", async () => {
