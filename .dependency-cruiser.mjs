@@ -19,6 +19,8 @@ const mayImport = {
   server: ["dev", "protocol"],
   cli: ["protocol", "server"],
   next: ["client", "server"],
+  mcp: ["protocol", "server"],
+  s3: ["server"],
   testing: ["protocol", "server"],
   client: ["protocol"],
   react: ["protocol", "client"],
@@ -81,42 +83,11 @@ export const written = [
     to: { path: "^packages/[^/]+/src/", pathNot: "^packages/server/src/($1|util)/" },
   },
   {
-    name: "mcp-on-its-own",
-    severity: "error",
-    comment: "apps without MCP servers must not load the MCP client, so it has its own entry point",
-    from: { path: "^packages/server/src/", pathNot: "^packages/server/src/mcp/" },
-    to: { path: ["^packages/server/src/mcp/", ...npm("@modelcontextprotocol/[^/]+")] },
-  },
-  {
-    name: "mcp-uses-little",
-    severity: "error",
-    comment:
-      "a tool source may use the definition of tools and their forms, but not the code that runs turns",
-    from: { path: "^packages/server/src/mcp/" },
-    to: {
-      path: "^packages/server/src/",
-      pathNot: [
-        "^packages/server/src/mcp/",
-        "^packages/server/src/runtime/(define/|tool-calls/tool-host[.]ts|interactions/form-in-tool[.]ts)",
-        "^packages/server/src/(models|util)/",
-      ],
-    },
-  },
-  {
     name: "stripe-on-its-own",
     severity: "error",
     comment: "apps without Stripe must not need its SDK, so its adapter has its own entry point",
     from: { path: "^packages/server/src/", pathNot: "^packages/server/src/payments/stripe" },
     to: { path: ["^packages/server/src/payments/stripe", ...npm("stripe")] },
-  },
-  {
-    name: "s3-on-its-own",
-    severity: "error",
-    comment: "apps without S3 must not need its SDK, so its storage has its own entry point",
-    from: { path: "^packages/server/src/", pathNot: "^packages/server/src/store/s3/" },
-    to: {
-      path: ["^packages/server/src/store/s3/", ...npm("@aws-sdk/client-s3", "@aws-sdk/s3-request-presigner")],
-    },
   },
   {
     name: "dev-on-its-own",

@@ -19,7 +19,7 @@ import {
   verifyTenantAudit,
 } from "@turnstream/server";
 import { finishErasures, isStoreError } from "@turnstream/server/internal";
-import { createS3Storage } from "@turnstream/server/s3";
+import { createS3Storage } from "@turnstream/s3";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
 import { startRedis, type RedisServer } from "@turnstream/testkit/servers/start-redis.ts";

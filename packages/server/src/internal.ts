@@ -13,7 +13,10 @@ export type { AppendResult, AttachOptions, Log, LogDelivery } from "./log/log.ts
 export { isRedisUrl } from "./log/redis/connection/address.ts";
 export { type BlobSink, type LogBlob, splitOversized } from "./log/writer/oversize.ts";
 export { Writer, type WriterOptions } from "./log/writer/writer.ts";
+export { isTooLarge } from "./runtime/define/form.ts";
+export { awaitFormInTool } from "./runtime/interactions/form-in-tool.ts";
 export { readPriorTurns } from "./runtime/prompt/prior-turns.ts";
+export { hostOf } from "./runtime/tool-calls/tool-host.ts";
 export { createWorker } from "./runtime/worker/worker.ts";
 export {
   type ArchiveOptions,
@@ -111,6 +114,13 @@ export * from "./store/uploads.ts";
 export * from "./store/usage.ts";
 export * from "./store/webhooks.ts";
 export * from "./store/wrap-parts.ts";
+export { isBase64 } from "./util/base64.ts";
+export { defined } from "./util/defined.ts";
 export { type Env, systemEnv } from "./util/env.ts";
 export type { ErrorContext } from "./util/error-handler.ts";
+export { defineErrors } from "./util/errors.ts";
+export { withoutPatterns } from "./util/json-schema.ts";
 export { type Actor, sessionKey, type SessionRef } from "./util/refs.ts";
+export { backoffDelay } from "./util/retry.ts";
+export { MAX_TIMER_MS, sleep } from "./util/sleep.ts";
+export { runWithTimeLimit } from "./util/time-limit.ts";

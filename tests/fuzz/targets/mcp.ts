@@ -4,7 +4,7 @@
  */
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { mcpServer } from "@turnstream/server/mcp";
+import { mcpServer } from "@turnstream/mcp";
 import fc from "fast-check";
 import { objectWith } from "../arbitraries.ts";
 import { generate, measureLongest, type Target } from "../target.ts";

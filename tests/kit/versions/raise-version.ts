@@ -14,6 +14,7 @@ const FOLDERS = [
   "packages/protocol",
   "packages/server",
   "packages/testing",
+  "packages/s3",
   "packages/client",
   "tests/conformance",
   "tests/kit",

@@ -58,7 +58,7 @@ export interface PostgresStoreOptions extends AuditOptions {
    */
   readonly holdsLock?: boolean;
   /**
-   * Keeps the bytes of new blobs and uploads, such as `createS3Storage` of `@turnstream/server/s3`. All processes need
+   * Keeps the bytes of new blobs and uploads, such as `createS3Storage` of `@turnstream/s3`. All processes need
    * the same one.
    * @default none: PostgreSQL keeps them
    */
