@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import { createTestSession } from "../../packages/server/test/gateway/pending-interactions.ts";
 import { requestTestPayment, type TestPayment } from "../../packages/server/test/gateway/pending-payments.ts";
 import { openServer, type TestServer } from "../../packages/server/test/gateway/test-server.ts";
+import { openRealBackend } from "../../packages/server/test/runtime/real-backend.ts";
 import { openWatchedPage } from "./open-watched-page.ts";
 import { closeBrowser, openBrowser } from "./chromium.ts";
 
@@ -21,7 +22,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   sandbox = await startPaymentSandbox();
   const payments = { providers: [sandbox.provider()] as const, publicUrl: "http://127.0.0.1:9" };
-  server = await openServer(undefined, { payments });
+  server = await openServer(await openRealBackend(), { payments });
   payments.publicUrl = server.url;
 });
 afterEach(async () => {
