@@ -15,6 +15,7 @@ import { closeBrowser, openBrowser } from "./chromium.ts";
 let browser: Browser;
 let sandbox: PaymentSandbox;
 let server: TestServer;
+let backend: Awaited<ReturnType<typeof openRealBackend>>;
 
 beforeAll(async () => {
   browser = await openBrowser();
@@ -22,11 +23,13 @@ beforeAll(async () => {
 beforeEach(async () => {
   sandbox = await startPaymentSandbox();
   const payments = { providers: [sandbox.provider()] as const, publicUrl: "http://127.0.0.1:9" };
-  server = await openServer(await openRealBackend(), { payments });
+  backend = await openRealBackend();
+  server = await openServer(backend, { payments });
   payments.publicUrl = server.url;
 });
 afterEach(async () => {
   await server.close();
+  await backend.close();
   await sandbox.close();
 });
 afterAll(async () => await closeBrowser(browser));
