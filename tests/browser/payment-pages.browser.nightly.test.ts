@@ -8,12 +8,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import { createTestSession } from "../../packages/server/test/gateway/pending-interactions.ts";
 import { requestTestPayment, type TestPayment } from "../../packages/server/test/gateway/pending-payments.ts";
 import { openServer, type TestServer } from "../../packages/server/test/gateway/test-server.ts";
+import { openRealBackend } from "../../packages/server/test/runtime/real-backend.ts";
 import { openWatchedPage } from "./open-watched-page.ts";
 import { closeBrowser, openBrowser } from "./chromium.ts";
 
 let browser: Browser;
 let sandbox: PaymentSandbox;
 let server: TestServer;
+let backend: Awaited<ReturnType<typeof openRealBackend>>;
 
 beforeAll(async () => {
   browser = await openBrowser();
@@ -21,11 +23,13 @@ beforeAll(async () => {
 beforeEach(async () => {
   sandbox = await startPaymentSandbox();
   const payments = { providers: [sandbox.provider()] as const, publicUrl: "http://127.0.0.1:9" };
-  server = await openServer(undefined, { payments });
+  backend = await openRealBackend();
+  server = await openServer(backend, { payments });
   payments.publicUrl = server.url;
 });
 afterEach(async () => {
   await server.close();
+  await backend.close();
   await sandbox.close();
 });
 afterAll(async () => await closeBrowser(browser));

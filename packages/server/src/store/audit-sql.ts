@@ -31,15 +31,9 @@ import { needsAudit } from "./rules/audit-actions.ts";
 import { checkAuditRetention, startAfter } from "./rules/audit-start.ts";
 import { postgresUserNumbers } from "./sessions.ts";
 
-export type AuditLogRow = Selectable<LedgerTables["audit_log"]>;
+type AuditLogRow = Selectable<LedgerTables["audit_log"]>;
 
-export function auditRowOf({
-  tenant_id,
-  prev_hash,
-  key_id,
-  period: _period,
-  ...rest
-}: AuditLogRow): AuditRow {
+function auditRowOf({ tenant_id, prev_hash, key_id, period: _period, ...rest }: AuditLogRow): AuditRow {
   return { ...rest, tenant: tenant_id, prevHash: prev_hash, keyId: key_id };
 }
 
@@ -155,7 +149,7 @@ async function lockHead(tx: Db, tenant: string): Promise<AuditHead & { at: numbe
 
 const NOTHING: AuditMaintenance = { recorded: 0, dropped: 0 };
 
-export async function maintainAudit(
+async function maintainAudit(
   db: Db,
   { keys }: ResolvedAuditOptions,
   query: { readonly retentionMs: number | null; readonly limit: number },

@@ -6,7 +6,7 @@
  * session locked, so the order of ids is the order of commits, in which their events are appended, once. `take` leases
  * a session by its first undelivered row, and no lock outlives the statement.
  */
-import { type Cursor, type Position, formatCursor } from "@turnstream/protocol";
+import { type Cursor, formatCursor } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import { sql, type SelectQueryBuilder } from "kysely";
 import { WRITER_ID_PATTERN, WRITER_ID_RULE } from "../util/names.ts";

@@ -341,7 +341,7 @@ async function claimDue(tx: Db, limit: number): Promise<(Payment & { readonly ov
     .toSorted((a, b) => a.n - b.n);
 }
 
-export function paymentOf(row: Selectable<LedgerTables["payments"]>): Payment {
+function paymentOf(row: Selectable<LedgerTables["payments"]>): Payment {
   return {
     tenant: row.tenant_id,
     session: row.session_id,
@@ -371,10 +371,7 @@ export function paymentOf(row: Selectable<LedgerTables["payments"]>): Payment {
 }
 
 /** Returns the columns that an input can change. A check of null stays as it is. */
-export function paymentColumns(
-  payment: Payment,
-  check: PaymentCheck | null,
-): Updateable<LedgerTables["payments"]> {
+function paymentColumns(payment: Payment, check: PaymentCheck | null): Updateable<LedgerTables["payments"]> {
   return {
     status: payment.status,
     changed_at: toDate(payment.changedAt),
@@ -393,7 +390,7 @@ function toDate(time: number | null): Date | null {
   return time === null ? null : new Date(time);
 }
 
-export function paymentChangeOf(row: Selectable<LedgerTables["payment_changes"]>): PaymentChange {
+function paymentChangeOf(row: Selectable<LedgerTables["payment_changes"]>): PaymentChange {
   const { paid_amount: amount, paid_currency: currency } = row;
   return {
     n: row.n,
@@ -413,10 +410,7 @@ export function paymentChangeOf(row: Selectable<LedgerTables["payment_changes"]>
   };
 }
 
-export function changeRow(
-  payment: Payment,
-  change: PaymentChange,
-): Insertable<LedgerTables["payment_changes"]> {
+function changeRow(payment: Payment, change: PaymentChange): Insertable<LedgerTables["payment_changes"]> {
   return {
     ...rowOf(payment),
     payment_id: payment.id,
