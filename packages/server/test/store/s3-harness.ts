@@ -1,7 +1,7 @@
 /** A harness on PostgreSQL whose blobs and uploads are in an S3 server. */
 import { type S3Server, startS3 } from "@turnstream/testkit/servers/start-s3.ts";
 
-import { createS3Storage, type S3StorageOptions } from "../../../s3/src/create-s3-storage.ts";
+import { createS3Storage, type S3StorageOptions } from "@turnstream/s3";
 import { createPostgresStore } from "../../src/store/create-postgres-store.ts";
 import { type PostgresHarness, timedHarness } from "./postgres-harness.ts";
 

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { createBlobUrls } from "../../../src/session/blobs/blob-url.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
-import { createS3Storage } from "../../../../s3/src/create-s3-storage.ts";
+import { createS3Storage } from "@turnstream/s3";
 import { createPostgresStore } from "../../../src/store/create-postgres-store.ts";
 import { type S3Harness, s3Harness } from "../../store/s3-harness.ts";
 import { openServer, type TestServer } from "../test-server.ts";
