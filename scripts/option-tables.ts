@@ -34,7 +34,7 @@ export const OPTION_TABLES: readonly OptionTable[] = [
   table(
     "one-call.md",
     "## Options",
-    ["operator/settings.ts", "settingsShape"],
+    ["turnstream/settings.ts", "settingsShape"],
     ["turnstream/options.ts", "turnstreamShape"],
   ),
   table("webhooks.md", "## Options of the worker", ["session/webhooks/webhook-options.ts", "webhookShape"]),

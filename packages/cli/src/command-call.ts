@@ -4,7 +4,7 @@
  * Invariant: with `--json`, stdout gets only JSON: one document per command, or one line per event of a stream. Notices
  * are written to stderr in both cases.
  */
-import { resolveSettings, type Settings } from "@turnstream/server/operator";
+import { resolveSettings, type Settings } from "@turnstream/server/internal";
 import { type Command, Option } from "commander";
 import { UsageError, type CliContext } from "./cli-context.ts";
 import { createStyles, type Styles } from "./styles.ts";

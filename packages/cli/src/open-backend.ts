@@ -4,14 +4,16 @@
  * Invariant: messages of this file never contain an address, because it can include a password.
  */
 import { createPostgresStore, createRedisLog, createRedisSignals, openDatabase } from "@turnstream/server";
+import { type OperatorBackend } from "./operator/read-turn-report.ts";
 import {
-  type OperatorBackend,
   readAuditOptions,
   requireDatabaseUrl,
   requireRedisUrl,
   type Settings,
-} from "@turnstream/server/operator";
-import type { ClosableStore, Signals, Store } from "@turnstream/server/internal";
+  type ClosableStore,
+  type Signals,
+  type Store,
+} from "@turnstream/server/internal";
 import { CommandError } from "./cli-context.ts";
 
 export type Database = ReturnType<typeof openDatabase>;

@@ -11,7 +11,7 @@ import {
   requireRedisUrl,
   requireSecret,
   type Settings,
-} from "@turnstream/server/operator";
+} from "@turnstream/server/internal";
 import type { AppDefinition } from "./agent-file/agent-file.ts";
 import { CommandError } from "./cli-context.ts";
 import type { CommandCall } from "./command-call.ts";

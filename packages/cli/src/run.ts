@@ -5,8 +5,13 @@
  * contain the password from DATABASE_URL. The exit code is 0, 1 for a failure, or 2 for invalid arguments.
  */
 import { RuntimeError, SettingsError } from "@turnstream/server";
-import { explainServerError, resolveSettings } from "@turnstream/server/operator";
-import { isEngineError, isLogError, isStoreError } from "@turnstream/server/internal";
+import {
+  explainServerError,
+  resolveSettings,
+  isEngineError,
+  isLogError,
+  isStoreError,
+} from "@turnstream/server/internal";
 import { CommanderError } from "commander";
 import { CommandError, UsageError, type CliContext } from "./cli-context.ts";
 import type { GlobalOptions } from "./command-call.ts";

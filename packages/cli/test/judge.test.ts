@@ -1,5 +1,7 @@
 /** Tests the pure parts of the CLI: the checks of `doctor`, settings without secrets, and what reaches a terminal. */
-import { type DatabaseStatus, type RedisStatus, resolveSettings } from "@turnstream/server/operator";
+import { type DatabaseStatus } from "../src/operator/read-database-status.ts";
+import { type RedisStatus } from "../src/operator/read-redis-status.ts";
+import { resolveSettings } from "@turnstream/server/internal";
 import { describe, expect, test } from "vitest";
 import {
   type Finding,

@@ -6,8 +6,7 @@
  * connect. Errors leave without secrets.
  */
 import { type CallToolResult, SdkHttpError, type Tool } from "@modelcontextprotocol/client";
-import type { ToolSourceContext } from "@turnstream/server";
-import type { ToolContext } from "@turnstream/server";
+import type { ToolSourceContext, ToolContext } from "@turnstream/server";
 import { backoffDelay } from "@turnstream/server/internal";
 import { Connection } from "./connection.ts";
 import { McpError } from "./errors.ts";

@@ -13,9 +13,8 @@ import {
   type Transport,
 } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import type { Env } from "@turnstream/server/internal";
+import { type Env, MAX_TIMER_MS, sleep } from "@turnstream/server/internal";
 import type { ToolContext } from "@turnstream/server";
-import { MAX_TIMER_MS, sleep } from "@turnstream/server/internal";
 import { cleanLine } from "./clean-text.ts";
 import { answerElicitation } from "./elicit.ts";
 import { McpError } from "./errors.ts";

@@ -6,8 +6,7 @@
  */
 import type { ElicitRequest, ElicitResult } from "@modelcontextprotocol/client";
 import type { Json } from "@turnstream/protocol";
-import { hostOf } from "@turnstream/server/internal";
-import { awaitFormInTool } from "@turnstream/server/internal";
+import { hostOf, awaitFormInTool } from "@turnstream/server/internal";
 import { formFrom } from "./elicit-form.ts";
 import type { RunningCall } from "./running-call.ts";
 

@@ -11,8 +11,7 @@ import type { JsonSchemaValidator, jsonSchemaValidator } from "@modelcontextprot
 import { CfWorkerJsonSchemaValidator } from "@modelcontextprotocol/client/validators/cf-worker";
 import type { Json } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";
-import { withoutPatterns } from "@turnstream/server/internal";
-import { runWithTimeLimit } from "@turnstream/server/internal";
+import { withoutPatterns, runWithTimeLimit } from "@turnstream/server/internal";
 
 const MAX_DEPTH = 60;
 /** A validation must not block the process for more than 50 ms. It may use twice this. */

@@ -8,9 +8,13 @@
  */
 import type { Tool } from "@modelcontextprotocol/client";
 import type { Json } from "@turnstream/protocol";
-import type { Approval, ApprovalContext } from "@turnstream/server";
-import type { SourceTool } from "@turnstream/server";
-import { tool as defineTool, type ToolContext } from "@turnstream/server";
+import {
+  type Approval,
+  type ApprovalContext,
+  type SourceTool,
+  tool as defineTool,
+  type ToolContext,
+} from "@turnstream/server";
 import { cleanLine, cleanLines } from "./clean-text.ts";
 import type { McpConnectionManager } from "./connection-manager.ts";
 import type { McpServerOptions, McpToolOptions } from "./options.ts";

@@ -21,7 +21,7 @@ export type { Log } from "./log/log.ts";
 export { createRedisLog, type RedisLogOptions } from "./log/redis/create-redis-log.ts";
 export { ModelError } from "./models/errors.ts";
 export type { Model } from "./models/model.ts";
-export { SettingsError } from "./operator/settings.ts";
+export { SettingsError } from "./turnstream/settings.ts";
 export type { ImageGenerator, ImageRequest } from "./runtime/built-in/generate-image.ts";
 export type { HttpRule } from "./runtime/built-in/http-rules.ts";
 export { fullTextSearch, type KnowledgeQuery, type KnowledgeSearch } from "./runtime/built-in/knowledge.ts";

@@ -10,7 +10,10 @@ export type { ImportOutcome } from "./knowledge/import.ts";
 export { LogEntry, MAX_EVENT_BYTES } from "./log/entry.ts";
 export { isLogError } from "./log/errors.ts";
 export type { AppendResult, AttachOptions, Log, LogDelivery } from "./log/log.ts";
-export { isRedisUrl } from "./log/redis/connection/address.ts";
+export { addressOf, formatAddress, isRedisUrl } from "./log/redis/connection/address.ts";
+export { createConnectionClient, type RedisClient } from "./log/redis/connection/client.ts";
+export { type Durability, readDurability } from "./log/redis/connection/durability.ts";
+export { withTimeout } from "./log/redis/connection/with-timeout.ts";
 export { type BlobSink, type LogBlob, splitOversized } from "./log/writer/oversize.ts";
 export { Writer, type WriterOptions } from "./log/writer/writer.ts";
 export { isTooLarge } from "./runtime/define/form.ts";
@@ -65,7 +68,9 @@ export * from "./store/audit.ts";
 export * from "./store/audited-store.ts";
 export * from "./store/blobs.ts";
 export * from "./store/caller-limits.ts";
-export { migrate } from "./store/database/migrate.ts";
+export type { Db } from "./store/database/database.ts";
+export { toStoreError } from "./store/database/errors.ts";
+export { migrate, type MigrationStatus, readMigrations } from "./store/database/migrate.ts";
 export { baseline } from "./store/database/migrations/0001-baseline.ts";
 export type { QueuedMessageBody, SessionHeader } from "./store/database/schema.ts";
 export * from "./store/erasures.ts";
@@ -114,13 +119,27 @@ export * from "./store/uploads.ts";
 export * from "./store/usage.ts";
 export * from "./store/webhooks.ts";
 export * from "./store/wrap-parts.ts";
+export {
+  DEFAULT_TENANT,
+  explainServerError,
+  readAuditKeys,
+  readAuditOptions,
+  requireDatabaseUrl,
+  requireRedisUrl,
+  requireSecret,
+  resolveSettings,
+  type Setting,
+  type Settings,
+} from "./turnstream/settings.ts";
 export { isBase64 } from "./util/base64.ts";
 export { defined } from "./util/defined.ts";
 export { type Env, systemEnv } from "./util/env.ts";
 export type { ErrorContext } from "./util/error-handler.ts";
 export { defineErrors } from "./util/errors.ts";
 export { withoutPatterns } from "./util/json-schema.ts";
+export { stringField } from "./util/json.ts";
 export { type Actor, sessionKey, type SessionRef } from "./util/refs.ts";
+export { isSupportedNode, MIN_NODE } from "./util/require-node.ts";
 export { backoffDelay } from "./util/retry.ts";
 export { MAX_TIMER_MS, sleep } from "./util/sleep.ts";
 export { runWithTimeLimit } from "./util/time-limit.ts";

@@ -6,8 +6,8 @@
  */
 import { open, readFile } from "node:fs/promises";
 import { verifyTenantAudit } from "@turnstream/server";
-import { readAuditKeys } from "@turnstream/server/operator";
 import {
+  readAuditKeys,
   AuditChecker,
   type AuditFault,
   type AuditHead,

@@ -4,8 +4,7 @@
  * Invariant: it connects to nothing, and prints no password and no secret.
  */
 import { isDatabaseUrl } from "@turnstream/server";
-import type { Settings } from "@turnstream/server/operator";
-import { isRedisUrl } from "@turnstream/server/internal";
+import { type Settings, isRedisUrl } from "@turnstream/server/internal";
 import type { Command } from "commander";
 import type { CliContext } from "../cli-context.ts";
 import { action, type CommandCall, examples } from "../command-call.ts";

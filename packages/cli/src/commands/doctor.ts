@@ -5,19 +5,17 @@
  * session, user or table.
  */
 import { describeConnectionError, SettingsError, signToken } from "@turnstream/server";
+import { type DatabaseStatus, readDatabaseStatus } from "../operator/read-database-status.ts";
 import {
-  type DatabaseStatus,
   DEFAULT_TENANT,
-  findNewestSession,
   readAuditKeys,
-  readDatabaseStatus,
-  readRedisStatus,
-  type RedisStatus,
   requireDatabaseUrl,
   requireRedisUrl,
   requireSecret,
-} from "@turnstream/server/operator";
-import { isStoreError } from "@turnstream/server/internal";
+  isStoreError,
+} from "@turnstream/server/internal";
+import { findNewestSession } from "../operator/turn-rows.ts";
+import { readRedisStatus, type RedisStatus } from "../operator/read-redis-status.ts";
 import type { Command } from "commander";
 import { CommandError, type CliContext } from "../cli-context.ts";
 import { action, type CommandCall, examples } from "../command-call.ts";

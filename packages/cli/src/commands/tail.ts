@@ -2,7 +2,7 @@
  * `addTail` adds `turnstream tail`: it prints the events of a session while they happen, one line per event.
  * Invariant: it ends with Ctrl-C and exit code 0, and by itself only with `--until-idle`. It reads, and changes nothing.
  */
-import { DEFAULT_TENANT } from "@turnstream/server/operator";
+import { DEFAULT_TENANT } from "@turnstream/server/internal";
 import { type Command, Option } from "commander";
 import { CommandError, type CliContext } from "../cli-context.ts";
 import { action, type CommandCall, examples } from "../command-call.ts";

@@ -4,8 +4,7 @@
  * never printed.
  */
 import { DEFAULT_GATEWAY_LIMITS, signToken } from "@turnstream/server";
-import { DEFAULT_TENANT, requireSecret } from "@turnstream/server/operator";
-import { TOKEN_SCOPES } from "@turnstream/server/internal";
+import { DEFAULT_TENANT, requireSecret, TOKEN_SCOPES } from "@turnstream/server/internal";
 import type { Command } from "commander";
 import { UsageError, type CliContext } from "../cli-context.ts";
 import { action, type CommandCall, examples } from "../command-call.ts";

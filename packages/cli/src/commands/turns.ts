@@ -5,19 +5,17 @@
  * or turn is an error, not an empty result.
  */
 import { createPostgresStore, retryTurn, stopTurn } from "@turnstream/server";
+import { DEFAULT_TENANT, isStoreError } from "@turnstream/server/internal";
 import {
-  DEFAULT_TENANT,
   findTurn,
-  formatAge,
   type ListedTurn,
   listFailedTurns,
   listUnfinishedTurns,
   MAX_TURNS,
-  readTurnReport,
   readWorkers,
-  type TurnReport,
-} from "@turnstream/server/operator";
-import { isStoreError } from "@turnstream/server/internal";
+} from "../operator/turn-rows.ts";
+import { formatAge } from "../operator/explain-turn.ts";
+import { readTurnReport, type TurnReport } from "../operator/read-turn-report.ts";
 import { type Command, Option } from "commander";
 import { CommandError, UsageError, type CliContext } from "../cli-context.ts";
 import { action, type CommandCall, examples } from "../command-call.ts";

@@ -4,12 +4,9 @@
  * Invariant: a finding that is wrong or a warning always has a fix that names the setting, variable or command to change. Texts
  * contain no password.
  */
-import {
-  type DatabaseStatus,
-  isSupportedNode,
-  MIN_NODE,
-  type RedisStatus,
-} from "@turnstream/server/operator";
+import { type DatabaseStatus } from "../operator/read-database-status.ts";
+import { isSupportedNode, MIN_NODE } from "@turnstream/server/internal";
+import { type RedisStatus } from "../operator/read-redis-status.ts";
 import type { StreamProbe } from "./probe-stream.ts";
 
 export interface Finding {

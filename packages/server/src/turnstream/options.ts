@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { UserOf } from "../gateway/auth/sign-in.ts";
 import type { ServerOptions } from "../gateway/create-server.ts";
 import { type GatewayOptions, gatewayShape } from "../gateway/options.ts";
-import { DEFAULT_TENANT, type ServerSettings, settingsShape } from "../operator/settings.ts";
+import { DEFAULT_TENANT, type ServerSettings, settingsShape } from "./settings.ts";
 import { paymentOptions } from "../payments/payment-options.ts";
 import type { Agent } from "../runtime/define/agent.ts";
 import { type WorkerOptions, workerShape } from "../runtime/worker/options.ts";

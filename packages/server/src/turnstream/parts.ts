@@ -15,7 +15,7 @@ import {
   requireRedisUrl,
   type Settings,
   SettingsError,
-} from "../operator/settings.ts";
+} from "./settings.ts";
 import { ensureTenant } from "../session/lifecycle/ensure-tenant.ts";
 import { createMemorySignals } from "../signals/memory.ts";
 import { createRedisSignals } from "../signals/redis.ts";

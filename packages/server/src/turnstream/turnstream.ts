@@ -8,7 +8,7 @@ import { randomBytes } from "node:crypto";
 import { type Server, createServer } from "../gateway/create-server.ts";
 import { type Gateway, createGateway } from "../gateway/gateway.ts";
 import type { GatewayOptions } from "../gateway/options.ts";
-import { explainServerError, readSettings, type Settings, SettingsError } from "../operator/settings.ts";
+import { explainServerError, readSettings, type Settings, SettingsError } from "./settings.ts";
 import type { Agent } from "../runtime/define/agent.ts";
 import { RuntimeError } from "../runtime/errors.ts";
 import { type SupervisedWorker, startWorker } from "../runtime/worker/supervise.ts";

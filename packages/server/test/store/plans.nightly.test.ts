@@ -13,7 +13,7 @@ import {
   listUnfinishedTurns,
   readAgent,
   readClaim,
-} from "../../src/operator/turn-rows.ts";
+} from "../../../cli/src/operator/turn-rows.ts";
 import { formatPageToken } from "../../src/store/rules/page-token.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import { BIG, fill } from "./plan-data.ts";

@@ -2,7 +2,7 @@
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
-import type { ServerSettings } from "../../src/operator/settings.ts";
+import type { ServerSettings } from "../../src/turnstream/settings.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
 import { turnstream } from "../../src/turnstream/turnstream.ts";
 

@@ -6,9 +6,8 @@
  * order of the index. Times are of the database's clock.
  */
 import { sql } from "kysely";
-import type { Db } from "../store/database/database.ts";
-import { toStoreError } from "../store/database/errors.ts";
-import type { SessionRef } from "../util/refs.ts";
+import { type Db, toStoreError } from "@turnstream/server/internal";
+import type { SessionRef } from "@turnstream/server";
 
 export interface ListedTurn {
   readonly session: string;

@@ -5,7 +5,7 @@
  * Invariant: an object with a row is never deleted. Objects of another database look like lost ones, so the
  * bucket, or its `prefix`, must belong to this database alone.
  */
-import type { Store } from "../store/store.ts";
+import type { Store } from "@turnstream/server";
 
 export interface UnknownObjects {
   readonly found: number;

@@ -6,10 +6,13 @@
  * because only a write shows that writes are refused.
  */
 import { randomUUID } from "node:crypto";
-import { addressOf } from "../log/redis/connection/address.ts";
-import { createConnectionClient } from "../log/redis/connection/client.ts";
-import { type Durability, readDurability } from "../log/redis/connection/durability.ts";
-import { withTimeout } from "../log/redis/connection/with-timeout.ts";
+import {
+  addressOf,
+  createConnectionClient,
+  type Durability,
+  readDurability,
+  withTimeout,
+} from "@turnstream/server/internal";
 import { measureClock } from "./measure-clock.ts";
 import { connectWithSocket, readRedisRoute, type RedisRoute } from "./read-redis-route.ts";
 

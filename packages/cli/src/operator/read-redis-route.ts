@@ -7,8 +7,7 @@
  */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
-import { formatAddress } from "../log/redis/connection/address.ts";
-import type { RedisClient } from "../log/redis/connection/client.ts";
+import { formatAddress, type RedisClient } from "@turnstream/server/internal";
 
 /** Each such as "10.0.0.1:50000 to 10.0.0.2:6379". */
 export interface RedisRoute {

@@ -5,9 +5,7 @@
  * Invariant: it works on an empty database. It throws only StoreErrors, which contain no address and no password.
  */
 import { sql } from "kysely";
-import type { Db } from "../store/database/database.ts";
-import { toStoreError } from "../store/database/errors.ts";
-import { type MigrationStatus, readMigrations } from "../store/database/migrate.ts";
+import { type Db, toStoreError, type MigrationStatus, readMigrations } from "@turnstream/server/internal";
 import { measureClock } from "./measure-clock.ts";
 
 export interface DatabaseStatus {

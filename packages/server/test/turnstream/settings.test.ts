@@ -1,6 +1,6 @@
 /** Tests which settings `turnstream()` accepts, and that each error names the variable to change. */
 import { describe, expect, test } from "vitest";
-import { hasServers, readSettings, SettingsError } from "../../src/operator/settings.ts";
+import { hasServers, readSettings, SettingsError } from "../../src/turnstream/settings.ts";
 
 const SERVERS = {
   DATABASE_URL: "postgres://app:hidden-password@db.example/chat",

@@ -7,13 +7,8 @@
  */
 import { listBlocks, parseCursor, type SessionState, type Turn } from "@turnstream/protocol";
 import { unansweredCalls } from "@turnstream/protocol/writer";
-import type { Log } from "../log/log.ts";
-import { readHistory } from "../session/history/read-history.ts";
-import type { Db } from "../store/database/database.ts";
-import type { RunningTurn } from "../store/running-turn.ts";
-import type { SessionRef } from "../util/refs.ts";
-import type { Store } from "../store/store.ts";
-import { stringField } from "../util/json.ts";
+import { type Log, readHistory, type SessionRef, type Store } from "@turnstream/server";
+import { type Db, type RunningTurn, stringField } from "@turnstream/server/internal";
 import { explainTurn, type TurnExplanation, type TurnFacts } from "./explain-turn.ts";
 import { readRedisStatus, type RedisStatus } from "./read-redis-status.ts";
 import {
