@@ -21,6 +21,7 @@ const mayImport = {
   next: ["client", "server"],
   mcp: ["protocol", "server"],
   s3: ["server"],
+  tools: ["protocol", "server"],
   testing: ["protocol", "server"],
   client: ["protocol"],
   react: ["protocol", "client"],

@@ -22,10 +22,7 @@ export { createRedisLog, type RedisLogOptions } from "./log/redis/create-redis-l
 export { ModelError } from "./models/errors.ts";
 export type { Model } from "./models/model.ts";
 export { SettingsError } from "./turnstream/settings.ts";
-export type { ImageGenerator, ImageRequest } from "./runtime/built-in/generate-image.ts";
-export type { HttpRule } from "./runtime/built-in/http-rules.ts";
 export { fullTextSearch, type KnowledgeQuery, type KnowledgeSearch } from "./runtime/built-in/knowledge.ts";
-export type { WebPage, WebQuery, WebSearch } from "./runtime/built-in/search-web.ts";
 export { type BuiltInOptions, builtInTools } from "./runtime/built-in/tools.ts";
 export {
   type Agent,

@@ -16,11 +16,18 @@ export { type Durability, readDurability } from "./log/redis/connection/durabili
 export { withTimeout } from "./log/redis/connection/with-timeout.ts";
 export { type BlobSink, type LogBlob, splitOversized } from "./log/writer/oversize.ts";
 export { Writer, type WriterOptions } from "./log/writer/writer.ts";
+export type { PromptMessage } from "./models/model.ts";
+export type { RunContext } from "./runtime/attempt/run-context.ts";
+export { toCitations } from "./runtime/built-in/citations.ts";
+export { EXTRACT_MEMORY_MB } from "./runtime/define/file-limits.ts";
 export { isTooLarge } from "./runtime/define/form.ts";
 export { awaitFormInTool } from "./runtime/interactions/form-in-tool.ts";
+export { SUMMARY_INTRO } from "./runtime/prompt/compact.ts";
 export { readPriorTurns } from "./runtime/prompt/prior-turns.ts";
 export { hostOf } from "./runtime/tool-calls/tool-host.ts";
 export { createWorker } from "./runtime/worker/worker.ts";
+export { isFetchError } from "./safe-fetch/errors.ts";
+export { safeFetch, type SafeResponse } from "./safe-fetch/safe-fetch.ts";
 export {
   type ArchiveOptions,
   archiveSession,
@@ -119,6 +126,7 @@ export * from "./store/uploads.ts";
 export * from "./store/usage.ts";
 export * from "./store/webhooks.ts";
 export * from "./store/wrap-parts.ts";
+export { extract, ExtractError } from "./text-extraction/extract.ts";
 export {
   DEFAULT_TENANT,
   explainServerError,

@@ -29,6 +29,7 @@ test.each([
     "runtime/built-in/tools.ts",
     "BuiltInOptions",
   ],
+  ["built-in-tools.md", "## `webTools(options)`", "Option", "../../tools/src/web-tools.ts", "WebToolOptions"],
   ["payments.md", "#### `stripe(options)`", "Option", "payments/stripe.ts", "StripeOptions"],
   ["client.md", "### Options of `createClient`", "Option", "../../client/src/options.ts", "ClientOptions"],
 ])("%s: the table under '%s' lists what its type has", (page, heading, column, file, name) => {

@@ -6,7 +6,7 @@
  * intermediate picture. After a crash the tool runs again with the same idempotency key.
  */
 import { z } from "zod";
-import { type ImageInput, type Tool, tool, type ToolContext, ToolError } from "../define/tool.ts";
+import { type ImageInput, type Tool, tool, type ToolContext, ToolError } from "@turnstream/server";
 
 export interface ImageGenerator {
   /** Yields complete pictures; the last one is the final one. */

@@ -1,5 +1,5 @@
 /** `tavilySearch` implements WebSearch with Tavily's API. Printed in docs/built-in-tools.md. */
-import type { WebSearch } from "@turnstream/server";
+import type { WebSearch } from "@turnstream/tools";
 
 interface TavilyAnswer {
   readonly results: readonly { readonly url: string; readonly title: string; readonly content: string }[];

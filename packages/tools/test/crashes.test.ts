@@ -4,22 +4,22 @@
  */
 import { isFull } from "@turnstream/conformance/support/cases.ts";
 import { expect, it } from "vitest";
-import { script } from "../../../src/models/script-parts.ts";
-import { scriptedModel } from "../../../src/models/scripted-model.ts";
-import { builtInTools } from "../../../src/runtime/built-in/tools.ts";
-import { defineAgent } from "../../../src/runtime/define/agent.ts";
-import { decideApproval } from "../../../src/session/interactions/decide-approval.ts";
-import { type LocalServer, localServer } from "./local-server.ts";
-import { crashPoints } from "../crash-injection.ts";
-import { startCrashingTurn } from "../crashing-turn.ts";
-import { outline } from "../turn-harness.ts";
+import { script } from "../../server/src/models/script-parts.ts";
+import { scriptedModel } from "../../server/src/models/scripted-model.ts";
+import { webTools } from "../src/web-tools.ts";
+import { defineAgent } from "../../server/src/runtime/define/agent.ts";
+import { decideApproval } from "../../server/src/session/interactions/decide-approval.ts";
+import { type LocalServer, localServer } from "../../server/test/runtime/built-in/local-server.ts";
+import { crashPoints } from "../../server/test/runtime/crash-injection.ts";
+import { startCrashingTurn } from "../../server/test/runtime/crashing-turn.ts";
+import { outline } from "../../server/test/runtime/turn-harness.ts";
 
 function agentFor({ origin }: LocalServer) {
   const allow = [
     { origin, paths: ["/keyed"], methods: ["POST"] as const, idempotencyHeader: "idempotency-key" },
     { origin, methods: ["GET", "POST"] as const },
   ];
-  const { http_request } = builtInTools({ httpRequest: { allow } });
+  const { http_request } = webTools({ httpRequest: { allow } });
   const url = (path: string) => ({ url: `${origin}${path}` });
   const asked = { ...http_request, approval: { editable: true } };
   return defineAgent({

@@ -4,10 +4,8 @@
  * Invariant: the limits of a tool can only lower those of the fetch policy. Decoding never throws. The user sees no
  * detail of a fetch error; the model gets its code and message.
  */
-import { isFetchError } from "../../safe-fetch/errors.ts";
-import type { FetchPolicy } from "../../safe-fetch/policy.ts";
-import { type ToolContext, ToolError } from "../define/tool.ts";
-import { hostOf } from "../tool-calls/tool-host.ts";
+import { isFetchError, hostOf } from "@turnstream/server/internal";
+import { type FetchPolicy, type ToolContext, ToolError } from "@turnstream/server";
 
 const TEXT =
   /^(text\/.*|application\/(.*[+])?(json|xml|javascript|yaml|x-ndjson)|application\/x-www-form-urlencoded)$/;

@@ -7,8 +7,8 @@
  */
 import { truncateText } from "@turnstream/protocol/writer";
 import { z } from "zod";
-import { type Tool, tool, type ToolContext, ToolError } from "../define/tool.ts";
-import { toCitations } from "./citations.ts";
+import { type Tool, tool, type ToolContext, ToolError } from "@turnstream/server";
+import { toCitations } from "@turnstream/server/internal";
 
 export interface WebSearch {
   /** Returns pages, best first. The model gets the message of an error; the user only sees that the search failed. */

@@ -5,9 +5,7 @@
  * Invariant: `ruleFor` refuses every request that no rule allows by origin, method and path. With `paths`, it also
  * refuses encoded slashes and dots. `policyFor` adds only the origins of the rules, which may be internal.
  */
-import type { FetchPolicy } from "../../safe-fetch/policy.ts";
-import type { ToolContext } from "../define/tool.ts";
-import { RuntimeError } from "../errors.ts";
+import { type FetchPolicy, type ToolContext, RuntimeError } from "@turnstream/server";
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
 export type HttpMethod = (typeof METHODS)[number];

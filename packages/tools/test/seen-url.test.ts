@@ -1,18 +1,18 @@
 /** Tests which URLs `fetch_web_content` may read: those that the user or a tool named before the model did. */
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import { z } from "zod";
-import { createMemoryLog } from "../../../src/log/memory.ts";
-import { script } from "../../../src/models/script-parts.ts";
-import { scriptedModel } from "../../../src/models/scripted-model.ts";
-import { isSeenUrl } from "../../../src/runtime/built-in/seen-url.ts";
-import { builtInTools } from "../../../src/runtime/built-in/tools.ts";
-import { defineAgent } from "../../../src/runtime/define/agent.ts";
-import { tool } from "../../../src/runtime/define/tool.ts";
-import { createMemorySignals } from "../../../src/signals/memory.ts";
+import { createMemoryLog } from "../../server/src/log/memory.ts";
+import { script } from "../../server/src/models/script-parts.ts";
+import { scriptedModel } from "../../server/src/models/scripted-model.ts";
+import { isSeenUrl } from "../src/seen-url.ts";
+import { webTools } from "../src/web-tools.ts";
+import { defineAgent } from "../../server/src/runtime/define/agent.ts";
+import { tool } from "../../server/src/runtime/define/tool.ts";
+import { createMemorySignals } from "../../server/src/signals/memory.ts";
 import { createMemoryStore } from "@turnstream/testing";
-import { TurnHarness } from "../turn-harness.ts";
-import { type LocalServer, localServer } from "./local-server.ts";
-import { caller } from "./tool-caller.ts";
+import { TurnHarness } from "../../server/test/runtime/turn-harness.ts";
+import { type LocalServer, localServer } from "../../server/test/runtime/built-in/local-server.ts";
+import { caller } from "../../server/test/runtime/built-in/tool-caller.ts";
 
 const utter = (text: string, isModel = false) => ({ text, isModel });
 
@@ -82,7 +82,7 @@ describe("fetch_web_content", () => {
 
   const paths = (): string[] => site.asked.map(({ path }) => path);
   const tools = (allowAnyUrl = false) =>
-    builtInTools({ fetchWebContent: { allowAnyUrl }, fetch: { allow: [site.place] } });
+    webTools({ fetchWebContent: { allowAnyUrl }, fetch: { allow: [site.place] } });
   const echo = tool({ input: z.object({ text: z.string() }), run: ({ text }) => `echo: ${text}` });
   const look = () => tool({ run: () => ({ found: [`${site.origin}/found`] }) });
 

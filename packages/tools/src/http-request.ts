@@ -7,12 +7,17 @@
  * and the status.
  */
 import { z } from "zod";
-import type { FetchPolicy } from "../../safe-fetch/policy.ts";
-import { safeFetch } from "../../safe-fetch/safe-fetch.ts";
-import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../define/tool.ts";
+import {
+  type FetchPolicy,
+  type Tool,
+  tool,
+  type ToolContext,
+  ToolError,
+  type ToolOutput,
+} from "@turnstream/server";
+import { safeFetch, defined } from "@turnstream/server/internal";
 import { describeFetchError, isTextResponse, resolveFetchPolicy, decodeText } from "./fetch-helpers.ts";
 import { checkRules, HTTP_METHODS, type HttpRule, policyFor, ruleFor } from "./http-rules.ts";
-import { defined } from "../../util/defined.ts";
 
 export interface HttpRequestOptions {
   /** The requests that the model may make. Everything else is refused. */

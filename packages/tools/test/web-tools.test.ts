@@ -2,18 +2,18 @@
 import { createOpenAI } from "@ai-sdk/openai";
 import { listBlocks } from "@turnstream/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createMemoryLog } from "../../../src/log/memory.ts";
-import { builtInTools, type BuiltInOptions } from "../../../src/runtime/built-in/tools.ts";
-import { defineAgent } from "../../../src/runtime/define/agent.ts";
-import type { WorkerOptions } from "../../../src/runtime/worker/options.ts";
-import { createMemorySignals } from "../../../src/signals/memory.ts";
+import { createMemoryLog } from "../../server/src/log/memory.ts";
+import { webTools, type WebToolOptions } from "../src/web-tools.ts";
+import { defineAgent } from "../../server/src/runtime/define/agent.ts";
+import type { WorkerOptions } from "../../server/src/runtime/worker/options.ts";
+import { createMemorySignals } from "../../server/src/signals/memory.ts";
 import { createMemoryStore } from "@turnstream/testing";
-import { makePdf } from "../../text-extraction/make-pdf.ts";
-import { outline, TurnHarness } from "../turn-harness.ts";
+import { makePdf } from "../../server/test/text-extraction/make-pdf.ts";
+import { outline, TurnHarness } from "../../server/test/runtime/turn-harness.ts";
 import { openaiImages } from "./examples/openai-images.ts";
 import { tavilySearch } from "./examples/tavily-search.ts";
-import { type LocalServer, localServer } from "./local-server.ts";
-import { caller } from "./tool-caller.ts";
+import { type LocalServer, localServer } from "../../server/test/runtime/built-in/local-server.ts";
+import { caller } from "../../server/test/runtime/built-in/tool-caller.ts";
 
 let harness: TurnHarness;
 const servers: LocalServer[] = [];
@@ -35,9 +35,9 @@ async function serve(...args: Parameters<typeof localServer>): Promise<LocalServ
 
 type Calls = Parameters<typeof caller>[0];
 
-async function play(options: BuiltInOptions, calls: Calls, worker: Partial<WorkerOptions> = {}) {
+async function play(options: WebToolOptions, calls: Calls, worker: Partial<WorkerOptions> = {}) {
   const { model, last } = caller(calls);
-  await harness.worker([defineAgent({ name: "a", model, tools: builtInTools(options) })], worker);
+  await harness.worker([defineAgent({ name: "a", model, tools: webTools(options) })], worker);
   // The message names the URLs, because `fetch_web_content` reads no others.
   const turn = await harness.ask(await harness.session(), `go ${JSON.stringify(calls)}`);
   return { turn, results: last.results, lines: outline(turn).filter((line) => line.startsWith("result")) };
@@ -136,7 +136,7 @@ describe("http_request", () => {
     const rules = [{ origin: "https://a.example", methods: ["GET", "POST"] as const }];
     const keyed = [{ origin: "https://a.example", methods: ["POST"] as const, idempotencyHeader: "x-key" }];
     const isIdempotent = (allow: typeof rules | typeof keyed, method: string) =>
-      builtInTools({ httpRequest: { allow } })["http_request"]?.idempotent({
+      webTools({ httpRequest: { allow } })["http_request"]?.idempotent({
         url: "https://a.example/",
         method,
       });
@@ -145,7 +145,7 @@ describe("http_request", () => {
       false,
       true,
     ]);
-    expect(() => builtInTools({ httpRequest: { allow: [{ origin: "a.example" }] } })).toThrow(
+    expect(() => webTools({ httpRequest: { allow: [{ origin: "a.example" }] } })).toThrow(
       /must be an origin/,
     );
   });
@@ -343,7 +343,7 @@ describe("generate_image", () => {
     const provider = createOpenAI({ apiKey: "key", baseURL: `${openai.origin}/v1` });
     const ref = await harness.session();
     const { model, last } = caller([["generate_image", { prompt: "a heron", shape: "wide" }]]);
-    const tools = builtInTools({ generateImage: openaiImages(provider) });
+    const tools = webTools({ generateImage: openaiImages(provider) });
     await harness.worker([defineAgent({ name: "a", model, tools })]);
     const turn = await harness.ask(ref, "draw");
     expect(harness.errors).toEqual([]);
@@ -386,22 +386,5 @@ describe("generate_image", () => {
     );
     expect(results.map(({ isError }) => isError)).toEqual([true, true, true]);
     expect(results[2]?.text).toBe("the service broke off");
-  });
-});
-
-describe("vector search", () => {
-  it("S11: results from a base that is not configured are omitted", async () => {
-    const hit = { object: "o", title: "T", url: null, firstLine: 1, lastLine: 1, score: 1 };
-    const search = {
-      search: async () => [
-        { ...hit, base: "secret", text: "kumquat" },
-        { ...hit, base: "help", text: "heron" },
-      ],
-    };
-    const { results } = await play({ knowledge: { bases: ["help"], search } }, [
-      ["retrieve_context_objs", { query: "x" }],
-    ]);
-    expect(results[0]?.text).toContain("heron");
-    expect(results[0]?.text).not.toContain("kumquat");
   });
 });

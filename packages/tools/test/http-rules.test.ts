@@ -1,7 +1,7 @@
 /** Tests which requests the rules of `http_request` allow. */
 import { describe, expect, test } from "vitest";
 
-import { checkRules, type HttpRule, ruleFor } from "../../../src/runtime/built-in/http-rules.ts";
+import { checkRules, type HttpRule, ruleFor } from "../src/http-rules.ts";
 
 const RULES: readonly HttpRule[] = [
   { origin: "https://api.example.com", paths: ["/v1/orders", "/v1/items/"], methods: ["GET", "POST"] },

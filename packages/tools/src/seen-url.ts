@@ -6,9 +6,7 @@
  * manipulated model could send data of the conversation to a server, as part of a URL. Summaries and the tasks of
  * sub-agents are text of a model. The whole URL must occur: a prefix of a longer one does not count.
  */
-import type { PromptMessage } from "../../models/model.ts";
-import type { RunContext } from "../attempt/run-context.ts";
-import { SUMMARY_INTRO } from "../prompt/compact.ts";
+import { type PromptMessage, type RunContext, SUMMARY_INTRO } from "@turnstream/server/internal";
 
 interface Utterance {
   readonly text: string;

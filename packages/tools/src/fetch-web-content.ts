@@ -8,13 +8,23 @@
  */
 import { truncateText } from "@turnstream/protocol/writer";
 import { z } from "zod";
-import { extract, ExtractError } from "../../text-extraction/extract.ts";
-import type { FetchPolicy } from "../../safe-fetch/policy.ts";
-import { safeFetch, type SafeResponse } from "../../safe-fetch/safe-fetch.ts";
-import { EXTRACT_MEMORY_MB } from "../define/file-limits.ts";
-import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../define/tool.ts";
-import { hostOf } from "../tool-calls/tool-host.ts";
-import { toCitations } from "./citations.ts";
+import {
+  extract,
+  ExtractError,
+  safeFetch,
+  type SafeResponse,
+  EXTRACT_MEMORY_MB,
+  hostOf,
+  toCitations,
+} from "@turnstream/server/internal";
+import {
+  type FetchPolicy,
+  type Tool,
+  tool,
+  type ToolContext,
+  ToolError,
+  type ToolOutput,
+} from "@turnstream/server";
 import { charsetOf, describeFetchError, isTextResponse, resolveFetchPolicy } from "./fetch-helpers.ts";
 import { isSeenUrl, listConversation } from "./seen-url.ts";
 

@@ -1,6 +1,6 @@
 /** `openaiImages` generates images with OpenAI and shows previews. Printed in docs/built-in-tools.md. */
 import type { createOpenAI } from "@ai-sdk/openai";
-import type { ImageGenerator } from "@turnstream/server";
+import type { ImageGenerator } from "@turnstream/tools";
 import { streamText } from "ai";
 
 const SIZES = { square: "1024x1024", wide: "1536x1024", tall: "1024x1536" } as const;
