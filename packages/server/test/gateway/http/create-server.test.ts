@@ -185,6 +185,10 @@ async function statusOf(url: string): Promise<number> {
   return (await fetch(url)).status;
 }
 
+function failToReport(): never {
+  throw new Error("the handler failed too");
+}
+
 describe("standalone gateway", () => {
   test("reports its liveness and readiness", async () => {
     const server = await opened();
@@ -222,11 +226,8 @@ describe("standalone gateway", () => {
       "/nothing": () => undefined as unknown as Response,
       "/page": () => new Response("a page", { headers: { "set-cookie": "a=1" } }),
     };
-    const onError = () => {
-      throw new Error("the handler failed too");
-    };
     const page = (request: Request) => pages[new URL(request.url).pathname]?.() ?? null;
-    const server = await opened(undefined, { page, onError });
+    const server = await opened(undefined, { page, onError: failToReport });
     const statuses: [string, number][] = [];
     for (const path of ["/cached", "/cached", "/error", "/throws", "/nothing", "/none", "/page"])
       statuses.push([path, await statusOf(`${server.url}${path}`)]);
