@@ -21,6 +21,7 @@ const mayImport = {
   next: ["client", "server"],
   mcp: ["protocol", "server"],
   s3: ["server"],
+  payments: ["protocol", "server"],
   tools: ["protocol", "server"],
   testing: ["protocol", "server"],
   client: ["protocol"],
@@ -82,13 +83,6 @@ export const written = [
     comment: "code that reads untrusted bytes imports only util, so that it can be reviewed by itself",
     from: { path: "^packages/server/src/(safe-fetch|text-extraction)/" },
     to: { path: "^packages/[^/]+/src/", pathNot: "^packages/server/src/($1|util)/" },
-  },
-  {
-    name: "stripe-on-its-own",
-    severity: "error",
-    comment: "apps without Stripe must not need its SDK, so its adapter has its own entry point",
-    from: { path: "^packages/server/src/", pathNot: "^packages/server/src/payments/stripe" },
-    to: { path: ["^packages/server/src/payments/stripe", ...npm("stripe")] },
   },
   {
     name: "dev-on-its-own",

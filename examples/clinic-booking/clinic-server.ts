@@ -18,7 +18,8 @@ import {
   openDatabase,
   startWorker,
 } from "@turnstream/server";
-import { newebPay, type NewebPayOptions, type PaymentOptions } from "@turnstream/server/payments";
+import { newebPay, type NewebPayOptions } from "@turnstream/payments/newebpay";
+import { type PaymentOptions } from "@turnstream/server";
 import { clinicAgent } from "./clinic-agent.ts";
 
 export interface ClinicOptions {

@@ -2,7 +2,7 @@
  * Tests the checkout page and the return page in Chromium, with the payment sandbox as the provider. Every error in the
  * console fails the test, so the content security policy of a page allows all that the page does.
  */
-import { startPaymentSandbox, type PaymentSandbox } from "@turnstream/server/testing";
+import { startPaymentSandbox, type PaymentSandbox } from "@turnstream/payments/sandbox";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { createTestSession } from "../../packages/server/test/gateway/pending-interactions.ts";

@@ -9,7 +9,7 @@ import { listBlocks, type SessionEvent, type SessionState } from "@turnstream/pr
 import { TRANSITIONS } from "@turnstream/protocol/writer";
 import type { Backend, SessionRef } from "@turnstream/server";
 import type { Payment } from "@turnstream/server/internal";
-import type { SandboxOrder } from "@turnstream/server/testing";
+import type { SandboxOrder } from "@turnstream/payments/sandbox";
 import type { Figures } from "./figures.ts";
 import type { TurnEnvironment } from "./turn-environment.ts";
 

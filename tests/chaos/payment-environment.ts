@@ -7,7 +7,7 @@
  */
 import type { SessionRef } from "@turnstream/server";
 import type { Payment } from "@turnstream/server/internal";
-import type { SandboxOrder } from "@turnstream/server/testing";
+import type { SandboxOrder } from "@turnstream/payments/sandbox";
 import { GatewayProgram } from "@turnstream/testkit/gateway/gateway-program.ts";
 import { HIGH_LIMITS } from "@turnstream/testkit/gateway/high-limits.ts";
 import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";

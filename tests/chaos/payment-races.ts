@@ -17,8 +17,8 @@ import {
   type PaymentBackend,
   systemEnv,
 } from "@turnstream/server/internal";
-import type { ProviderReport } from "@turnstream/server/payments";
-import { startPaymentSandbox } from "@turnstream/server/testing";
+import type { ProviderReport } from "@turnstream/server";
+import { startPaymentSandbox } from "@turnstream/payments/sandbox";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { Figures } from "./figures.ts";
 import { createOrder } from "./order.ts";

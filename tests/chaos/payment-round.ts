@@ -8,7 +8,7 @@
 import { listBlocks } from "@turnstream/protocol";
 import type { SessionRef } from "@turnstream/server";
 import type { Payment } from "@turnstream/server/internal";
-import type { NotificationOverrides } from "@turnstream/server/testing";
+import type { NotificationOverrides } from "@turnstream/payments/sandbox";
 import type { GatewayProgram } from "@turnstream/testkit/gateway/gateway-program.ts";
 import { holdLock } from "@turnstream/testkit/servers/hold-lock.ts";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";

@@ -21,7 +21,17 @@ export type { Log } from "./log/log.ts";
 export { createRedisLog, type RedisLogOptions } from "./log/redis/create-redis-log.ts";
 export { ModelError } from "./models/errors.ts";
 export type { Model } from "./models/model.ts";
-export { SettingsError } from "./turnstream/settings.ts";
+export type { PaymentOptions } from "./payments/payment-options.ts";
+export {
+  type CheckoutOrder,
+  type CheckoutStep,
+  type Money,
+  type Notification,
+  PaymentError,
+  type PaymentErrorCode,
+  type PaymentProvider,
+  type ProviderReport,
+} from "./payments/provider.ts";
 export { fullTextSearch, type KnowledgeQuery, type KnowledgeSearch } from "./runtime/built-in/knowledge.ts";
 export { type BuiltInOptions, builtInTools } from "./runtime/built-in/tools.ts";
 export {
@@ -87,20 +97,21 @@ export { sendMessage, type SendMessageInput, withdrawMessage } from "./session/m
 export { stopTurn } from "./session/messages/stop-turn.ts";
 export { createRedisSignals } from "./signals/redis.ts";
 export type { Signals } from "./signals/signals.ts";
+export { toAuditId } from "./store/audit.ts";
+export { createPostgresStore } from "./store/create-postgres-store.ts";
+export { describeConnectionError, isDatabaseUrl } from "./store/database/database-url.ts";
+export { migrate } from "./store/database/migrate.ts";
+export { openDatabase, type PostgresOptions } from "./store/database/open-database.ts";
 export { StoreError } from "./store/errors.ts";
 export { forkShare } from "./store/fork/fork-share.ts";
 export type { KnowledgeHit } from "./store/knowledge.ts";
 export type { ObjectStorage } from "./store/objects.ts";
-export { describeConnectionError, isDatabaseUrl } from "./store/database/database-url.ts";
-export { migrate } from "./store/database/migrate.ts";
-export { openDatabase, type PostgresOptions } from "./store/database/open-database.ts";
-export { createPostgresStore } from "./store/create-postgres-store.ts";
-export { toAuditId } from "./store/audit.ts";
 export { verifyTenantAudit } from "./store/rules/verify-audit.ts";
 export type { ClosableStore as Store } from "./store/store.ts";
 export type { TurnstreamOptions } from "./turnstream/options.ts";
 export type { Parts } from "./turnstream/parts.ts";
 export type { SessionCommands, SessionMessage, WaitOptions } from "./turnstream/session-commands.ts";
+export { SettingsError } from "./turnstream/settings.ts";
 export type { TurnStream } from "./turnstream/turn-stream.ts";
 export { turnstream, type Turnstream } from "./turnstream/turnstream.ts";
 export type { ErrorContext, ErrorHandler } from "./util/error-handler.ts";

@@ -1,6 +1,5 @@
 /**
- * `@turnstream/server/testing` exports models that play a script, a payment sandbox, and the log and the signals in
- * memory. `@turnstream/testing` exports them again, with a store in memory.
+ * `@turnstream/server/testing` exports models that play a script, and the log and the signals in memory. `@turnstream/testing` exports them again, with a store in memory.
  * Invariant: every name here is public. The in-memory implementations follow the same rules as the real ones, but nothing
  * survives the process.
  */
@@ -23,15 +22,4 @@ export {
   scriptedModel,
   type ScriptedOptions,
 } from "./models/scripted-model.ts";
-export type { SandboxBehavior } from "./payments/sandbox/sandbox-notifier.ts";
-export type {
-  NotificationOverrides,
-  SandboxOrder,
-  SandboxStatus,
-} from "./payments/sandbox/sandbox-orders.ts";
-export {
-  type PaymentSandbox,
-  type PaymentSandboxOptions,
-  startPaymentSandbox,
-} from "./payments/sandbox/start-payment-sandbox.ts";
 export { createMemorySignals } from "./signals/memory.ts";

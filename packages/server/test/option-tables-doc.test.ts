@@ -30,7 +30,7 @@ test.each([
     "BuiltInOptions",
   ],
   ["built-in-tools.md", "## `webTools(options)`", "Option", "../../tools/src/web-tools.ts", "WebToolOptions"],
-  ["payments.md", "#### `stripe(options)`", "Option", "payments/stripe.ts", "StripeOptions"],
+  ["payments.md", "#### `stripe(options)`", "Option", "../../payments/src/stripe.ts", "StripeOptions"],
   ["client.md", "### Options of `createClient`", "Option", "../../client/src/options.ts", "ClientOptions"],
 ])("%s: the table under '%s' lists what its type has", (page, heading, column, file, name) => {
   const inherited = name === "ClientOptions" ? membersOf("../../client/src/report.ts", "ReportOptions") : [];
@@ -40,9 +40,9 @@ test.each([
 });
 
 test("payments.md: the tables of newebPay and the sandbox list what their types have", () => {
-  const keys = membersOf("payments/newebpay-cipher.ts", "NewebPayKeys");
-  const own = membersOf("payments/newebpay.ts", "NewebPayOptions");
-  const sandbox = membersOf("payments/sandbox/start-payment-sandbox.ts", "PaymentSandboxOptions");
+  const keys = membersOf("../../payments/src/newebpay-cipher.ts", "NewebPayKeys");
+  const own = membersOf("../../payments/src/newebpay.ts", "NewebPayOptions");
+  const sandbox = membersOf("../../payments/src/sandbox/start-payment-sandbox.ts", "PaymentSandboxOptions");
   expect(namesIn("payments.md", "#### `newebPay(options)`", "Option")).toEqual([...keys, ...own].toSorted());
   expect(namesIn("payments.md", "#### `startPaymentSandbox(options)`", "Option")).toEqual(
     [...keys, ...sandbox].toSorted(),
@@ -57,6 +57,6 @@ test("payments.md: the table of the sandbox lists its members", () => {
     )[0] ?? [];
   const names = rows.flatMap(([cell = ""]) => readCode(cell).map((code) => code.replace(/[(].*/, "")));
   expect(names.toSorted()).toEqual(
-    membersOf("payments/sandbox/start-payment-sandbox.ts", "PaymentSandbox").toSorted(),
+    membersOf("../../payments/src/sandbox/start-payment-sandbox.ts", "PaymentSandbox").toSorted(),
   );
 });

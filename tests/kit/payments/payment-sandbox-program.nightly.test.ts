@@ -1,5 +1,5 @@
 /** Tests the payment sandbox in its own process: its commands, and that other processes can use its options. */
-import { newebPay } from "@turnstream/server/payments";
+import { newebPay } from "@turnstream/payments/newebpay";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { PaymentSandboxProgram } from "./payment-sandbox-program.ts";
 

@@ -1,12 +1,12 @@
 /** `PaymentSandboxProgram` starts the program run-payment-sandbox.ts: a payment sandbox in its own process. */
 import { join } from "node:path";
-import type { NewebPayOptions } from "@turnstream/server/payments";
+import type { NewebPayOptions } from "@turnstream/payments/newebpay";
 import type {
   NotificationOverrides,
   PaymentSandboxOptions,
   SandboxBehavior,
   SandboxOrder,
-} from "@turnstream/server/testing";
+} from "@turnstream/payments/sandbox";
 import { freePort } from "../network/free-port.ts";
 import { ChildProgram } from "../processes/child-program.ts";
 

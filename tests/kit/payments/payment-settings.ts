@@ -4,7 +4,8 @@
  *
  * Invariant: gateways and workers with the same settings have the same option.
  */
-import { newebPay, type NewebPayOptions, type PaymentOptions } from "@turnstream/server/payments";
+import { newebPay, type NewebPayOptions } from "@turnstream/payments/newebpay";
+import { type PaymentOptions } from "@turnstream/server";
 
 export interface PaymentSettings extends Omit<PaymentOptions, "providers"> {
   /** Options of the only provider, such as `providerOptions` of the payment sandbox. */

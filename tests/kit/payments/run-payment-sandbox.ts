@@ -1,5 +1,5 @@
 /** The program of `PaymentSandboxProgram`: a payment sandbox in its own process. */
-import { startPaymentSandbox, type PaymentSandboxOptions } from "@turnstream/server/testing";
+import { startPaymentSandbox, type PaymentSandboxOptions } from "@turnstream/payments/sandbox";
 import { connectParent, readSettings } from "../processes/parent-process.ts";
 import type {
   PaymentSandboxCommand,

@@ -3,7 +3,7 @@
  * body for allowed, refused and invalid requests. A difference is a change that clients see. If it is intended,
  * `npx vitest run --project=services recorded-answers -u` records it.
  */
-import { startPaymentSandbox } from "../../src/payments/sandbox/start-payment-sandbox.ts";
+import { startPaymentSandbox } from "@turnstream/payments/sandbox";
 import type { Route } from "../../src/gateway/http/route.ts";
 import { ROUTES } from "../../src/gateway/http/routes/index.ts";
 import { script } from "../../src/models/script-parts.ts";

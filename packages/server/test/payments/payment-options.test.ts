@@ -8,7 +8,7 @@ import {
   hashCheckoutToken,
   readCheckoutToken,
 } from "../../src/payments/checkout-link.ts";
-import { newebPay } from "../../src/payments/newebpay.ts";
+import { newebPay } from "@turnstream/payments/newebpay";
 import { paymentOptions } from "../../src/payments/payment-options.ts";
 import { systemEnv } from "../../src/util/env.ts";
 import { parseOptions } from "../../src/util/parse-options.ts";

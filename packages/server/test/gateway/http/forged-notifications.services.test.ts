@@ -9,12 +9,9 @@ import { postCheckoutForm } from "@turnstream/testkit/payments/post-checkout-for
 import { seededRandom } from "@turnstream/testkit/util/seeded-random.ts";
 import { SEED, isFull } from "@turnstream/conformance/support/cases.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { newebPay } from "../../../src/payments/newebpay.ts";
+import { newebPay } from "@turnstream/payments/newebpay";
 import type { PaymentProvider } from "../../../src/payments/provider.ts";
-import {
-  type PaymentSandbox,
-  startPaymentSandbox,
-} from "../../../src/payments/sandbox/start-payment-sandbox.ts";
+import { type PaymentSandbox, startPaymentSandbox } from "@turnstream/payments/sandbox";
 import type { SessionRef } from "../../../src/util/refs.ts";
 import { createTestSession } from "../pending-interactions.ts";
 import { requestTestPayment, type TestPayment } from "../pending-payments.ts";

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createGateway, type Gateway } from "../../../src/gateway/gateway.ts";
 import type { Route } from "../../../src/gateway/http/route.ts";
 import { ROUTES } from "../../../src/gateway/http/routes/index.ts";
-import { newebPay } from "../../../src/payments/newebpay.ts";
+import { newebPay } from "@turnstream/payments/newebpay";
 import { PaymentError } from "../../../src/payments/provider.ts";
 import { createSession } from "../../../src/session/lifecycle/create.ts";
 import type { HarnessBackend } from "../../runtime/turn-harness.ts";

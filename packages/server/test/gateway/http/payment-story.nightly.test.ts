@@ -9,7 +9,7 @@ import { until } from "@turnstream/testkit/util/until.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
-import { newebPay } from "../../../src/payments/newebpay.ts";
+import { newebPay } from "@turnstream/payments/newebpay";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import type { SessionRef } from "../../../src/util/refs.ts";
 import { openRealBackend } from "../../runtime/real-backend.ts";

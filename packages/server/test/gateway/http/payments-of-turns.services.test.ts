@@ -8,10 +8,7 @@ import { until } from "@turnstream/testkit/util/until.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
-import {
-  type PaymentSandbox,
-  startPaymentSandbox,
-} from "../../../src/payments/sandbox/start-payment-sandbox.ts";
+import { type PaymentSandbox, startPaymentSandbox } from "@turnstream/payments/sandbox";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import type { SessionRef } from "../../../src/util/refs.ts";
 import { outline } from "../../runtime/turn-harness.ts";

@@ -10,10 +10,7 @@ import { restReplies } from "@turnstream/protocol/schema";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { PAGE_STRINGS } from "../../../src/gateway/payment-pages/select-page-strings.ts";
 import { PaymentError, type PaymentProvider } from "../../../src/payments/provider.ts";
-import {
-  type PaymentSandbox,
-  startPaymentSandbox,
-} from "../../../src/payments/sandbox/start-payment-sandbox.ts";
+import { type PaymentSandbox, startPaymentSandbox } from "@turnstream/payments/sandbox";
 import { systemEnv } from "../../../src/util/env.ts";
 import type { SessionRef } from "../../../src/util/refs.ts";
 import type { HarnessBackend } from "../../runtime/turn-harness.ts";

@@ -8,7 +8,7 @@ import { expect, it } from "vitest";
 import { listBlocks } from "@turnstream/protocol";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
-import { newebPay } from "../../../src/payments/newebpay.ts";
+import { newebPay } from "@turnstream/payments/newebpay";
 import type { PaymentOptions } from "../../../src/payments/payment-options.ts";
 import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { defineStreamAgent } from "../../../src/runtime/define/stream-agent.ts";

@@ -11,10 +11,7 @@ import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { hashCheckoutToken, readCheckoutToken } from "../../../src/payments/checkout-link.ts";
 import type { PaymentOptions } from "../../../src/payments/payment-options.ts";
 import type { ProviderReport } from "../../../src/payments/provider.ts";
-import {
-  type PaymentSandbox,
-  startPaymentSandbox,
-} from "../../../src/payments/sandbox/start-payment-sandbox.ts";
+import { type PaymentSandbox, startPaymentSandbox } from "@turnstream/payments/sandbox";
 import { type Agent, type AgentOptions, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { defineStreamAgent } from "../../../src/runtime/define/stream-agent.ts";
 import type { StreamBodyEvent } from "../../../src/runtime/define/stream-body.ts";

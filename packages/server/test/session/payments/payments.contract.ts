@@ -12,10 +12,7 @@ import {
   hashCheckoutToken,
 } from "../../../src/payments/checkout-link.ts";
 import type { CheckoutStep } from "../../../src/payments/provider.ts";
-import {
-  type PaymentSandbox,
-  startPaymentSandbox,
-} from "../../../src/payments/sandbox/start-payment-sandbox.ts";
+import { type PaymentSandbox, startPaymentSandbox } from "@turnstream/payments/sandbox";
 import { archiveSession } from "../../../src/session/archive/archive.ts";
 import { readHistory } from "../../../src/session/history/read-history.ts";
 import { readSharedSession } from "../../../src/session/history/shared-history.ts";

@@ -1,5 +1,5 @@
 /**
- * `stripe` is the adapter for Stripe Checkout. It is the entry point `@turnstream/server/stripe`.
+ * `stripe` is the adapter for Stripe Checkout. It is the entry point `@turnstream/payments/stripe`.
  *
  * Invariant: the order number is the idempotency key, so an order has one Checkout Session, even if a process dies
  * before it stores the session's id. A webhook is read only after the official SDK verified its signature. This file
@@ -13,7 +13,7 @@ import {
   PaymentError,
   type PaymentProvider,
   type ProviderReport,
-} from "./provider.ts";
+} from "@turnstream/server";
 import { fromStripeAmount, toStripeAmount } from "./stripe-amounts.ts";
 
 export interface StripeOptions {

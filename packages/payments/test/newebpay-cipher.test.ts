@@ -9,7 +9,7 @@ import {
   equals,
   isTradeShaValid,
   signTradeInfo,
-} from "../../src/payments/newebpay-cipher.ts";
+} from "../src/newebpay-cipher.ts";
 import {
   KEYS,
   opensslDecrypt,

@@ -17,7 +17,7 @@ import {
   isTradeShaValid,
   type NewebPayKeys,
 } from "../newebpay-cipher.ts";
-import type { PaymentProvider } from "../provider.ts";
+import type { PaymentProvider } from "@turnstream/server";
 import { type SandboxBehavior, SandboxNotifier } from "./sandbox-notifier.ts";
 import {
   DUPLICATE_ORDER,

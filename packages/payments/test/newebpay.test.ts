@@ -1,10 +1,6 @@
 /** Tests the adapter for NewebPay: the form of the checkout, and notifications that are authentic or not. */
-import {
-  newebPay,
-  type NewebPayOptions,
-  type PaymentErrorCode,
-  type ProviderReport,
-} from "@turnstream/server/payments";
+import { newebPay, type NewebPayOptions } from "@turnstream/payments/newebpay";
+import { type PaymentErrorCode, type ProviderReport } from "@turnstream/server";
 import { describe, expect, test } from "vitest";
 import { KEYS, NOW, opensslDecrypt, opensslEncrypt, opensslSign, ORDER } from "./newebpay-keys.ts";
 

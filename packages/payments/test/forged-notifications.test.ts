@@ -2,11 +2,12 @@
  * Reliability 17: passes forged and wrong notifications through the adapters and the rules of payments. None of them
  * changes a payment. The authentic one does, so the test can fail.
  */
-import { newebPay, type PaymentProvider } from "@turnstream/server/payments";
-import { stripe } from "@turnstream/server/stripe";
+import { newebPay } from "@turnstream/payments/newebpay";
+import { type PaymentProvider } from "@turnstream/server";
+import { stripe } from "@turnstream/payments/stripe";
 import { Stripe } from "stripe";
 import { expect, test } from "vitest";
-import { type PaymentState, resolvePayment } from "../../src/store/rules/payments.ts";
+import { type PaymentState, resolvePayment } from "../../server/src/store/rules/payments.ts";
 import { KEYS, NOW, opensslEncrypt, opensslSign, ORDER } from "./newebpay-keys.ts";
 
 type HeaderList = readonly [string, string][];

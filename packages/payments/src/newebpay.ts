@@ -7,7 +7,7 @@
 import { truncateText } from "@turnstream/protocol/writer";
 import { createCheckValue, encryptTradeInfo, type NewebPayKeys, signTradeInfo } from "./newebpay-cipher.ts";
 import { NEWEBPAY_CURRENCY, readNewebPayAnswer, readNewebPayNotification } from "./newebpay-reports.ts";
-import { type CheckoutOrder, type Money, PaymentError, type PaymentProvider } from "./provider.ts";
+import { type CheckoutOrder, type Money, PaymentError, type PaymentProvider } from "@turnstream/server";
 
 export interface NewebPayOptions extends NewebPayKeys {
   /** Base URL. NewebPay's test environment is https://ccore.newebpay.com. @default https://core.newebpay.com */

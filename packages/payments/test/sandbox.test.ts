@@ -1,6 +1,7 @@
 /** Tests the payment sandbox and the adapter for NewebPay together, over HTTP: page, notifications and queries. */
-import { newebPay, type PaymentProvider, type ProviderReport } from "@turnstream/server/payments";
-import { type PaymentSandbox, startPaymentSandbox } from "@turnstream/server/testing";
+import { newebPay } from "@turnstream/payments/newebpay";
+import { type PaymentProvider, type ProviderReport } from "@turnstream/server";
+import { type PaymentSandbox, startPaymentSandbox } from "@turnstream/payments/sandbox";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type LocalServer, startLocalServer } from "./local-server.ts";

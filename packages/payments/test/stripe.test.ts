@@ -1,6 +1,6 @@
 /** Tests the adapter for Stripe with the official SDK, against a local server that plays Stripe's API. */
-import { type CheckoutOrder, type PaymentErrorCode, type ProviderReport } from "@turnstream/server/payments";
-import { stripe } from "@turnstream/server/stripe";
+import { type CheckoutOrder, type PaymentErrorCode, type ProviderReport } from "@turnstream/server";
+import { stripe } from "@turnstream/payments/stripe";
 import { type StripeServer, startStripeServer } from "@turnstream/testkit/payments/stripe-server.ts";
 import { Stripe } from "stripe";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";

@@ -13,7 +13,7 @@ import {
   isTradeShaValid,
   type NewebPayKeys,
 } from "./newebpay-cipher.ts";
-import { PaymentError, type PaymentErrorCode, type ProviderReport } from "./provider.ts";
+import { PaymentError, type PaymentErrorCode, type ProviderReport } from "@turnstream/server";
 
 /** NewebPay charges only New Taiwan dollars, and its amounts are whole dollars. */
 export const NEWEBPAY_CURRENCY = "TWD";

@@ -6,7 +6,7 @@
  * entry charges a wrong price.
  */
 import { currencyDigits } from "@turnstream/protocol";
-import type { Money } from "./provider.ts";
+import type { Money } from "@turnstream/server";
 
 /**
  * Decimal digits of Stripe's amounts, for currencies that don't have two (docs.stripe.com/currencies). By Stripe's
