@@ -4,7 +4,21 @@
  */
 import { runSteps } from "./run-command.ts";
 
-const published = ["protocol", "dev", "server", "cli", "mcp", "s3", "tools", "payments", "testing", "next", "client", "react", "create"];
+const published = [
+  "protocol",
+  "dev",
+  "server",
+  "cli",
+  "mcp",
+  "s3",
+  "tools",
+  "payments",
+  "testing",
+  "next",
+  "client",
+  "react",
+  "create",
+];
 
 await runSteps([
   { name: "build", command: "npm run --silent build" },
