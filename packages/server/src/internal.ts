@@ -19,6 +19,7 @@ export { Writer, type WriterOptions } from "./log/writer/writer.ts";
 export type { PromptMessage } from "./models/model.ts";
 export type { RunContext } from "./runtime/attempt/run-context.ts";
 export { toCitations } from "./runtime/built-in/citations.ts";
+export type { EnabledTools } from "./runtime/built-in/tools.ts";
 export { EXTRACT_MEMORY_MB } from "./runtime/define/file-limits.ts";
 export { isTooLarge } from "./runtime/define/form.ts";
 export { awaitFormInTool } from "./runtime/interactions/form-in-tool.ts";

@@ -1,8 +1,8 @@
 /**
  * `memoryArchive`, `memoryOutbox` and `memoryTurns` implement the archive, the outbox and archived turns in memory.
  *
- * Invariant: they behave like those on PostgreSQL. A batch is written only from the archived
- * position and not under an older epoch. Events, turns, header and outbox marks change in one `tables.run`.
+ * Invariant: they behave like those on PostgreSQL. A batch is written only from the archived position and not under an
+ * older epoch. Events, turns, header and outbox marks change in one `tables.run`.
  */
 import {
   type Archive,

@@ -5,6 +5,7 @@
  * Invariant: a tool exists only if its option is given. `Names` must list the same tools as the function returns.
  */
 import type { FetchPolicy, Tool } from "@turnstream/server";
+import type { EnabledTools } from "@turnstream/server/internal";
 import { type FetchWebContentOptions, fetchWebContentTool } from "./fetch-web-content.ts";
 import { generateImageTool, type ImageGenerator } from "./generate-image.ts";
 import { type HttpRequestOptions, httpRequestTool } from "./http-request.ts";
@@ -31,14 +32,9 @@ interface Names {
   generateImage: "generate_image";
 }
 
-/** The enabled tools as typed properties, so that a developer can pick and change one. */
-type Made<Options> = Record<string, Tool> & {
-  readonly [
-    Option in keyof Options & keyof Names as Options[Option] extends object | true ? Names[Option] : never
-  ]: Tool;
-};
-
-export function webTools<const Options extends WebToolOptions>(options: Options): Made<Options>;
+export function webTools<const Options extends WebToolOptions>(
+  options: Options,
+): EnabledTools<Options, Names>;
 export function webTools({
   fetch,
   httpRequest,

@@ -77,9 +77,10 @@ export function createServer({ logger, page, ...options }: ServerOptions): Serve
   let closing: Promise<void> | null = null;
   const isClosing = (): boolean => closing !== null;
   const server = listenFor(createHealthCheck(options, isClosing), { ...options, page });
-  // A client then sends its next request to another process.
-  server.on("request", (_, outgoing) => void (outgoing.shouldKeepAlive &&= !isClosing()));
   gateway.attach(server);
+  // A client then sends its next request to another process. Added after `attach`, which passes no request of the gateway
+  // to earlier listeners.
+  server.on("request", (_, outgoing) => void (outgoing.shouldKeepAlive &&= !isClosing()));
   server.on("clientError", answerMalformed);
   if (logger !== undefined) logResponses(server, logger);
   const sockets = trackSockets(server);

@@ -26,7 +26,7 @@ import { createLossReporter } from "../session/lifecycle/report-loss.ts";
 import { createSessionFeeds } from "./feed/session-feeds.ts";
 import { closeRevokedConnections } from "./auth/revocation.ts";
 import { createTimeSlicer } from "../util/time-slicer.ts";
-import { createSocketAcceptor, handleUpgrade, rejectUpgrade } from "./ws/upgrade.ts";
+import { createSocketAcceptor } from "./ws/upgrade.ts";
 
 export interface GatewayStats {
   readonly connections: number;
@@ -76,12 +76,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   });
   const acceptSocket = createSocketAcceptor(http);
   return {
-    attach: (server, { prefix = "" } = {}) =>
-      attachTo(server, http, prefix, {
-        upgrade: (incoming, socket, head) =>
-          handleUpgrade(http, acceptSocket, { incoming, socket, head }, prefix),
-        rejectUpgrade: (socket, error) => rejectUpgrade(http, socket, error),
-      }),
+    attach: (server, { prefix = "" } = {}) => attachTo(server, http, acceptSocket, prefix),
     handle: (request, context) => handleRequest(http, request, context),
     stats() {
       const { total: bufferedBytes, max: maxBufferedBytes } = connections.bufferedBytes();

@@ -9,44 +9,32 @@ import type { Server } from "node:net";
 import type { Duplex } from "node:stream";
 import { RequestError } from "../errors.ts";
 import { startEventStream } from "../sse/transports.ts";
+import { type AcceptSocket, handleUpgrade, rejectUpgrade } from "../ws/upgrade.ts";
 import { errorResponse, eventStreamOptions, handleHttp, type HttpContext } from "./handle-request.ts";
 import { API_PREFIX } from "./http-messages.ts";
 import { fromNodeRequest } from "./node-request.ts";
 import { answerSafely, sendResponse } from "./send-response.ts";
 
-/** Handles socket upgrades. Passed in, because ws/ imports this module. */
-export interface UpgradeHandler {
-  /** @returns false if the URL does not belong to the gateway; the socket is then left untouched */
-  readonly upgrade: (incoming: IncomingMessage, socket: Duplex, head: Buffer) => boolean;
-  /** Answers with an HTTP error and closes the connection. */
-  readonly rejectUpgrade: (socket: Duplex, error: unknown) => void;
-}
-
 /** @param prefix the path before `/api/v1` */
-export function attachTo(
-  server: Server,
-  http: HttpContext,
-  prefix: string,
-  { upgrade, rejectUpgrade }: UpgradeHandler,
-): void {
+export function attachTo(server: Server, http: HttpContext, accept: AcceptSocket, prefix: string): void {
   if (!/^(\/[^/]+)*$/.test(prefix))
     throw new TypeError(`The prefix must be empty or like /chat, got ${JSON.stringify(prefix)}.`);
   const base = `${prefix}${API_PREFIX}`;
   const others = server.listeners("request") as RequestListener[];
   const none = new RequestError("NOT_FOUND", `No route matches this path: all routes are under ${base}.`);
   server.removeAllListeners("request");
-  const listener = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+  server.on("request", (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const { url = "/" } = incoming;
     const respond = (work: () => Promise<void>) => void answerSafely(outgoing, http.context.onError, work);
     if (url.startsWith(`${base}/`)) respond(() => answer(http, incoming, outgoing, url.slice(base.length)));
     else if (others.length === 0 && server.listenerCount("request") === 1)
       respond(() => sendResponse(outgoing, errorResponse(http.context, none)));
     else for (const other of others) Reflect.apply(other, server, [incoming, outgoing]);
-  };
-  server.on("request", listener);
+  });
   server.on("upgrade", (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
-    if (upgrade(incoming, socket, head) || server.listenerCount("upgrade") > 1) return;
-    rejectUpgrade(socket, new RequestError("NOT_FOUND", "This path does not accept sockets."));
+    const isOurs = handleUpgrade(http, accept, { incoming, socket, head }, prefix);
+    if (isOurs || server.listenerCount("upgrade") > 1) return;
+    rejectUpgrade(http, socket, new RequestError("NOT_FOUND", "This path does not accept sockets."));
   });
 }
 

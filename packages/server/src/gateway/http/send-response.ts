@@ -19,13 +19,20 @@ export async function answerSafely(
   try {
     await work();
   } catch (error) {
+    const report = quiet(onError);
     if (outgoing.headersSent) {
+      if (!isDisconnect(error)) report(error, { during: "a response" });
       outgoing.destroy();
       return;
     }
     for (const name of outgoing.getHeaderNames()) outgoing.removeHeader(name);
-    await sendResponse(outgoing, errorResponse({ onError: quiet(onError) }, error));
+    await sendResponse(outgoing, errorResponse({ onError: report }, error));
   }
+}
+
+/** True if the client disconnected, which is no error. */
+function isDisconnect(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ERR_STREAM_PREMATURE_CLOSE";
 }
 
 /** The handler of the app, which may throw. */

@@ -27,14 +27,16 @@ interface Names {
   knowledge: "retrieve_context_objs" | "get_context_obj_lines";
 }
 
-/** The enabled tools as typed properties, so that a developer can pick and change one. */
-type BuiltIn<Options> = Record<string, Tool> & {
+/** The tools that options enable, as typed properties, so that a developer can pick and change one. */
+export type EnabledTools<Options, NameOf extends Record<keyof NameOf, string>> = Record<string, Tool> & {
   readonly [
-    Option in keyof Options & keyof Names as Options[Option] extends object | true ? Names[Option] : never
+    Option in keyof Options & keyof NameOf as Options[Option] extends object | true ? NameOf[Option] : never
   ]: Tool;
 };
 
-export function builtInTools<const Options extends BuiltInOptions>(options: Options): BuiltIn<Options>;
+export function builtInTools<const Options extends BuiltInOptions>(
+  options: Options,
+): EnabledTools<Options, Names>;
 export function builtInTools({ memory = false, ...options }: BuiltInOptions): Record<string, Tool> {
   return {
     ...(memory === false ? {} : { memory: memoryTool(memory === true ? {} : memory) }),

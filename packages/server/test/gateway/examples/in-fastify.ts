@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { createGateway, type GatewayOptions } from "@turnstream/server";
 import { fastify } from "fastify";
 
-export async function ownApp(options: GatewayOptions) {
+export function ownApp(options: GatewayOptions) {
   const gateway = createGateway(options);
   const app = fastify({
     serverFactory(handler) {

@@ -244,6 +244,27 @@ describe("standalone gateway", () => {
     expect([await got.text(), got.headers.getSetCookie()]).toEqual(["a page", ["a=1"]]);
   });
 
+  test("a page that fails in the middle of its body is reported, and ends its connection", async () => {
+    let isStarted = false;
+    const body = new ReadableStream(
+      {
+        pull(controller) {
+          if (isStarted) controller.error(new Error("the second half is missing"));
+          else controller.enqueue(Buffer.from("the first half"));
+          isStarted = true;
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const server = await opened(undefined, { page: () => new Response(body) });
+    await expect(fetch(`${server.url}/page`).then((response) => response.text())).rejects.toThrow(
+      /terminated|fetch failed/,
+    );
+    expect(server.errors).toMatchObject([
+      { during: "a response", error: { message: "the second half is missing" } },
+    ]);
+  });
+
   test("can't be opened again after it was closed", async () => {
     const server = await openServer();
     await Promise.all([server.server.close(), server.server.close()]);
