@@ -80,6 +80,23 @@ describe("gateway in a Fastify app", () => {
     }
   });
 
+  test("serves sockets under one spelling of their path", async () => {
+    const { url, auth } = await host();
+    const upgrade = { connection: "upgrade", upgrade: "websocket", "sec-websocket-version": "13" };
+    const outcomeOf = async (path: string) => {
+      const headers = { ...auth, ...upgrade, "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==" };
+      const asked = httpRequest(url, { path, headers });
+      asked.end();
+      return Promise.race([
+        once(asked, "upgrade").then(([, socket]) => (socket.destroy(), "upgraded")),
+        once(asked, "response").then(([response]) => (response.resume(), response.statusCode)),
+      ]);
+    };
+    expect(await outcomeOf("/api/v1/socket")).toBe("upgraded");
+    for (const path of ["/x/../api/v1/socket", "/x/%2e%2e/api/v1/socket", "//evil/api/v1/socket"])
+      expect(await outcomeOf(path), path).toBe(404);
+  });
+
   test("can be mounted under a prefix", async () => {
     const { url, auth } = await host("/agents");
     expect((await fetch(`${url}/agents/api/v1/sessions?limit=1`, { headers: auth })).status).toBe(200);
