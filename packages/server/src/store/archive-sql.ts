@@ -5,7 +5,7 @@
  * turns.
  */
 import { type SessionEvent, parseCursor, upgradeEvent, formatCursor } from "@turnstream/protocol";
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { SessionRef } from "../util/refs.ts";
 import { maintainPeriods } from "./archive-periods.ts";
 import { type Archive, checkBatch, type StoredTurn, foldStoredTurns } from "./archive.ts";
@@ -88,8 +88,7 @@ function headerOf(db: Db, ref: SessionRef) {
 }
 
 /** The events of the turn in `turns`, by row; null if its snapshot has all of it. */
-export function turnEvents(ref: SessionRef) {
-  const period = periodOf(ref);
+export function turnEvents(period: RawBuilder<number>) {
   return sql<SessionEvent[][] | null>`case when turns.snapshot is null then (
     select json_agg(e.events order by e.last_seq) from archived_events e
     where e.tenant_id = turns.tenant_id and e.session_id = turns.session_id and e.period = ${period}
@@ -115,22 +114,25 @@ export function foldRows<Stored extends TurnWithEvents>(rows: readonly Stored[])
  */
 function windowQuery(db: Db, ref: SessionRef, turns: number) {
   const limit = turns === 0 ? 0 : checkLimit(turns, MAX_PAGE);
-  const of = sql`tenant_id = ${ref.tenant} and session_id = ${ref.session} and period = ${periodOf(ref)}`;
+  // The planner replaces `p` by its value, so it looks the period up once, and reads one partition.
+  const of = sql`tenant_id = ${ref.tenant} and session_id = ${ref.session} and period = p`;
   const row = sql`start_seq, json_build_object('start', start_seq, 'end', end_seq, 'message', message,
-    'snapshot', snapshot, 'v', v, 'events', ${turnEvents(ref)}) as turn`;
+    'snapshot', snapshot, 'v', v, 'events', ${turnEvents(sql`p`)}) as turn`;
   return headerOf(db, ref).select(
     sql<TurnWithEvents[]>`coalesce((
-      with newest as (
-        select ${row} from turns
-        where ${of} order by start_seq desc limit ${limit}
-      )
-      select json_agg(turn order by start_seq) from (
-        select start_seq, turn from newest
-        union all
-        select ${row} from turns
-        where ${of} and open
-          and start_seq < coalesce((select min(start_seq) from newest), 1e15::bigint)
-      ) shown
+      select (
+        with newest as (
+          select ${row} from turns
+          where ${of} order by start_seq desc limit ${limit}
+        )
+        select json_agg(turn order by start_seq) from (
+          select start_seq, turn from newest
+          union all
+          select ${row} from turns
+          where ${of} and open
+            and start_seq < coalesce((select min(start_seq) from newest), 1e15::bigint)
+        ) shown
+      ) from ${periodOf(ref)} as p
     ), '[]'::json)`.as("turns"),
   );
 }

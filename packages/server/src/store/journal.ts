@@ -10,7 +10,7 @@ import type { Json } from "@turnstream/protocol";
 import { sql } from "kysely";
 import type { SessionRef } from "../util/refs.ts";
 import type { Db } from "./database/database.ts";
-import { ofSession, periodOf, withSessionLock, sessionNotFound } from "./database/session-row.ts";
+import { ofSession, periodOf, sessionNotFound } from "./database/session-row.ts";
 import { StoreError } from "./errors.ts";
 import { checkId, checkCount } from "./rules/arguments.ts";
 import { COST_UNIT } from "./rules/limits.ts";
@@ -173,33 +173,24 @@ export function postgresJournal(db: Db): Journal {
         .execute(),
     async close(ref, turn, shortened = []) {
       const entries = checkShortened(shortened);
-      const { numDeletedRows } = await withSessionLock(db, ref)
-        .with("shortened", (qb) =>
-          qb
-            .updateTable("turn_journal")
-            .from(
-              sql<{ key: string; value: string }>`unnest(
-                ${entries.map(({ key }) => key)}::text[], ${entries.map(({ value }) => value)}::json[]
-              )`.as<"short">(sql`short(key, value)`),
-            )
-            .from("held")
-            .set((eb) => ({ value: eb.ref("short.value") }))
-            .whereRef("turn_journal.tenant_id", "=", "held.tenant_id")
-            .whereRef("turn_journal.session_id", "=", "held.id")
-            .where("period", "=", periodOf(ref))
-            .where("turn", "=", turn)
-            .where("kept", "=", true)
-            .whereRef("turn_journal.key", "=", "short.key"),
-        )
-        .deleteFrom("turn_journal")
-        .using("held")
-        .whereRef("turn_journal.tenant_id", "=", "held.tenant_id")
-        .whereRef("turn_journal.session_id", "=", "held.id")
-        .where("period", "=", periodOf(ref))
-        .where("turn", "=", turn)
-        .where("kept", "=", false)
-        .executeTakeFirst();
-      return Number(numDeletedRows);
+      const of = sql`j.tenant_id = held.tenant_id and j.session_id = held.id and j.period = p and j.turn = ${turn}`;
+      // An erasure waits for the session's row here, and not for a row of the journal.
+      const { numAffectedRows } = await sql`
+        with held as materialized (
+          select tenant_id, id from sessions where tenant_id = ${ref.tenant} and id = ${ref.session} for key share
+        ) ${
+          entries.length === 0
+            ? sql``
+            : sql`, shortened as (
+          update turn_journal j set value = short.value
+          from held, ${periodOf(ref)} as p, unnest(
+            ${entries.map(({ key }) => key)}::text[], ${entries.map(({ value }) => value)}::json[]
+          ) short(key, value)
+          where ${of} and kept and j.key = short.key
+        )`
+        }
+        delete from turn_journal j using held, ${periodOf(ref)} as p where ${of} and not kept`.execute(db);
+      return Number(numAffectedRows ?? 0n);
     },
   };
 }
@@ -234,12 +225,13 @@ export async function writeJournal(
 export function isCurrent(ref: SessionRef, { turn, epoch, executor, after }: CheckedEntries) {
   const isHeld =
     executor === null
-      ? sql`epoch <= ${epoch}::bigint`
-      : sql`executor = ${executor} and epoch = ${epoch}::bigint`;
+      ? sql<boolean>`epoch <= ${epoch}::bigint`
+      : sql<boolean>`executor = ${executor} and epoch = ${epoch}::bigint`;
+  if (after.length === 0) return isHeld;
   return sql<boolean>`${isHeld} and not exists (
-      select from unnest(${[...after]}::text[]) known(key) where not exists (
+      select from ${periodOf(ref)} as p, unnest(${[...after]}::text[]) known(key) where not exists (
         select from turn_journal j where j.tenant_id = held.tenant_id and j.session_id = held.id
-          and j.period = ${periodOf(ref)} and j.turn = ${turn}::text and j.key = known.key))`;
+          and j.period = p and j.turn = ${turn}::text and j.key = known.key))`;
 }
 
 /** Three more parts of a statement: the new entries, and what they add to the usage and progress of the running turn. */

@@ -54,7 +54,7 @@ function turnsOf(db: Db, ref: SessionRef) {
     "message",
     "snapshot",
     "v",
-    turnEvents(ref).as("events"),
+    turnEvents(periodOf(ref)).as("events"),
   ]);
 }
 

@@ -21,7 +21,10 @@ import type { SessionRef } from "../../util/refs.ts";
 import type { Db } from "./database.ts";
 import { StoreError } from "../errors.ts";
 
-/** Null if there is no such session. PostgreSQL reads it while it plans the statement. */
+/**
+ * Null if there is no such session. PostgreSQL reads it while it plans the statement, once for each place where it stands:
+ * a statement with several names it in `from`.
+ */
 export function periodOf({ tenant, session }: SessionRef) {
   return sql<number>`session_period(${tenant}::text, ${session}::text)`;
 }
@@ -74,23 +77,6 @@ export async function lockSessionRow(tx: Db, ref: SessionRef): Promise<void> {
     .forKeyShare()
     .executeTakeFirst();
   if (row === undefined) throw sessionNotFound(ref);
-}
-
-/**
- * Like `lockSessionRow`, within the statement that follows, which joins `held`. So an erasure waits for the session's
- * row here, and not for a row of the session.
- */
-export function withSessionLock(db: Db, ref: SessionRef) {
-  return db.with(
-    (cte) => cte("held").materialized(),
-    (qb) =>
-      qb
-        .selectFrom("sessions")
-        .select(["id", "tenant_id", "user_id"])
-        .where("id", "=", ref.session)
-        .where("tenant_id", "=", ref.tenant)
-        .forKeyShare(),
-  );
 }
 
 /**
