@@ -54,6 +54,7 @@ export {
   type GroupEnd,
   type GroupStart,
   type InteractionBlock,
+  type RequestBlock,
   isBlock,
   isOpen,
   type Item,

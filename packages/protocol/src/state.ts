@@ -273,6 +273,8 @@ export interface PaymentBlock extends InteractionBase {
 }
 
 export type InteractionBlock = ApprovalBlock | QuestionBlock | FormBlock | PaymentBlock;
+/** A request that can end its turn, and be decided after it. */
+export type RequestBlock = FormBlock | PaymentBlock;
 export type Block =
   | ThinkingBlock
   | TextBlock

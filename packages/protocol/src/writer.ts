@@ -14,7 +14,7 @@ export type { Dialect, Encoded } from "./dialects/dialect.ts";
 export { TURN_ERROR_CODES, type TurnErrorCode } from "./errors.ts";
 export type { EventDraft } from "./events/index.ts";
 export { isKnownMessage } from "./fold/fold.ts";
-export { interactionId, outlivesTurn, TRANSITIONS } from "./fold/interaction.ts";
+export { interactionId, isRequest, outlivesTurn, TRANSITIONS } from "./fold/interaction.ts";
 export { FORM_PROBLEMS } from "./form/problems.ts";
 export {
   foldWithHandoffPoint,
@@ -23,6 +23,8 @@ export {
   trackHandoffPoint,
 } from "./handoff-point.ts";
 export { ARGUMENT_LIMITS, MAX_LABEL, MAX_PREVIEW } from "./limits.ts";
+export { omitHiddenEvent, omitHiddenTurn, REQUEST_FORM } from "./omit-hidden.ts";
+export { redactForShare } from "./redact-for-share.ts";
 export { turnSnapshot } from "./snapshot.ts";
 export { formatSse, formatSseComment, SseFieldError, type SseFrame, toWireJson } from "./sse.ts";
 export { truncateText } from "./truncate-text.ts";

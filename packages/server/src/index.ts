@@ -11,8 +11,10 @@ export { SCOPES } from "./gateway/auth/access.ts";
 export type { UserOf } from "./gateway/auth/sign-in.ts";
 export { signToken } from "./gateway/auth/tokens.ts";
 export { createServer, type Server, type ServerLogger, type ServerOptions } from "./gateway/create-server.ts";
+export { RequestError, ServiceError } from "./gateway/errors.ts";
 export { createGateway, type Gateway } from "./gateway/gateway.ts";
 export { describeHttpApi } from "./gateway/http/describe-http-api.ts";
+export { defineRoute, type Route } from "./gateway/http/route.ts";
 export type { HandleContext } from "./gateway/http/fetch-handler.ts";
 export { DEFAULT_GATEWAY_LIMITS, type GatewayLimits, type GatewayOptions } from "./gateway/options.ts";
 export { importKnowledge, type KnowledgeFile } from "./knowledge/import.ts";
@@ -21,17 +23,6 @@ export type { Log } from "./log/log.ts";
 export { createRedisLog, type RedisLogOptions } from "./log/redis/create-redis-log.ts";
 export { ModelError } from "./models/errors.ts";
 export type { Model } from "./models/model.ts";
-export type { PaymentOptions } from "./payments/payment-options.ts";
-export {
-  type CheckoutOrder,
-  type CheckoutStep,
-  type Money,
-  type Notification,
-  PaymentError,
-  type PaymentErrorCode,
-  type PaymentProvider,
-  type ProviderReport,
-} from "./payments/provider.ts";
 export { fullTextSearch, type KnowledgeQuery, type KnowledgeSearch } from "./runtime/built-in/knowledge.ts";
 export { type BuiltInOptions, builtInTools } from "./runtime/built-in/tools.ts";
 export {
@@ -100,14 +91,16 @@ export type { Signals } from "./signals/signals.ts";
 export { toAuditId } from "./store/audit.ts";
 export { createPostgresStore } from "./store/create-postgres-store.ts";
 export { describeConnectionError, isDatabaseUrl } from "./store/database/database-url.ts";
-export { migrate } from "./store/database/migrate.ts";
+export { migrate, removeFeature } from "./store/database/migrate.ts";
 export { openDatabase, type PostgresOptions } from "./store/database/open-database.ts";
 export { StoreError } from "./store/errors.ts";
+export { createTables, type FeatureTables, type StorePart } from "./store/features.ts";
 export { forkShare } from "./store/fork/fork-share.ts";
 export type { KnowledgeHit } from "./store/knowledge.ts";
 export type { ObjectStorage } from "./store/objects.ts";
 export { verifyTenantAudit } from "./store/rules/verify-audit.ts";
 export type { ClosableStore as Store } from "./store/store.ts";
+export type { ServerFeature } from "./turnstream/feature.ts";
 export type { TurnstreamOptions } from "./turnstream/options.ts";
 export type { Parts } from "./turnstream/parts.ts";
 export type { SessionCommands, SessionMessage, WaitOptions } from "./turnstream/session-commands.ts";

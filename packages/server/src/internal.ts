@@ -55,12 +55,6 @@ export {
 export { ensureSessionLog, reopenIdleLog } from "./session/lifecycle/create.ts";
 export { eraseExpired, finishErasures } from "./session/lifecycle/erase.ts";
 export { setLimits } from "./session/limits.ts";
-export type { PaymentBackend } from "./session/payments/apply-payment.ts";
-export { cancelPayment } from "./session/payments/cancel-payment.ts";
-export { checkDuePayments } from "./session/payments/check-payments.ts";
-export { openCheckout } from "./session/payments/checkout.ts";
-export { applyReport } from "./session/payments/query-payment.ts";
-export { resolveFlag } from "./session/payments/read-payments.ts";
 export {
   decodeSessionRef,
   encodeSessionRef,
@@ -93,7 +87,6 @@ export * from "./store/leases.ts";
 export * from "./store/memories.ts";
 export * from "./store/objects.ts";
 export * from "./store/outbox.ts";
-export * from "./store/payments.ts";
 export { connectDevDatabase } from "./store/pglite/open-data-folder.ts";
 export * from "./store/queued-messages.ts";
 export * from "./store/rules/api-key.ts";
@@ -105,7 +98,6 @@ export { type BlobGrant, readBlobToken, signBlob } from "./store/rules/blob-toke
 export * from "./store/rules/interactions.ts";
 export * from "./store/rules/limits.ts";
 export * from "./store/rules/page-token.ts";
-export type { PaymentChange } from "./store/rules/payments.ts";
 export {
   AuditChecker,
   type AuditFault,
@@ -152,3 +144,40 @@ export { isSupportedNode, MIN_NODE } from "./util/require-node.ts";
 export { backoffDelay } from "./util/retry.ts";
 export { MAX_TIMER_MS, sleep } from "./util/sleep.ts";
 export { runWithTimeLimit } from "./util/time-limit.ts";
+export type { AckPayload, CommandContext, FeatureCommands } from "./gateway/command.ts";
+export type { GatewayContext, RouteResult } from "./gateway/context.ts";
+export { createPathRedactor } from "./gateway/create-server.ts";
+export { RequestError, ServiceError } from "./gateway/errors.ts";
+export { executeCommand, requireApplied } from "./gateway/execute-command.ts";
+export { readBytes } from "./gateway/http/read-body.ts";
+export { defineRoute, type Route, type RouteContext } from "./gateway/http/route.ts";
+export { pageBefore, pageLimit } from "./gateway/http/routes/page-query.ts";
+export type { JsonSchema } from "./models/model.ts";
+export type { JournalKey, EndingRequest } from "./runtime/attempt/journal-entries.ts";
+export type { RequestHost, RequestKind, RequestOutcome } from "./runtime/attempt/request-kind.ts";
+export { InteractionRequested } from "./runtime/interactions/ending-request.ts";
+export { publishOutbox } from "./session/archive/publish-outbox.ts";
+export { MESSAGE_RELAY_MS } from "./session/archive/relay-outbox.ts";
+export type { Backend } from "./session/backend.ts";
+export { waitForInteraction } from "./session/interactions/find.ts";
+export { isLastTurn } from "./session/interactions/is-last-turn.ts";
+export { type DecisionSource, updateEvent } from "./session/interactions/transition.ts";
+export { messageEvent, messageKey } from "./session/message-event.ts";
+export { hintTurn } from "./session/messages/hint-turn.ts";
+export { enqueueInteractionEvent } from "./session/webhooks/enqueue-events.ts";
+export type { JsonColumn, NullableTime, Time } from "./store/database/schema.ts";
+export {
+  ago,
+  clock,
+  clockPlus,
+  inTransaction,
+  lockSessionRow,
+  ofSession,
+  rowOf,
+} from "./store/database/session-row.ts";
+export * from "./store/features.ts";
+export type { ErrorHandler } from "./util/error-handler.ts";
+export { asJsonObject } from "./util/json.ts";
+export { integer, type OptionsInput, type OptionsOutput, parseOptions, show } from "./util/parse-options.ts";
+export type { StreamBodyEvent } from "./runtime/define/stream-body.ts";
+export type { TaskContext } from "./runtime/feature.ts";

@@ -49,7 +49,7 @@ export function memoryAudit(tables: MemoryTables, env: Env, options: ResolvedAud
     try {
       return await tables.run((rows) => addRow(rows, tenant, entry));
     } catch (error) {
-      if (needsAudit(entry.action)) throw error;
+      if (needsAudit(entry)) throw error;
       reportLostEntry(error, entry, onError);
       return null;
     }

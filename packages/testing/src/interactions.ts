@@ -21,7 +21,8 @@ import {
   type Interactions,
   isPendingStatus,
   MAX_BATCH,
-  paymentDriven,
+  ofFeature,
+  USER_DECIDED,
   schemaText,
   type SessionRef,
   StoreError,
@@ -72,7 +73,7 @@ export function memoryInteractions(tables: MemoryTables, env: Env): Interactions
         checkTransition(transition);
         const current = findInteraction(rows, ref, transition.id);
         if (current === undefined) throw new StoreError("NOT_FOUND", "interaction");
-        if (current.kind === "payment") throw paymentDriven();
+        if (!USER_DECIDED.includes(current.kind)) throw ofFeature(current.kind);
         const at = env.now();
         const error = transitionError(current, transition, at);
         if (error !== null) {

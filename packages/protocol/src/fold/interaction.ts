@@ -4,7 +4,7 @@
  * only a payment or a form that does not wait can change. `TRANSITIONS` is the only list of allowed status changes.
  */
 import type { EventOf } from "../events/index.ts";
-import type { InteractionBlock, Turn } from "../state.ts";
+import type { InteractionBlock, RequestBlock, Turn } from "../state.ts";
 import { blockBase } from "./new-block.ts";
 import { blockAt, findRun, isFree, placeItem, showItem, withItem } from "./edit.ts";
 
@@ -14,6 +14,11 @@ type UpdateEvent = EventOf<"approval.update" | "question.update" | "form.update"
 /** Returns true while the user (or, for a payment, its provider) can still change it. */
 export function isPending(block: InteractionBlock): boolean {
   return block.status in TRANSITIONS[block.kind];
+}
+
+/** Returns true for the kinds of which one can outlive its turn. */
+export function isRequest(block: InteractionBlock): block is RequestBlock {
+  return block.kind === "payment" || block.kind === "form";
 }
 
 /** Returns true for payments and non-blocking forms. Approvals, questions and blocking forms end with their turn. */

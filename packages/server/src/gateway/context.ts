@@ -6,8 +6,8 @@
  * a route with `idempotent: true` must not return `jsonText`.
  */
 import type { Json } from "@turnstream/protocol";
-import type { PaymentBackend } from "../session/payments/apply-payment.ts";
 import type { TimeSlicer } from "../util/time-slicer.ts";
+import type { CommandContext } from "./command.ts";
 import type { SignIn } from "./auth/sign-in.ts";
 import type { TokenRules } from "./auth/tokens.ts";
 import type { FrameSink, StreamEvents } from "./connection/frame-sink.ts";
@@ -19,7 +19,7 @@ import type { ReportOnce } from "../util/error-handler.ts";
 import type { ReportSecurityEvent } from "../util/security-event.ts";
 
 /** Passed to every handler. */
-export interface GatewayContext extends PaymentBackend {
+export interface GatewayContext extends CommandContext {
   readonly feeds: SessionFeeds;
   readonly slices: TimeSlicer;
   readonly limits: GatewayLimits;
@@ -32,6 +32,8 @@ export interface GatewayContext extends PaymentBackend {
   readonly audit: GatewayAudit;
   readonly secrets: readonly [string, ...string[]];
   readonly tokenRules: TokenRules;
+  /** The types of all webhook events. */
+  readonly webhookEvents: readonly string[];
   /** Null if the app creates the tokens of its users itself. */
   readonly signIn: SignIn | null;
   /** URL prefix of blobs; the blob's token follows it. */

@@ -1,8 +1,8 @@
 /**
  * `createServer` runs the gateway as a standalone HTTP server, with two health routes and an optional page. To add the
  * gateway to a server of your app, use `createGateway` instead.
- * Invariant: log lines contain no headers, no query and no credentials, so `redactPath` must know every route with a
- * secret in its path. Every error, also for data that is not HTTP, has the protocol's error format. `close` reports
+ * Invariant: log lines contain no headers, no query and no credentials, so a secret in a path must be a
+ * parameter `{token}` of its route. Every error, also for data that is not HTTP, has the protocol's error format. `close` reports
  * "not ready", closes the gateway first, and never closes the store, log or signals.
  */
 import { once } from "node:events";
@@ -19,6 +19,8 @@ import { RequestError } from "./errors.ts";
 import { createGateway, type GatewayStats } from "./gateway.ts";
 import { errorResponse } from "./http/handle-request.ts";
 import { createHealthCheck } from "./http/health.ts";
+import type { Route } from "./http/route.ts";
+import { ROUTES } from "./http/routes/index.ts";
 import type { HttpResponse } from "./http/http-messages.ts";
 import { nodeHeaders } from "./http/node-request.ts";
 import { answerSafely, sendPage, sendResponse } from "./http/send-response.ts";
@@ -82,7 +84,10 @@ export function createServer({ logger, page, ...options }: ServerOptions): Serve
   // to earlier listeners.
   server.on("request", (_, outgoing) => void (outgoing.shouldKeepAlive &&= !isClosing()));
   server.on("clientError", answerMalformed);
-  if (logger !== undefined) logResponses(server, logger);
+  if (logger !== undefined) {
+    const ofFeatures = (options.features ?? []).flatMap(({ routes = [] }) => routes);
+    logResponses(server, logger, createPathRedactor([...ROUTES, ...ofFeatures]));
+  }
   const sockets = trackSockets(server);
   const close = async (): Promise<void> => {
     await gateway.close();
@@ -167,7 +172,7 @@ function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
   else writeRawResponse(socket, malformedRequestResponse(error.code));
 }
 
-function logResponses(server: HttpServer, logger: ServerLogger): void {
+function logResponses(server: HttpServer, logger: ServerLogger, redactPath: (url: string) => string): void {
   server.on("request", ({ method, url = "/" }, outgoing) => {
     const start = performance.now();
     outgoing.once("close", () => {
@@ -191,19 +196,23 @@ function getUrl(server: HttpServer): string {
   return `http://${host}:${address.port}`;
 }
 
-const TOKEN = /\/(blobs|shares|payments\/(?:checkout|return|status))\/[^/?#]+/gi;
+/** What stands before a token in the path of a route, such as `blobs`. */
+const BEFORE_TOKEN = /\/([^{}]+)\/\{(?:token|share)\}/;
 /** An encoded letter, digit, `-`, `.`, `_`, `~` or `%`. No client encodes one of the first, and no route has a `%`. */
 const DISGUISED = /%(?:2[5DE]|3\d|4[1-9A-F]|5[\dAF]|6[1-9A-F]|7[\dAE]).*$/is;
 
 /**
- * Returns a URL for logs: without its query and without the tokens in its path. A path in an unusual spelling is cut,
- * because it can hide the name before a token. Pure.
+ * Returns a function that makes a URL for logs: without its query and without the tokens in its path. A path in an unusual
+ * spelling is cut, because it can hide the name before a token. Pure.
  */
-export function redactPath(url: string): string {
-  return url
-    .replace(/[?#].*$/s, "")
-    .replaceAll(TOKEN, "/$1/*")
-    .replace(DISGUISED, "*");
+export function createPathRedactor(routes: readonly Pick<Route, "path">[]): (url: string) => string {
+  const names = new Set(routes.flatMap(({ path }) => BEFORE_TOKEN.exec(path)?.[1] ?? []));
+  const token = new RegExp(`/(${[...names].join("|")})/[^/?#]+`, "gi");
+  return (url) =>
+    url
+      .replace(/[?#].*$/s, "")
+      .replaceAll(token, "/$1/*")
+      .replace(DISGUISED, "*");
 }
 
 /**

@@ -10,7 +10,6 @@ import { ERRORS, type ErrorCode } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";
 import type { ErrorReply } from "@turnstream/protocol/schema";
 import { isLogError, type LogError } from "../log/errors.ts";
-import { PaymentError } from "../payments/provider.ts";
 import { BlobError } from "../session/blobs/open-blob.ts";
 import { LimitExceededError } from "../session/limit-exceeded.ts";
 import { InputValidationError } from "../session/validation-error.ts";
@@ -61,8 +60,8 @@ export function toErrorResponse(error: unknown): ErrorResponse {
   if (error instanceof InputValidationError) return clientError("BAD_REQUEST", error.userMessage);
   if (isStoreError(error)) return fromStoreError(error);
   if (isLogError(error)) return fromLogError(error);
-  // The provider can't be reached, or doesn't accept our request. Its own text is for operators.
-  if (error instanceof PaymentError) return unavailable();
+  // Its own text is for operators.
+  if (error instanceof ServiceError) return unavailable();
   return internalError();
 }
 
@@ -133,6 +132,9 @@ function formatZodError({ issues }: ZodError): string {
   });
   return messages.join("; ");
 }
+
+/** A service that a feature needs can't be reached, or doesn't accept a request. Clients get 503, and may try again. */
+export class ServiceError extends Error {}
 
 /** The error for a rejected request: a code of the protocol and a message for the caller. */
 export class RequestError extends Error {

@@ -8,14 +8,10 @@
 import { createHash } from "node:crypto";
 import type { FileRef } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";
-import type { SocketCommand, SocketReply } from "@turnstream/protocol/schema";
 import { answerQuestion, dismissQuestion } from "../session/interactions/answer-question.ts";
 import { decideApproval } from "../session/interactions/decide-approval.ts";
 import { declineForm, FormClosedError, submitForm } from "../session/interactions/submit-form.ts";
 import type { CommandBackend } from "../session/backend.ts";
-import type { PaymentBackend } from "../session/payments/apply-payment.ts";
-import { cancelPayment } from "../session/payments/cancel-payment.ts";
-import { refreshPayment } from "../session/payments/query-payment.ts";
 import { sendMessage } from "../session/messages/send.ts";
 import type { OwnerLimits } from "../session/limit-exceeded.ts";
 import { stopTurn } from "../session/messages/stop-turn.ts";
@@ -25,20 +21,9 @@ import type { SessionRef } from "../util/refs.ts";
 import { isId } from "../util/names.ts";
 import { hasScope, requireScope } from "./auth/access.ts";
 import { type Caller, clientField } from "./caller.ts";
+import type { AckPayload, Command, CommandContext, CommandsByType, CommandWithType } from "./command.ts";
 import { RequestError } from "./errors.ts";
-import type { CallerLimiter } from "./auth/limits/caller-limiter.ts";
 import { defined } from "../util/defined.ts";
-
-type CommandWithType<Type extends SocketCommand["type"]> = Extract<SocketCommand, { readonly type: Type }>;
-/** Commands that change something. */
-export type Command = Exclude<SocketCommand, { readonly type: "subscribe" | "unsubscribe" | "ping" }>;
-/** The reply to the sender. */
-export type AckPayload = Omit<Extract<SocketReply, { readonly type: "ack" }>, "type" | "request_id">;
-
-export interface CommandContext extends PaymentBackend {
-  /** Without it, messages have no limits. */
-  readonly limiter?: Pick<CallerLimiter, "ownerLimits">;
-}
 
 /** @throws RequestError, or an error of the session */
 export async function executeCommand(
@@ -87,16 +72,22 @@ export async function executeCommand(
       const fields = { ...(await limitsField(backend, caller)), ...defined({ reason }) };
       return requireApplied(await declineForm(backend, ref, { ...source, ...fields, form, startNextTurn }));
     }
-    case "cancel_payment": {
-      const { payment_request_id: payment } = command;
-      requireApplied(await cancelPayment(backend, ref, { ...source, payment }));
-      return { payment_status: "cancelled" };
-    }
-    case "refresh_payment": {
-      const { status } = await refreshPayment(backend, ref, command.payment_request_id);
-      return { payment_status: status };
-    }
+    default:
+      return runFeatureCommand(backend, caller, ref, command.type, command);
   }
+}
+
+function runFeatureCommand<Type extends Command["type"]>(
+  backend: CommandContext,
+  caller: Caller,
+  ref: SessionRef,
+  type: Type,
+  command: CommandsByType[Type],
+): Promise<AckPayload> {
+  const run = backend.commands[type];
+  if (run === undefined)
+    throw new RequestError("NOT_FOUND", `This server doesn't have the feature of the command ${type}.`);
+  return run(backend, caller, ref, command);
 }
 
 async function send(
@@ -175,7 +166,7 @@ export function toMessageId(clientMessageId: string): string {
 }
 
 /** Only one of several concurrent decisions is applied. The others get an error with the current status. */
-function requireApplied(result: TransitionResult): AckPayload {
+export function requireApplied(result: TransitionResult): AckPayload {
   if (result.applied) return {};
   const { kind, status } = result.current;
   switch (result.reason) {

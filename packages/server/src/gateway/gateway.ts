@@ -6,9 +6,16 @@
  */
 import type { Server } from "node:net";
 import { createBlobUrls } from "../session/blobs/blob-url.ts";
+import { WEBHOOK_EVENTS } from "../store/webhooks.ts";
+import type { FeatureCommands } from "./command.ts";
 import { MAX_BATCH } from "../store/rules/arguments.ts";
 import type { SessionRef } from "../util/refs.ts";
-import { type GatewayOptions, type ResolvedGatewayOptions, resolveOptions } from "./options.ts";
+import {
+  type GatewayOptions,
+  listTokenScopes,
+  type ResolvedGatewayOptions,
+  resolveOptions,
+} from "./options.ts";
 import { createAddressResolver } from "./auth/authenticate.ts";
 import { GatewayAudit } from "./auth/gateway-audit.ts";
 import { ConnectionRegistry } from "./connection/connection-registry.ts";
@@ -128,7 +135,7 @@ function createHttpContext(options: ResolvedGatewayOptions, connections: Connect
     publicUrl,
     allowedOrigins,
     trustProxy,
-    payments = null,
+    features,
     signIn = null,
     tokens,
     limits,
@@ -172,14 +179,15 @@ function createHttpContext(options: ResolvedGatewayOptions, connections: Connect
       reportSecurityEvent,
     }),
     blobBase,
-    payments,
+    commands: Object.assign({}, ...features.map(({ commands }) => commands)) as FeatureCommands,
+    webhookEvents: [...WEBHOOK_EVENTS, ...features.flatMap(({ webhookEvents = [] }) => webhookEvents)],
     signIn,
-    tokenRules: tokens,
+    tokenRules: { ...tokens, scopes: listTokenScopes(features) },
   };
   return {
     context,
     connections,
-    router: createRouter(ROUTES),
+    router: createRouter([...ROUTES, ...features.flatMap(({ routes = [] }) => routes)]),
     origins: allowedOrigins,
     publicUrl,
     resolveClientAddress: createAddressResolver(trustProxy),

@@ -5,7 +5,6 @@
  */
 import { z } from "zod";
 import type { Log } from "../log/log.ts";
-import { type PaymentOptions, paymentOptions } from "../payments/payment-options.ts";
 import type { HistoryLoss } from "../session/backend.ts";
 import { DEFAULT_UPLOAD_LIMITS } from "../session/blobs/upload.ts";
 import type { Signals } from "../signals/signals.ts";
@@ -22,11 +21,13 @@ import {
   parseOptions,
   SECRET,
 } from "../util/parse-options.ts";
+import { OptionsError } from "../util/options-error.ts";
 import type { SecurityEventHandler } from "../util/security-event.ts";
 import { MAX_TIMER_MS } from "../util/sleep.ts";
 import { callerLimits } from "./auth/limits/resolve-limits.ts";
 import { signInOptions } from "./auth/sign-in.ts";
-import { tokenOptions } from "./auth/tokens.ts";
+import { TOKEN_SCOPES, tokenOptions } from "./auth/tokens.ts";
+import type { GatewayFeature } from "./feature.ts";
 
 /**
  * Each heartbeat interval visits the connections in this many slices. It is also the minimum of `heartbeatMs`, because
@@ -163,11 +164,8 @@ export const gatewayShape = {
    * @default false
    */
   trustProxy: z.custom<TrustProxy>().default(false),
-  /**
-   * The payment providers, the same object as of the workers. The gateway serves the checkout pages and receives the
-   * notifications of the providers. [payments.md](payments.md) lists its fields. Without it, no payment can be opened.
-   */
-  payments: paymentOptions.optional(),
+  /** [Features](features.md), such as payments. Pass the same ones to the workers. @default [] */
+  features: z.custom<readonly GatewayFeature[]>(Array.isArray, "a list of features").default([]),
   /**
    * Lets pages of your app request tokens at `POST /api/v1/sign-in`. `user(request)` returns the id of the signed-in
    * user, for example from a cookie, or null.
@@ -201,15 +199,25 @@ export const gatewayShape = {
 };
 
 export interface GatewayOptions extends OptionsInput<typeof gatewayShape> {}
-/** `payments` is the given object, because an app may set its `publicUrl` only when its server listens. */
-export interface ResolvedGatewayOptions extends Omit<OptionsOutput<typeof gatewayShape>, "payments"> {
-  readonly payments: PaymentOptions | undefined;
-}
+export interface ResolvedGatewayOptions extends OptionsOutput<typeof gatewayShape> {}
 
 /** Ignores other names, because programs spread a backend into the options, which can have a `close` of its own. */
 const schema = z.object(gatewayShape);
 
 /** Fills in the defaults. @throws OptionsError */
 export function resolveOptions(options: GatewayOptions): ResolvedGatewayOptions {
-  return { ...parseOptions(schema, options, "the gateway"), payments: options.payments };
+  const resolved = parseOptions(schema, options, "the gateway");
+  const known = listTokenScopes(resolved.features);
+  const unknown = resolved.tokens.defaultScopes.find((scope) => !known.includes(scope));
+  if (unknown === undefined) return resolved;
+  throw new OptionsError(
+    "BAD_OPTIONS",
+    `\`defaultScopes\` of \`tokens\` of the gateway must be a list of at least one of ${known.join(", ")}, got ${JSON.stringify(unknown)}`,
+  );
+}
+
+/** Returns all scopes that a token of a user can have. */
+export function listTokenScopes(features: readonly GatewayFeature[]): string[] {
+  const declared = features.flatMap(({ scopes = {} }) => Object.entries(scopes));
+  return [...TOKEN_SCOPES, ...declared.flatMap(([scope, holder]) => (holder === "tokens" ? [scope] : []))];
 }

@@ -20,7 +20,7 @@ const MEANINGS = {
   EVICTS:
     "Redis deletes logs when its memory is full. Set `maxmemory-policy noeviction` in redis.conf, or in the parameter group of a managed Redis.",
   NOT_DURABLE:
-    "A crash of Redis may lose the newest text of running turns. Readers are notified of each loss, and decisions, messages and payments are in PostgreSQL. Set `appendonly yes` and `appendfsync always`, or see docs/managed-redis.md.",
+    "A crash of Redis may lose the newest text of running turns. Readers are notified of each loss, and decisions and messages are in PostgreSQL. Set `appendonly yes` and `appendfsync always`, or see docs/managed-redis.md.",
   UNAVAILABLE:
     "Redis can't be reached, or refuses commands. The operation may have happened. Retry it; retry an append or claim with `isRetry`.",
   TOO_LARGE:

@@ -5,7 +5,7 @@
  *
  * Invariant: only `archive.write` changes the archive, in one commit, from the current archived position and under the
  * newest epoch. The events of a batch cover exactly the range from `from` to `to`, in order and without gaps. A stored
- * state is used only if it equals what the reader itself would fold. A row has a snapshot only if a form or payment of
+ * state is used only if it equals what the reader itself would fold. A row has a snapshot only if a request of
  * the ended turn is open or changed after its end, because the events of that are elsewhere in the session. So content
  * is stored once, and a step doesn't rewrite its turn.
  */
@@ -76,11 +76,11 @@ export interface ArchivedTurn {
   /** The seq of its end, or null if it runs. */
   readonly end: number | null;
   readonly status: TurnStatus;
-  /** True if the turn has an open form or payment. */
+  /** True if the turn has an open request. */
   readonly open: boolean;
   /** The message that it answers. Its event is before those of the turn. */
   readonly message: UserMessage | null;
-  /** The whole turn, if it has ended and a form or payment is open or changed later. Otherwise null. */
+  /** The whole turn, if it has ended and a request is open or changed later. Otherwise null. */
   readonly snapshot: TurnSnapshot | null;
 }
 
@@ -133,7 +133,7 @@ export interface Archive {
   /** @throws StoreError with NOT_FOUND if the session does not exist. */
   header(ref: SessionRef): Promise<ArchivedHeader>;
   /**
-   * Returns the newest `turns` turns and every older one with an open form or payment, all read at the same moment.
+   * Returns the newest `turns` turns and every older one with an open request, all read at the same moment.
    * @throws StoreError with NOT_FOUND if the session does not exist.
    */
   window(ref: SessionRef, turns: number): Promise<ArchivedWindow>;
@@ -276,7 +276,7 @@ export function isExactFor(stored: FoldVersion, reader = SCHEMA_VERSION): boolea
   return stored > 0 || -stored >= reader;
 }
 
-/** Returns true if the turn has a form or payment that is still open. */
+/** Returns true if the turn has a request that is still open. */
 export function hasPendingInteractions(turn: Turn): boolean {
   return listBlocks(turn).some((block) => "version" in block && outlivesTurn(block) && isPending(block));
 }

@@ -39,7 +39,7 @@ function auditRowOf({ tenant_id, prev_hash, key_id, period: _period, ...rest }: 
 
 export function postgresAudit(db: Db, options: ResolvedAuditOptions): Audit {
   const add = (tx: Db, tenant: string, entry: AuditEntry): Promise<AuditRow | null> =>
-    needsAudit(entry.action) ? addRow(tx, tenant, entry, options) : tryAddRow(tx, tenant, entry, options);
+    needsAudit(entry) ? addRow(tx, tenant, entry, options) : tryAddRow(tx, tenant, entry, options);
   return {
     add: (tenant, entry) => inTransaction(db, (tx) => add(tx, tenant, entry)),
 

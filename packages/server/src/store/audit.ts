@@ -14,13 +14,16 @@ import { isIP } from "node:net";
 import { describeError } from "../util/describe-error.ts";
 import type { ErrorHandler } from "../util/error-handler.ts";
 import { StoreError } from "./errors.ts";
-import { type AuditAction, isAuditAction } from "./rules/audit-actions.ts";
+import type { AuditAction } from "./rules/audit-actions.ts";
 import { canonicalJson } from "./rules/canonical-json.ts";
 
 export interface AuditEntry {
   /** The id of the user, or null for an action of the system or an operator. The row has the user's number instead. */
   readonly actor: string | null;
-  readonly action: AuditAction;
+  /** Of `AUDIT_ACTIONS`, or an action of a feature, such as `payment.refunded`. */
+  readonly action: AuditAction | (string & {});
+  /** True if an action of a feature goes on without its entry. @default false */
+  readonly isOptional?: boolean;
   /**
    * The ids of the objects of the action, by kind. An id that could be a text or an address is stored as a hash; see
    * `toAuditId`.
@@ -198,11 +201,13 @@ function toPlain(value: Json, key: AuditKey | null): Json {
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, toPlain(field, key)]));
 }
 
-/** Refuses an unknown action, names of fields that look like content, and what is too large. */
+const ACTION = /^[a-z_]{1,40}\.[a-z_]{1,40}$/;
+
+/** Refuses names of fields that look like content, and what is too large. */
 export function checkAuditEntry({ action, subject, detail = null }: AuditEntry): void {
   const names = Object.keys(subject);
   const isGood =
-    isAuditAction(action) &&
+    ACTION.test(action) &&
     names.length <= MAX_IDS &&
     names.every((name) => PLAIN_ID.test(name)) &&
     Object.values(subject).every((id) => typeof id === "string") &&

@@ -17,6 +17,7 @@ import { postgresBlobs } from "./blobs.ts";
 import { postgresLimits } from "./caller-limits.ts";
 import type { Db } from "./database/database.ts";
 import { retryOnDeadlock, toStoreError, isDiskFull } from "./database/errors.ts";
+import { postgresFeatures } from "./features.ts";
 import { postgresFormDrafts } from "./form-drafts.ts";
 import { postgresIdempotency } from "./idempotency.ts";
 import { postgresInteractions } from "./interactions.ts";
@@ -27,7 +28,6 @@ import { LeaseLock, postgresLeases } from "./leases.ts";
 import { postgresMemories } from "./memories.ts";
 import { type ObjectStorage, type ObjectContext, postgresObjects } from "./objects.ts";
 import { postgresOutbox } from "./outbox.ts";
-import { postgresPayments } from "./payments-sql.ts";
 import { postgresWaiting } from "./queued-messages.ts";
 import { checkArguments } from "./rules/arguments.ts";
 import { postgresRunning } from "./running-turns.ts";
@@ -129,7 +129,6 @@ function partsOn(db: Db, { lock, objects, refusals }: Shared, audit: ResolvedAud
     allowances: postgresAllowances(db),
     interactions: postgresInteractions(db),
     formDrafts: postgresFormDrafts(db),
-    payments: postgresPayments(db),
     usage: postgresUsage(db),
     limits: postgresLimits(db),
     audit: postgresAudit(db, audit),
@@ -139,6 +138,8 @@ function partsOn(db: Db, { lock, objects, refusals }: Shared, audit: ResolvedAud
     tickets: postgresTickets(db),
     idempotency: postgresIdempotency(db, env),
     webhooks: postgresWebhooks(db, env),
+    features: postgresFeatures(db),
+    use: (part) => part.create(db),
   };
   return wrapParts(parts, async (name, args, call) => {
     try {

@@ -14,6 +14,7 @@ import { sql } from "kysely";
 import type { SessionRef } from "../util/refs.ts";
 import { currentPeriod, PARTITIONED } from "./archive-periods.ts";
 import type { Db } from "./database/database.ts";
+import type { UserColumn } from "./features.ts";
 import { inTransaction, bytewiseOrder, ago, clock, clockPlus, ofSession } from "./database/session-row.ts";
 import { deleteRequestsOfUser } from "./idempotency.ts";
 import { removeMemories } from "./memories.ts";
@@ -32,16 +33,15 @@ export interface TakeErasuresQuery {
   readonly graceMs: number;
 }
 
-/** Every column with a user id in the tables of a session. */
-const USER_COLUMNS = [
+/** Every column with a user id in the tables of a session. Those of features are in the table `features`. */
+const USER_COLUMNS: readonly UserColumn[] = [
   ["interaction_changes", "by_user"],
-  ["payment_changes", "by_user"],
   ["allowances", "by_user"],
   ["uploads", "by_user"],
   ["waiting_messages", "by_user"],
   ["running_turns", "message_by"],
   ["running_turns", "stop_by"],
-] as const;
+];
 
 /**
  * Erases all sessions of a tenant, or one of them.
@@ -66,13 +66,18 @@ export function eraseSessions(
  */
 export function eraseUser(db: Db, tenant: string, user: string): Promise<string[]> {
   return inTransaction(db, async (tx) => {
-    const rows = await withTraceOf(tx, tenant, user)
-      .select(["id", "user_id"])
-      // Lock all of them at once, in the order of their ids: users who appear in each other's sessions may be erased
-      // concurrently.
-      .orderBy(bytewiseOrder("id"))
-      .forUpdate()
-      .execute();
+    const columns = [...USER_COLUMNS, ...(await columnsOfFeatures(tx))];
+    const traces = columns.map(
+      ([name, column]) => sql`union all select session_id from ${sql.table(name)}
+        where tenant_id = ${tenant} and ${sql.ref(column)} = ${user}`,
+    );
+    // Locks all of them at once, in the order of their ids: users who appear in each other's sessions may be erased
+    // concurrently.
+    const { rows } = await sql<{ id: string; user_id: string }>`
+      select id, user_id from sessions where tenant_id = ${tenant} and id in (
+        select id from sessions own where own.tenant_id = ${tenant} and own.user_id = ${user}
+        ${sql.join(traces, sql` `)})
+      order by ${bytewiseOrder("id")} for update`.execute(tx);
     const own = rows.filter((row) => row.user_id === user);
     // A process that starts a turn copies the sender of its message.
     await lockTurns(
@@ -81,7 +86,9 @@ export function eraseUser(db: Db, tenant: string, user: string): Promise<string[
       rows.map(({ id }) => id),
     );
     const removed = await deleteAndNote(tx, tenant, own);
-    await unname(tx, tenant, user);
+    for (const [name, column] of columns)
+      await sql`update ${sql.table(name)} set ${sql.ref(column)} = null
+        where tenant_id = ${tenant} and ${sql.ref(column)} = ${user}`.execute(tx);
     await removeMemories(tx, { tenant, user });
     await deleteRequestsOfUser(tx, { tenant, user });
     for (const table of ["caller_limits", "usage_user_days", "stored_bytes"] as const)
@@ -90,34 +97,10 @@ export function eraseUser(db: Db, tenant: string, user: string): Promise<string[
   });
 }
 
-/** Selects the tenant's sessions that belong to the user or contain the user's id. */
-function withTraceOf(tx: Db, tenant: string, user: string) {
-  return tx
-    .selectFrom("sessions")
-    .where("tenant_id", "=", tenant)
-    .where("id", "in", (eb) =>
-      USER_COLUMNS.reduce(
-        (all, [name, column]) =>
-          all.unionAll(
-            eb
-              .selectFrom(name)
-              .select("session_id as id")
-              .where("tenant_id", "=", tenant)
-              .where(sql.ref<string>(column), "=", user),
-          ),
-        eb
-          .selectFrom("sessions as own")
-          .select("own.id")
-          .where("own.tenant_id", "=", tenant)
-          .where("own.user_id", "=", user),
-      ),
-    );
-}
-
-async function unname(tx: Db, tenant: string, user: string): Promise<void> {
-  for (const [name, column] of USER_COLUMNS)
-    await sql`update ${sql.table(name)} set ${sql.ref(column)} = null
-      where tenant_id = ${tenant} and ${sql.ref(column)} = ${user}`.execute(tx);
+/** Also of features that this process doesn't have. */
+async function columnsOfFeatures(tx: Db): Promise<UserColumn[]> {
+  const rows = await tx.selectFrom("features").select("user_columns").execute();
+  return rows.flatMap((row) => row.user_columns.map((column) => column.split(".") as unknown as UserColumn));
 }
 
 export async function eraseExpired(

@@ -1,5 +1,5 @@
 /**
- * `Interactions` is the part of the store for requests to a user: approvals, questions, forms and payments.
+ * `Interactions` is the part of the store for requests to a user: approvals, questions, forms and what features add.
  * `postgresInteractions` is its implementation.
  *
  * Invariant: each interaction is a durable state machine, with the rules of `rules/interactions.ts`, which `mayBecome`
@@ -28,7 +28,7 @@ import {
   type InteractionKind,
   type TransitionInput,
   type TransitionErrorCode,
-  INTERACTION_KINDS,
+  USER_DECIDED,
   allowedFrom,
   deadlineRule,
   transitionError,
@@ -136,8 +136,7 @@ export interface Interactions {
    * Changes the status with one conditional update, which compares status, version, digest and deadline by the
    * database's clock. Of concurrent changes one wins, and a final status never changes. A user's decision loses after
    * the deadline; `timed_out` and `expired` lose before it. The winning change is recorded in the same statement.
-   * @throws StoreError with INVALID for payments, because `payments.apply` changes a payment and its interaction
-   *   together.
+   * @throws StoreError with INVALID for a kind that a feature changes together with rows of its own
    */
   change(ref: SessionRef, transition: TransitionRequest): Promise<TransitionResult>;
   get(ref: SessionRef, id: string): Promise<Interaction | null>;
@@ -155,8 +154,8 @@ export interface Interactions {
   changes(ref: SessionRef, id: string): Promise<InteractionChange[]>;
 }
 
-export function paymentDriven(): StoreError {
-  return new StoreError("INVALID", "interaction of a payment: change it with payments.apply");
+export function ofFeature(kind: InteractionKind): StoreError {
+  return new StoreError("INVALID", `a ${kind} interaction is changed by its feature only`);
 }
 
 /** Maximum size of a stored schema. Only the worker checks edits against a larger one. */
@@ -372,8 +371,7 @@ async function win(db: Db, ref: SessionRef, transition: TransitionRequest): Prom
 
 /** The rules of `rules/interactions.ts` as a SQL condition. */
 function mayBecome(eb: ExpressionBuilder<Database, "interactions">, transition: TransitionRequest) {
-  const rules = INTERACTION_KINDS.filter((kind) => kind !== "payment")
-    .map((kind) => ({ kind, from: allowedFrom(kind, transition.to) }))
+  const rules = USER_DECIDED.map((kind) => ({ kind, from: allowedFrom(kind, transition.to) }))
     .filter(({ from }) => from.length > 0)
     .map(({ kind, from }) =>
       eb.and([eb("kind", "=", kind), eb("status", "in", from), inTime(eb, kind, transition.to)]),
@@ -404,7 +402,7 @@ async function lose(
     .where("id", "=", transition.id)
     .executeTakeFirst();
   if (row === undefined) throw new StoreError("NOT_FOUND", "interaction");
-  if (row.kind === "payment") throw paymentDriven();
+  if (!USER_DECIDED.includes(row.kind)) throw ofFeature(row.kind);
   const current = interactionOf(row);
   const why = transitionError(current, transition, row.now);
   if (why === null && !last) return null;

@@ -6,6 +6,7 @@
  * `@turnstream/testing` passes the same contracts, for the parts that turns need.
  */
 import type { Allowances } from "./allowances.ts";
+import type { Features, UsePart } from "./features.ts";
 import type { FormDrafts } from "./form-drafts.ts";
 import type { Interactions } from "./interactions.ts";
 import type { Agents } from "./agents.ts";
@@ -31,7 +32,6 @@ import type { Knowledge } from "./knowledge.ts";
 import type { Memories } from "./memories.ts";
 import type { CallerLimits } from "./caller-limits.ts";
 import type { StoredObjects } from "./objects.ts";
-import type { Payments } from "./payments.ts";
 import type { UsageLedger } from "./usage.ts";
 import type { Webhooks } from "./webhooks.ts";
 
@@ -58,7 +58,6 @@ export interface StoreParts {
   readonly interactions: Interactions;
   readonly allowances: Allowances;
   readonly formDrafts: FormDrafts;
-  readonly payments: Payments;
   readonly usage: UsageLedger;
   readonly limits: CallerLimits;
   readonly audit: Audit;
@@ -68,6 +67,9 @@ export interface StoreParts {
   readonly tickets: Tickets;
   readonly idempotency: Idempotency;
   readonly webhooks: Webhooks;
+  readonly features: Features;
+  /** Returns the part of a feature, on the same connection as the other parts. */
+  readonly use: UsePart;
 }
 
 export interface Store extends StoreParts {

@@ -19,7 +19,7 @@ export interface Turns {
   get(ref: SessionRef, id: string): Promise<TurnRecord | null>;
   /** Returns turns, newest first. `before` is the `start` of the last turn of the previous page. */
   list(ref: SessionRef, page: { readonly limit: number; readonly before?: number }): Promise<TurnRecord[]>;
-  /** Returns turns with an open form or payment, oldest first, at most 1,000. */
+  /** Returns turns with an open request, oldest first, at most 1,000. */
   open(ref: SessionRef): Promise<TurnRecord[]>;
 }
 

@@ -65,7 +65,7 @@ export function postgresWebhooks(db: Db, env: Env): Webhooks {
             ])
             .where("e.tenant_id", "=", ref.tenant)
             .where("s.id", "=", ref.session)
-            .where(sql<boolean>`${event.type} = any(e.events)`)
+            .where(sql<boolean>`(e.events is null or ${event.type} = any(e.events))`)
             .orderBy("e.n"),
         )
         .onConflict((oc) => oc.columns(["endpoint_id", "id"]).doNothing())

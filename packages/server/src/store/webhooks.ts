@@ -21,17 +21,18 @@ import {
   MAX_PAGE,
 } from "./rules/arguments.ts";
 
-/** The events that an endpoint can subscribe to. New ones are added at the end. */
+/** The events that an endpoint can subscribe to, without those of features. New ones are added at the end. */
 export const WEBHOOK_EVENTS = [
   "interaction.requested",
   "interaction.updated",
   "turn.ended",
   "turn.failed",
-  "payment.flagged",
-  "payment.refunded",
 ] as const;
 
-export type WebhookEventType = (typeof WEBHOOK_EVENTS)[number];
+/** One of `WEBHOOK_EVENTS`, or an event that a feature declares. */
+export type WebhookEventType = (typeof WEBHOOK_EVENTS)[number] | (string & {});
+
+const EVENT_TYPE = /^[a-z_]{1,24}\.[a-z_]{1,24}$/;
 
 export const DELIVERY_STATES = ["pending", "delivered", "failed"] as const;
 
@@ -52,7 +53,8 @@ export interface NewWebhookEndpoint {
 export interface WebhookEndpoint {
   readonly id: string;
   readonly url: string;
-  readonly events: readonly WebhookEventType[];
+  /** Null for all events, also those of features. */
+  readonly events: readonly WebhookEventType[] | null;
   readonly createdAt: number;
 }
 
@@ -215,9 +217,9 @@ export function isWebhookUrl(text: string): boolean {
   );
 }
 
-export function checkEndpoint({ id, url, events = WEBHOOK_EVENTS }: NewWebhookEndpoint): {
+export function checkEndpoint({ id, url, events }: NewWebhookEndpoint): {
   readonly url: string;
-  readonly events: WebhookEventType[];
+  readonly events: WebhookEventType[] | null;
 } {
   if (id !== undefined) checkId(id, "webhook id");
   if (!isWebhookUrl(url))
@@ -225,14 +227,15 @@ export function checkEndpoint({ id, url, events = WEBHOOK_EVENTS }: NewWebhookEn
       "INVALID",
       `webhook url must be an http or https URL without credentials, at most ${MAX_URL} characters`,
     );
-  if (events.length === 0 || !events.every((event) => WEBHOOK_EVENTS.includes(event)))
-    throw new StoreError("INVALID", `webhook events must be one or more of ${WEBHOOK_EVENTS.join(", ")}`);
-  return { url, events: WEBHOOK_EVENTS.filter((event) => events.includes(event)) };
+  if (events === undefined) return { url, events: null };
+  if (events.length === 0 || !events.every((event) => EVENT_TYPE.test(event)))
+    throw new StoreError("INVALID", "webhook events must be one or more types, such as turn.ended");
+  return { url, events: [...new Set(events)] };
 }
 
 /** @returns the data as it is stored */
 export function checkWebhookEvent({ type, key, data }: WebhookEvent): string {
-  if (!WEBHOOK_EVENTS.includes(type)) throw new StoreError("INVALID", "webhook event type");
+  if (!EVENT_TYPE.test(type)) throw new StoreError("INVALID", "webhook event type");
   if (key === "") throw new StoreError("INVALID", "webhook event key must not be empty");
   const json = JSON.stringify(data);
   if (Buffer.byteLength(json) > MAX_DATA_BYTES) throw new StoreError("TOO_LARGE", "webhook event data");

@@ -7,7 +7,7 @@ import type { UserOf } from "../gateway/auth/sign-in.ts";
 import type { ServerOptions } from "../gateway/create-server.ts";
 import { type GatewayOptions, gatewayShape } from "../gateway/options.ts";
 import { DEFAULT_TENANT, type ServerSettings, settingsShape } from "./settings.ts";
-import { paymentOptions } from "../payments/payment-options.ts";
+import type { ServerFeature } from "./feature.ts";
 import type { Agent } from "../runtime/define/agent.ts";
 import { type WorkerOptions, workerShape } from "../runtime/worker/options.ts";
 import type { ObjectStorage } from "../store/objects.ts";
@@ -19,7 +19,7 @@ const OWN = {
   store: true,
   log: true,
   signals: true,
-  payments: true,
+  features: true,
   onSecurityEvent: true,
 } as const satisfies Partial<Record<keyof GatewayOptions & keyof WorkerOptions, true>>;
 const OF_GATEWAY = { ...OWN, secrets: true, signIn: true } as const satisfies Partial<
@@ -45,8 +45,8 @@ const turnstreamShape = {
   user: func<UserOf>(),
   /** The tenant of all users. It is created if it doesn't exist. @default "default" */
   tenant: z.string().default(DEFAULT_TENANT),
-  /** Lets agents request [payments](payments.md). */
-  payments: paymentOptions.optional(),
+  /** [Features](features.md), such as payments and knowledge bases. @default [] */
+  features: z.custom<readonly ServerFeature[]>(Array.isArray, "a list of features").default([]),
   /** With `false`, `listen` and `handle` only serve clients. Start `app.worker()` in another process. @default true */
   runsTurns: z.boolean().default(true),
   /** Keeps files, for example [in S3](files.md#keep-files-in-s3). @default none: PostgreSQL */

@@ -20,6 +20,7 @@ import { ensureTenant } from "../session/lifecycle/ensure-tenant.ts";
 import { createMemorySignals } from "../signals/memory.ts";
 import { createRedisSignals } from "../signals/redis.ts";
 import type { Signals } from "../signals/signals.ts";
+import type { FeatureTables, StoreFeature } from "../store/features.ts";
 import { isStoreError } from "../store/errors.ts";
 import { FolderInUse } from "../store/pglite/lock-folder.ts";
 import {
@@ -55,6 +56,7 @@ export interface OpenPartsOptions {
   readonly tenant: string;
   /** Whether to create or update the tables first. Otherwise a database without them is an error. */
   readonly shouldMigrate: boolean;
+  readonly features: readonly StoreFeature[];
   /** Keeps files. Null for the store itself. */
   readonly storage: ObjectStorage | null;
   /** Where to keep the data without servers. */
@@ -87,7 +89,7 @@ export async function openParts(settings: Settings, options: OpenPartsOptions): 
 /** The log and the signals are in memory: a log is restored from the archive, and signals only save time. */
 async function openFolder(
   settings: Settings,
-  { dataFolder, storage }: OpenPartsOptions,
+  { dataFolder, storage, features }: OpenPartsOptions,
 ): Promise<OpenedParts> {
   const db = await openDataFolder(dataFolder).catch((error: unknown) => {
     throw explainFolderError(error, dataFolder);
@@ -99,7 +101,7 @@ async function openFolder(
     ...readAuditOptions(settings),
   });
   try {
-    await migrate(db);
+    await migrate(db, { features: listTables(features) });
     await createPeriods(db);
     await endAllLeases(db);
     const [log, signals] = [createMemoryLog(), createMemorySignals()];
@@ -115,6 +117,10 @@ async function openFolder(
     await store.close();
     throw isStoreError(error, "OTHER_BASELINE") ? explainFolderError(error, dataFolder) : error;
   }
+}
+
+function listTables(features: readonly StoreFeature[]): FeatureTables[] {
+  return features.flatMap(({ tables }) => tables ?? []);
 }
 
 /** Returns the real path. Nothing is created without the package of the database. */
@@ -140,7 +146,7 @@ function explainFolderError(error: unknown, folder: string): SettingsError {
 
 async function openServers(
   settings: Settings,
-  { shouldMigrate, storage }: OpenPartsOptions,
+  { shouldMigrate, storage, features }: OpenPartsOptions,
 ): Promise<OpenedParts> {
   const [url, redisUrl] = [requireDatabaseUrl(settings), requireRedisUrl(settings)];
   const { value: schema } = settings.schema;
@@ -154,7 +160,7 @@ async function openServers(
   });
   const opened: { close(): Promise<void> }[] = [store];
   try {
-    await (shouldMigrate ? migrate(db) : requireBaseline(db));
+    await (shouldMigrate ? migrate(db, { features: listTables(features) }) : requireBaseline(db));
     const log = await createRedisLog({ url: redisUrl });
     opened.unshift(log);
     await log.head(PROBE);

@@ -130,6 +130,7 @@ class App implements Turnstream {
       tenant: this.#tenant,
       shouldMigrate: migrates,
       storage: this.#options.storage ?? null,
+      features: this.#options.features,
       dataFolder: this.#options.dataFolder,
     }).then(
       (parts) => {
@@ -220,12 +221,12 @@ class App implements Turnstream {
 
   async #startWorker(): Promise<SupervisedWorker> {
     const { store, log, signals } = await this.parts();
-    const { payments } = this.#options;
+    const { features } = this.#options;
     return startWorker({
       ...this.#activity,
       ...(process.env["NODE_ENV"] !== "production" && DEVELOPMENT),
       ...this.#options.worker,
-      payments,
+      features,
       onSecurityEvent: this.#onSecurityEvent,
       store,
       log,
@@ -246,11 +247,11 @@ class App implements Turnstream {
 
   async #gatewayOptions(): Promise<GatewayOptions> {
     const { store, log, signals, secret } = await this.parts();
-    const { user, payments } = this.#options;
+    const { user, features } = this.#options;
     return {
       onError: this.#activity.onError,
       ...this.#options.gateway,
-      payments,
+      features,
       onSecurityEvent: this.#onSecurityEvent,
       store,
       log,

@@ -16,7 +16,7 @@ import { blocks, resyncBlocks } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import type { StreamFormat } from "../../src/gateway/encoding/stream-format.ts";
-import { omitHiddenEvent, omitHiddenTurn } from "../../src/store/rules/omit-hidden.ts";
+import { omitHiddenEvent, omitHiddenTurn } from "@turnstream/protocol/writer";
 import type { SubscribedInfo } from "../../src/gateway/subscription/subscription.ts";
 import type { LogHistory } from "./log-history.ts";
 import { type Frame, TestSubscriber } from "./test-subscriber.ts";

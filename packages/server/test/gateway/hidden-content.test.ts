@@ -34,7 +34,7 @@ import { readHistory } from "../../src/session/history/read-history.ts";
 import { readSharedSession } from "../../src/session/history/shared-history.ts";
 import { forkShare } from "../../src/store/fork/fork-share.ts";
 import { createMemoryStore } from "@turnstream/testing";
-import { omitHiddenEvent, omitHiddenTurn } from "../../src/store/rules/omit-hidden.ts";
+import { omitHiddenEvent, omitHiddenTurn } from "@turnstream/protocol/writer";
 import { formatShareToken } from "../../src/store/shares.ts";
 import { createTimeSlicer } from "../../src/util/time-slicer.ts";
 import { SessionHarness } from "../session/session-harness.ts";

@@ -12,21 +12,14 @@ import { runAs } from "../../util/work-owner.ts";
 import type { Caller } from "../caller.ts";
 import { RequestError } from "../errors.ts";
 
-/** The permissions of a caller. In addition, every query restricts session data to the session's owner. */
-export const SCOPES = [
-  "read",
-  "write",
-  "decide",
-  "share",
-  "knowledge",
-  "webhooks",
-  "payments",
-  "tokens",
-  "debug",
-  "admin",
-] as const;
+/**
+ * The permissions of a caller, without those of features. In addition, every query restricts session data to the
+ * session's owner.
+ */
+export const SCOPES = ["read", "write", "decide", "share", "webhooks", "tokens", "debug", "admin"] as const;
 
-export type Scope = (typeof SCOPES)[number];
+/** One of `SCOPES`, or a scope that a feature declares. */
+export type Scope = (typeof SCOPES)[number] | (string & {});
 
 /** A key without scopes has full access to its tenant. */
 export function hasScope({ scopes }: Pick<Caller, "scopes">, scope: Scope): boolean {

@@ -63,7 +63,7 @@ export class GatewayAudit {
       await this.#noting.run(mark, () => store.audit.addOnce(tenant, mark, entry));
       if (this.#noted.size < MAX_MARKS) this.#noted.add(mark);
     } catch (error) {
-      if (needsAudit(action)) throw error;
+      if (needsAudit(entry)) throw error;
       onError(error, { during: `the audit of ${action}` });
     }
   }

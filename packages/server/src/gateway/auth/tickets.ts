@@ -12,7 +12,7 @@ import { hasScope } from "./access.ts";
 import { type AuthContext, requireActiveKey } from "./authenticate.ts";
 import type { Caller } from "../caller.ts";
 import { SignInError } from "./security-events.ts";
-import { TOKEN_SCOPES } from "./tokens.ts";
+import type { TokenRules } from "./tokens.ts";
 
 const PURPOSE = "ticket";
 
@@ -24,9 +24,12 @@ interface Ticket extends Omit<Caller, "from" | "clientId"> {
 export function issueTicket(
   { from: _, clientId: __, ...caller }: Caller,
   ticketFields: Pick<Ticket, "id" | "goodUntil">,
-  secret: string,
+  {
+    secrets: [secret],
+    tokenRules,
+  }: { readonly secrets: readonly [string, ...string[]]; readonly tokenRules: TokenRules },
 ): string {
-  const scopes = TOKEN_SCOPES.filter((scope) => hasScope(caller, scope));
+  const scopes = tokenRules.scopes.filter((scope) => hasScope(caller, scope));
   const ticket: Ticket = { ...caller, ...ticketFields, scopes };
   return signText(JSON.stringify(ticket), PURPOSE, secret);
 }

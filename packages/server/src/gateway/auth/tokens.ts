@@ -1,8 +1,8 @@
 /**
  * `signToken`, `issueToken` and `verifyToken` handle short-lived user tokens for browsers and apps, which must not have an API key.
  * Tokens are JWTs (HS256), signed with a secret of the gateway, so developers can also sign them themselves.
- * Invariant: a verified token has an expiry that is not too far away, at least one known scope, and never a scope of
- * `KEY_SCOPES`. Unknown scopes are dropped. A JWT of another type, issuer or audience is refused. All secrets verify, so
+ * Invariant: a verified token has an expiry that is not too far away, at least one known scope, and never one of
+ * API keys only. Unknown scopes are dropped. A JWT of another type, issuer or audience is refused. All secrets verify, so
  * that secrets can be rotated. A verified token is remembered until it expires, only as a hash and at most 10,000 of
  * them. Does not check the key behind a token: authenticate.ts does.
  */
@@ -18,10 +18,11 @@ import { defined } from "../../util/defined.ts";
 
 const DEFAULT_TOKEN_SCOPES: readonly Scope[] = ["read", "write", "decide", "share"];
 /**
- * Scopes of API keys only: a user must not create tokens for other users, receive events of other users, see and
- * resolve their payments, see hidden content, or change limits.
+ * Scopes of API keys only: a user must not create tokens for other users, receive events of other users, see hidden
+ * content, or change limits.
  */
-const KEY_SCOPES: readonly Scope[] = ["tokens", "webhooks", "payments", "debug", "admin"];
+const KEY_SCOPES: readonly Scope[] = ["tokens", "webhooks", "debug", "admin"];
+/** What a token can have, without the scopes of features. */
 export const TOKEN_SCOPES: readonly Scope[] = SCOPES.filter((scope) => !KEY_SCOPES.includes(scope));
 const TOKEN_TTL_MS = 15 * 60_000;
 const ALGORITHM = "HS256";
@@ -57,18 +58,18 @@ const tokenShape = {
    */
   // An empty list of scopes would allow everything: see `hasScope`.
   defaultScopes: z
-    .custom<readonly Scope[]>(
-      (list) => Array.isArray(list) && list.length > 0 && list.every((scope) => TOKEN_SCOPES.includes(scope)),
-      `a list of at least one of ${TOKEN_SCOPES.join(", ")}`,
-    )
+    .custom<readonly Scope[]>((list) => Array.isArray(list) && list.length > 0, "a list of scopes")
     .default(DEFAULT_TOKEN_SCOPES),
 };
 
 /** The gateway's options for the tokens that it accepts and issues. */
 export interface TokenOptions extends OptionsInput<typeof tokenShape> {}
-export interface TokenRules extends OptionsOutput<typeof tokenShape> {}
+export interface TokenRules extends OptionsOutput<typeof tokenShape> {
+  /** All scopes that a token can have. */
+  readonly scopes: readonly Scope[];
+}
 
-export const tokenOptions: z.ZodType<TokenRules, TokenOptions> = z.strictObject(tokenShape);
+export const tokenOptions: z.ZodType<Omit<TokenRules, "scopes">, TokenOptions> = z.strictObject(tokenShape);
 
 type TokenParties = Pick<TokenOptions, "issuer" | "audience">;
 
@@ -156,7 +157,7 @@ async function verifyUnknownToken(token: string, verifier: TokenVerifier): Promi
         { type: "sign_in_refused", reason: "token_malformed", tenant, user: sub },
         `The token is valid for too long: this gateway accepts at most ${limits.maxTokenTtlMs / 1_000} seconds.`,
       );
-    const allowed = scopes.filter((scope) => TOKEN_SCOPES.some((known) => known === scope));
+    const allowed = scopes.filter((scope) => tokenRules.scopes.includes(scope));
     // An empty list would allow everything: see `hasScope`.
     if (allowed.length === 0)
       throw new SignInError(

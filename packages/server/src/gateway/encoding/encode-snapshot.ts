@@ -7,7 +7,7 @@
  */
 import { formatCursor, type SessionState, snapshot, type TurnSnapshot } from "@turnstream/protocol";
 import { formatSse } from "@turnstream/protocol/writer";
-import { omitHiddenTurn } from "../../store/rules/omit-hidden.ts";
+import { omitHiddenTurn } from "@turnstream/protocol/writer";
 import type { TimeSlicer } from "../../util/time-slicer.ts";
 import { toWireBytes, toJsonWithBlobUrls, type EncodingTarget } from "./encode.ts";
 import { encodeCompressedFrame } from "./ws-frame.ts";

@@ -11,7 +11,7 @@ import { blocks, eachResyncFrame } from "@turnstream/protocol/blocks";
 import { responses, type ResponsesEncoder } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import type { LogEntry } from "../../log/entry.ts";
-import { omitHiddenEvent } from "../../store/rules/omit-hidden.ts";
+import { omitHiddenEvent } from "@turnstream/protocol/writer";
 import type { StreamFormat } from "./stream-format.ts";
 import { encodeTextFrame, encodeTextFrames } from "./ws-frame.ts";
 

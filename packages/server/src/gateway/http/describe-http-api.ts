@@ -4,6 +4,7 @@
  */
 import { errorReply } from "@turnstream/protocol/schema";
 import { z } from "zod";
+import type { GatewayFeature } from "../feature.ts";
 import { API_PREFIX } from "./http-messages.ts";
 import type { Route } from "./route.ts";
 import { ROUTES } from "./routes/index.ts";
@@ -12,9 +13,11 @@ const ERROR = { $ref: "#/components/schemas/Error" };
 const KEY = { apiKey: [], userId: [] };
 const TOKEN = { token: [] };
 
-export function describeHttpApi(): object {
+/** @param features whose routes are also described. @default none */
+export function describeHttpApi(features: readonly GatewayFeature[] = []): object {
   const paths: Record<string, Record<string, object>> = {};
-  for (const route of ROUTES) (paths[route.path] ??= {})[route.method.toLowerCase()] = describeRoute(route);
+  const routes = [...ROUTES, ...features.flatMap(({ routes: own = [] }) => own)];
+  for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = describeRoute(route);
   return {
     openapi: "3.1.0",
     info: { title: "Turnstream", version: "1" },

@@ -253,7 +253,7 @@ function requireAllowedOrigin(http: HttpContext, { headers, from }: HttpRequest)
 
 /**
  * Returns true if a script of another origin may have sent the request. The browser then hides the response, and the
- * operator learns the reason only from the server. A page of a payment provider that sends the user back is no script.
+ * operator learns the reason only from the server. A page of another service that sends the user back is no script.
  */
 function isOfScript(headers: HttpRequest["headers"]): boolean {
   return headers.get("sec-fetch-site") !== "same-origin" && headers.get("sec-fetch-mode") !== "navigate";

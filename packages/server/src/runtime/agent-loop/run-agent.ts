@@ -4,7 +4,7 @@
  *
  * Invariant: steps and tool results come from the journal if they are there, so a later attempt repeats no finished
  * work. The calls of a step run in parallel, except those that can't stand beside the others: they follow, then
- * questions one at a time, and forms and payments last. A refused call ends its group.
+ * questions one at a time, and requests last. A refused call ends its group.
  */
 import type { Prompt, PromptMessage } from "../../models/model.ts";
 import { executeToolCall } from "../tool-calls/execute-call.ts";
@@ -51,7 +51,7 @@ export async function runAgent(scope: RunContext, start: Prompt): Promise<RunRes
 
 /**
  * Runs the calls of one step in parallel. Calls that the step could not write follow, then questions, one at a time,
- * because they are outside of groups. Forms and payments run last.
+ * because they are outside of groups. Requests run last.
  */
 async function runCalls(outer: RunContext, calls: readonly StepCall[]): Promise<ToolCallRecord[]> {
   const { attempt } = outer;
@@ -66,7 +66,7 @@ async function runCalls(outer: RunContext, calls: readonly StepCall[]): Promise<
   const work = callsOf("work");
   const records = new Map<StepCall, ToolCallRecord>();
   for (const phase of callPhases(scope, work)) await runPhase(scope, phase, records);
-  // A sub-agent may have requested a form or payment, and a step can have only one.
+  // A sub-agent may have requested a request, and a step can have only one.
   const asked = work.find((call) => endsTurn(records.get(call)));
   if (asked !== undefined) scope.requestSlot.take(asked.call);
   for (const call of [...callsOf("question"), ...callsOf("request")])
@@ -105,7 +105,7 @@ async function runPhase(
   if (refused.some(({ call }) => isInOpenGroup(attempt.turn, call))) await closeOpenGroup(scope);
 }
 
-/** Returns true if the call requested a form or payment, itself or through its sub-agent. */
+/** Returns true if the call requested a request, itself or through its sub-agent. */
 function endsTurn(record: ToolCallRecord | undefined): boolean {
   return record !== undefined && record.ending !== null;
 }

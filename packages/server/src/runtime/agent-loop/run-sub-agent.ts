@@ -19,7 +19,7 @@ import { startToolResult } from "../tool-calls/write-result.ts";
 import { pinAgent } from "./pinned-agent.ts";
 
 /**
- * The last text of an agent, and the form or payment that it requested. A request ends the run; the next turn continues
+ * The last text of an agent, and the request that it requested. A request ends the run; the next turn continues
  * it.
  */
 export interface RunResult {

@@ -3,19 +3,15 @@
  *
  * Invariant: the journal only records that the body started. An interrupted body starts over if it is idempotent, and
  * fails the turn otherwise. Each event of a body is checked against the protocol before it is written. The body stops
- * at the abort signal even if it ignores it. A body can request payments, but only the provider decides about them. It
- * counts as one model call, and starts only when it has a slot. Its output is not cached for another attempt,
- * because its usage and payments are written while it runs.
+ * at the abort signal even if it ignores it. It counts as one model call, and starts only when it has a slot. Its output is not cached for another attempt,
+ * because its usage and requests are written while it runs.
  */
-import { listBlocks, type SessionEvent, SCHEMA_VERSION } from "@turnstream/protocol";
+import { listBlocks, type RequestBlock, type SessionEvent, SCHEMA_VERSION } from "@turnstream/protocol";
 import { checkEvent } from "@turnstream/protocol/writer";
 import { modelErrorFrom } from "../../models/errors.ts";
 import { AiSdkStreamReader } from "./ai-sdk-stream.ts";
-import { parsePayment } from "../define/payment.ts";
-import type { AiSdkResult, StreamBody, StreamBodyEvent } from "../define/stream-body.ts";
-import { preparePayment } from "../interactions/commit-payment.ts";
+import type { AiSdkResult, RequestEvent, StreamBody, StreamBodyEvent } from "../define/stream-body.ts";
 import { commitRequests } from "../interactions/ending-request.ts";
-import { paymentIdFor } from "../interactions/request-id.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import { STREAM_STARTED_KEY } from "../attempt/journal-entries.ts";
 import { LimitReached, TurnFailed } from "../attempt/outcomes.ts";
@@ -24,6 +20,9 @@ import type { RunContext } from "../attempt/run-context.ts";
 import type { Prompt } from "../../models/model.ts";
 import { resolveImages } from "../prompt/images.ts";
 import { abortable } from "../../util/concurrency.ts";
+
+/** Events that only a feature writes, because a body can't decide about what they say. */
+const OF_FEATURES = /^payment\./;
 
 export async function runStreamAgent(scope: RunContext, body: StreamBody, prompt: Prompt): Promise<void> {
   const { attempt } = scope;
@@ -79,17 +78,18 @@ async function readEvents(scope: RunContext, events: AsyncIterable<StreamBodyEve
   const { writer, context } = attempt;
   const places = new Map<string, BlockRef>();
   let count = 0;
-  let paid = 0;
+  let requested = 0;
   for await (const event of stoppable(events, attempt.signal, bodyFailed)) {
     if (count++ >= agent.limits.maxTokens)
       throw new LimitReached({ limit: "events", value: agent.limits.maxTokens });
-    if ((event as { readonly type: string }).type === "payment.update")
+    const { type } = event as { readonly type: string };
+    if (OF_FEATURES.test(type))
       throw new TurnFailed(
         "SERVER_ERROR",
-        "the body yielded payment.update, but only the payment provider decides about a payment",
+        `the body yielded ${type}, which only the feature of ${type} writes`,
       );
-    const complete = event.type === "payment.request" ? await completePayment(attempt, event, paid++) : event;
-    // An earlier attempt wrote this payment.
+    const complete = event.type === "request" ? await completeRequest(attempt, event, requested++) : event;
+    // An earlier attempt wrote this request.
     if (complete === null) continue;
     const index = writer.turn.items.length;
     const place = places.get(event.block) ?? { run, block: `b${index}`, index };
@@ -107,32 +107,34 @@ async function readEvents(scope: RunContext, events: AsyncIterable<StreamBodyEve
       throw new TurnFailed("SERVER_ERROR", `the body broke rule ${violation.rule}: ${violation.message}`);
     }
     await writer.write(draft);
-    if (draft.type === "payment.request") await commitRequests(attempt);
+    if (event.type === "request") await commitRequests(attempt);
   }
 }
 
 /**
- * Adds the ids and the checkout URL to a payment of the body. A body that runs again must request the same payments in
- * the same order.
- * @returns null if the payment is in the log
+ * Checks a request of the body, and adds its ids. A body that runs again must make the same requests in the same order.
+ * @returns null if the request is in the log
  */
-async function completePayment(
+async function completeRequest(
   attempt: TurnAttempt,
-  event: Extract<StreamBodyEvent, { readonly type: "payment.request" }>,
+  { kind: name, spec }: RequestEvent,
   nth: number,
 ): Promise<object | null> {
   const { context, turn, row } = attempt;
-  const read = parsePayment(event, context.payments);
-  if (!read.ok)
-    throw new TurnFailed("SERVER_ERROR", `the body requested an invalid payment: ${read.problem}`);
-  const { payment } = read;
-  const written = listBlocks(turn).filter((block) => block.kind === "payment");
+  const kind = context.requestKinds.get(name);
+  const read = kind?.parse?.(spec) ?? {
+    ok: false,
+    problem: `the worker doesn't have the feature of ${name}`,
+  };
+  if (kind === undefined || !read.ok)
+    throw new TurnFailed(
+      "SERVER_ERROR",
+      `the body made an invalid request: ${read.ok ? name : read.problem}`,
+    );
+  const written = listBlocks(turn).filter((block) => block.kind === name) as RequestBlock[];
   const known = written[nth];
-  const isSame =
-    known?.description === payment.description &&
-    known.amount === payment.amount &&
-    known.currency === payment.currency;
-  return isSame ? null : preparePayment(attempt, paymentIdFor(row.turn, written.length + 1), payment);
+  if (known !== undefined && kind.isSame?.(known, read.request) === true) return null;
+  return kind.draft(attempt, kind.idFor(row.turn, written.length + 1), read.request);
 }
 
 /** Stops at the abort signal, even if the source ignores it. */

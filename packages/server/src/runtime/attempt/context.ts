@@ -7,7 +7,6 @@
  */
 import type { Lease } from "../../engine/lease.ts";
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";
-import type { ResolvedPaymentOptions } from "../../payments/payment-options.ts";
 import type { LogRetention } from "../../session/archive/log-retention.ts";
 import type { Backend } from "../../session/backend.ts";
 import type { SessionRef } from "../../util/refs.ts";
@@ -23,6 +22,7 @@ import type { Tool } from "../define/tool.ts";
 import type { CatalogOptions } from "../strings/catalogs.ts";
 import type { PinnedTool } from "./journal-entries.ts";
 import type { ModelCallMemory } from "./model-calls.ts";
+import type { RequestKind } from "./request-kind.ts";
 import type { StoreClock } from "./store-clock.ts";
 
 /** The tool sources of this worker; each is opened once. */
@@ -69,8 +69,8 @@ export interface RuntimeContext extends Backend {
   /** Which addresses of users and models may be fetched. */
   readonly fetchPolicy: FetchPolicy;
   readonly fileLimits: FileLimits;
-  /** Null if this worker can't request payments. */
-  readonly payments: ResolvedPaymentOptions | null;
+  /** The kinds of requests that can end a turn. */
+  readonly requestKinds: ReadonlyMap<string, RequestKind>;
   /** Slots for reading the bytes and the text of a file. A fetch doesn't hold one. */
   readonly fileSlots: FairSemaphore;
   /** Slots for fetching a file from its URL. A file has one until its reading starts, which bounds the bytes in memory. */

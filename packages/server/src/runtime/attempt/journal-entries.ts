@@ -5,14 +5,13 @@
  * Invariant: after a deploy, the code reads journals that the release before wrote. So keys must not change, and a new
  * field must be optional. A key is the same in every attempt. `session/history/turn-result.ts` repeats `CALL_PREFIX`.
  */
-import type { FormSchema, Json, Reference, Usage } from "@turnstream/protocol";
+import type { Json, Reference, RequestBlock, Usage } from "@turnstream/protocol";
 import type { FileErrorCode } from "../errors.ts";
 import type { AssistantContent } from "../../models/model.ts";
 import type { ModelContent } from "../../session/history/model-content.ts";
 import type { TurnOutcome } from "../events/closing-events.ts";
 import type { ApprovalRequirement } from "../define/approval.ts";
 import type { ImageLimits } from "../define/image-limits.ts";
-import type { RequestedPayment } from "../define/payment.ts";
 import type { StepCall } from "../events/step-writer.ts";
 
 /** The agent's definition at the start of the run. A turn that is days old continues with it after a deploy. */
@@ -60,10 +59,11 @@ export type ResultPart = { readonly reference?: Reference } & (
   | { readonly type: "image"; readonly url: string }
 );
 
-/** A form or payment that ends the turn. */
-export type EndingRequest =
-  | { readonly kind: "form"; readonly schema: FormSchema; readonly timeoutSeconds: number | null }
-  | ({ readonly kind: "payment" } & RequestedPayment);
+/** A request that ends the turn, until its block is written. Its kind adds fields. */
+export interface EndingRequest {
+  readonly kind: RequestBlock["kind"];
+  readonly [field: string]: unknown;
+}
 
 /** The outcome of a call: `content` and `pool` are for the model, the other fields for users. */
 export interface ToolCallRecord extends ModelContent {
@@ -82,7 +82,7 @@ export interface ToolCallRecord extends ModelContent {
   readonly isRefusal?: boolean;
   /** Set for a shared thought: its text. */
   readonly thought: string | null;
-  /** Set if the call ends the turn: the id of the form or payment. The request is null if a sub-agent made it. */
+  /** Set if the call ends the turn: the id of the request. The request is null if a sub-agent made it. */
   readonly ending: { readonly id: string; readonly request: EndingRequest | null } | null;
 }
 
@@ -142,8 +142,5 @@ export const mismatchKey = (call: string): JournalKey<boolean> => `mismatch/${ca
 export const fileKey = (n: number): JournalKey<FileRecord> => `file/${n}`;
 /** @param id id of the committed request */
 export const requestedKey = (id: string): JournalKey<boolean> => `asked/${id}`;
-/** What the event of a payment doesn't contain. @param id id of the payment */
-export const paymentKey = (id: string): JournalKey<Pick<RequestedPayment, "provider" | "continues">> =>
-  `payment/${id}`;
 export const startKey = (call: string): JournalKey<boolean> => `${START_PREFIX}${call}`;
 export const pinnedKey = (path: string): JournalKey<PinnedAgent> => `pinned/${path}`;

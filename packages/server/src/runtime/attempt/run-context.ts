@@ -56,7 +56,7 @@ export interface RunContext {
   readonly toolSlot?: Slot;
   /** The references that the run was given and may cite. Finished calls add theirs. */
   readonly pool: ReferencePool;
-  /** Set while the calls of a step run: the one call that may request a form or payment. */
+  /** Set while the calls of a step run: the one call that may request a request. */
   readonly requestSlot?: RequestSlot;
   /** Set while the calls of a step run: what the model read before the step, without the instructions. */
   readonly messages?: readonly PromptMessage[];
@@ -64,7 +64,7 @@ export interface RunContext {
   readonly inherited?: readonly RunContext[];
 }
 
-/** Reserves the form or payment of a step for the first call that requests one. Other calls of the step can't. */
+/** Reserves the request of a step for the first call that requests one. Other calls of the step can't. */
 export class RequestSlot {
   #call: string | null;
 

@@ -11,6 +11,7 @@ import { z } from "zod";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { matches, scoreOf, snippetOf, queryTerms, weightTerms, tokenize } from "../../store/rules/search.ts";
+import type { RequestKinds } from "../prompt/interaction-result.ts";
 import { loadWhole, attachOutcomes } from "../prompt/prior-turns.ts";
 import { type Tool, tool, ToolError, type ToolOutput } from "../define/tool.ts";
 import { hostOf } from "../tool-calls/tool-host.ts";
@@ -50,16 +51,21 @@ export function lookupHistoryTool(): Tool {
     run: (query, context) => {
       const { attempt } = hostOf(context).scope;
       const { ref, turn } = attempt;
-      const { store } = attempt.context;
+      const { store, requestKinds: kinds } = attempt.context;
       return query.turn === undefined
-        ? find(store, ref, turn.number, query)
-        : read(store, ref, turn.number, query.turn, query.offset ?? 0);
+        ? find(store, ref, turn.number, query, kinds)
+        : read(store, ref, turn.number, query.turn, query.offset ?? 0, kinds);
     },
   });
 }
 
 /** Yields archived turns with a number below `before`, newest first. */
-async function* earlier(store: Store, ref: SessionRef, before: number): AsyncGenerator<Turn> {
+async function* earlier(
+  store: Store,
+  ref: SessionRef,
+  before: number,
+  kinds: RequestKinds,
+): AsyncGenerator<Turn> {
   let start: number | undefined;
   for (let seen = 0; seen < MAX_TURNS; seen += PAGE) {
     const page = await store.turns.list(ref, {
@@ -68,19 +74,25 @@ async function* earlier(store: Store, ref: SessionRef, before: number): AsyncGen
     });
     for (const { snapshot } of page) {
       const turn = restoreTurn(snapshot);
-      if (turn.number < before) yield attachOutcomes(store, ref, turn);
+      if (turn.number < before) yield attachOutcomes(store, ref, turn, kinds);
     }
     start = page.at(-1)?.start;
     if (page.length < PAGE) return;
   }
 }
 
-async function find(store: Store, ref: SessionRef, now: number, query: Input): Promise<ToolOutput> {
+async function find(
+  store: Store,
+  ref: SessionRef,
+  now: number,
+  query: Input,
+  kinds: RequestKinds,
+): Promise<ToolOutput> {
   const limit = query.limit ?? MOST_FOUND / 2;
   const terms = queryTerms(query.query ?? "");
   const found: { turn: Turn; text: string; tokens: readonly string[] }[] = [];
-  for await (const turn of earlier(store, ref, Math.min(now, query.before ?? Infinity))) {
-    const text = turnToText(turn, SEARCH_CHARS);
+  for await (const turn of earlier(store, ref, Math.min(now, query.before ?? Infinity), kinds)) {
+    const text = turnToText(turn, SEARCH_CHARS, kinds);
     const tokens = terms.length === 0 ? [] : tokenize(text);
     const isFound = terms.length === 0 || terms.some((term) => tokens.some((word) => matches(term, word)));
     if (isFound) found.push({ turn, text, tokens });
@@ -121,11 +133,12 @@ async function read(
   now: number,
   wanted: number,
   offset: number,
+  kinds: RequestKinds,
 ): Promise<ToolOutput> {
-  for await (const turn of earlier(store, ref, Math.min(now, wanted + 1))) {
+  for await (const turn of earlier(store, ref, Math.min(now, wanted + 1), kinds)) {
     if (turn.number < wanted) break;
     const message = turn.message === null ? null : await loadWhole(store, ref, turn.message);
-    const text = turnToText({ ...turn, message }, Infinity);
+    const text = turnToText({ ...turn, message }, Infinity, kinds);
     const piece = truncateText(text.slice(offset), READ_CHARS);
     const next = offset + piece.length;
     return {

@@ -3,7 +3,7 @@
  * them beside their own tools: `tools: { ...builtInTools({ memory: true }), mine }`.
  *
  * Invariant: a tool exists only if its option is given. `Names` must list the same tools as the function returns.
- * `call_agent`, `request_form`, `request_payment` and `ask_user_question` are options of the agent: they do more than a
+ * `call_agent`, `request_form` and `ask_user_question` are options of the agent: they do more than a
  * tool can. `@turnstream/tools` has tools that make requests.
  */
 import type { Tool } from "../define/tool.ts";

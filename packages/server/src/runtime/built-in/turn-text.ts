@@ -9,30 +9,26 @@ import {
   type ApprovalBlock,
   type Block,
   listBlocks,
-  type FormBlock,
-  formatMoney,
-  type Json,
   toolLabel,
   mainRun,
   type QuestionBlock,
   type Turn,
 } from "@turnstream/protocol";
-import { truncateText } from "@turnstream/protocol/writer";
-import { formatFormValues, type PaymentOutcome } from "../prompt/interaction-result.ts";
+import { isRequest, truncateText } from "@turnstream/protocol/writer";
+import type { RequestKinds } from "../prompt/interaction-result.ts";
 import { formatAnswers } from "../interactions/format-answers.ts";
-import { stringifyContent } from "../attempt/tool-result.ts";
 
 const RESULT_CHARS = 2_000;
 const VALUE_CHARS = 2_000;
 
-/** @param turn the turn with the current state of its forms and payments */
-export function turnToText(turn: Turn, maxChars: number): string {
+/** @param turn the turn with the current state of its requests */
+export function turnToText(turn: Turn, maxChars: number, kinds: RequestKinds): string {
   const main = mainRun(turn)?.id;
   const request = turn.message === null ? [] : [`User: ${turn.message.text}`];
   // Interactions of sub-agents are included, because the user saw them too.
   const lines = listBlocks(turn).flatMap((block) => [
     ...(block.run === main ? lineOf(block) : []),
-    ...interactionLines(block),
+    ...interactionLines(block, kinds),
   ]);
   return truncateText([...request, ...lines].join("\n"), maxChars);
 }
@@ -50,40 +46,10 @@ function lineOf(block: Block): string[] {
   }
 }
 
-function interactionLines(block: Block): string[] {
-  switch (block.kind) {
-    case "form":
-      return formLines(block);
-    case "payment":
-      return paymentLines(block);
-    case "question":
-      return questionLines(block);
-    case "approval":
-      return approvalLines(block);
-    default:
-      return [];
-  }
-}
-
-function formLines({ schema, status, values, reason }: FormBlock): string[] {
-  const filled = status === "submitted" ? formatFormValues(schema.fields, values ?? {}) : [];
-  return [
-    `Form "${schema.title}": ${status}${because(reason)}`,
-    ...filled.map(({ label, value }) => `User filled in ${label}: ${formatValue(value)}`),
-  ];
-}
-
-function paymentLines({
-  description,
-  order_no,
-  amount,
-  currency,
-  status,
-  refunded = 0,
-}: PaymentOutcome): string[] {
-  const back = refunded > 0 ? `, refunded ${formatMoney("en", refunded, currency)}` : "";
-  const sum = formatMoney("en", amount, currency);
-  return [`Payment "${description}" of ${sum} (order ${order_no}): ${status}${back}`];
+function interactionLines(block: Block, kinds: RequestKinds): readonly string[] {
+  if (!("version" in block)) return [];
+  if (isRequest(block)) return kinds.get(block.kind)?.describe(block) ?? [];
+  return block.kind === "question" ? questionLines(block) : approvalLines(block);
 }
 
 function questionLines({ questions, answers, status, reason }: QuestionBlock): string[] {
@@ -109,11 +75,4 @@ function approvalLines({ actions, edited, status, reason }: ApprovalBlock): stri
 
 function because(reason: string | null): string {
   return reason === null || reason === "" ? "" : `, because: ${reason}`;
-}
-
-function formatValue(value: Json): string {
-  const text = Array.isArray(value)
-    ? (value as readonly Json[]).map(stringifyContent).join("; ")
-    : stringifyContent(value);
-  return truncateText(text, VALUE_CHARS);
 }

@@ -6,6 +6,7 @@
  * and the wire.
  */
 import type { Json, UserMessage, WithTools } from "@turnstream/protocol";
+import { REQUEST_FORM } from "@turnstream/protocol/writer";
 import { z } from "zod";
 import type { Model, ModelOption, ModelSettings } from "../../models/model.ts";
 import { resolveModel } from "../../models/named-model.ts";
@@ -37,8 +38,6 @@ const SOURCE_NAME = /^[A-Za-z][\w-]{0,31}$/;
 export const SHARE_THOUGHT = "share_thought";
 export const COMPACT = "compact_history";
 export const ASK_USER = "ask_user_question";
-export const REQUEST_FORM = "request_form";
-export const REQUEST_PAYMENT = "request_payment";
 export const CALL_AGENT = "call_agent";
 export const LOOKUP_ATTACHMENTS = "lookup_attachments";
 export const RESERVED: readonly string[] = [
@@ -46,7 +45,6 @@ export const RESERVED: readonly string[] = [
   COMPACT,
   ASK_USER,
   REQUEST_FORM,
-  REQUEST_PAYMENT,
   CALL_AGENT,
   LOOKUP_ATTACHMENTS,
 ];
@@ -186,12 +184,8 @@ const agentShape = {
    * @default false
    */
   requestForms: z.boolean().default(false),
-  /**
-   * Lets the model [request a payment](agents.md#request-a-payment) with the tool `request_payment`, if the worker has
-   * the option `payments`. The request ends the turn.
-   * @default false
-   */
-  requestPayments: z.boolean().default(false),
+  /** Tools of [features](features.md) that the model gets, by name, such as `request_payment`. @default [] */
+  featureTools: z.array(z.string()).readonly().default([]),
   /**
    * How long [questions](approvals.md#questions), and [forms](forms.md) that end their turn, wait for the user, in
    * milliseconds (a multiple of 1,000). Then the agent continues and reads that there was no answer. A single question

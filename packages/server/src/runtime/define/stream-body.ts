@@ -4,10 +4,9 @@
  * Invariant: `runStreamAgent` reads both kinds of output. A body gets no store and no log; it only yields parts or
  * events. `AiSdkResult` and `AiSdkPart` name no type of the SDK, so that its updates don't break them.
  */
-import type { UserMessage } from "@turnstream/protocol";
+import type { RequestBlock, UserMessage } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import type { Prompt } from "../../models/model.ts";
-import type { PaymentSpec } from "./payment.ts";
 
 export interface StreamBodyContext {
   /** Aborted when the user stops the turn, or when this worker must stop. */
@@ -40,17 +39,19 @@ type Loose<D> = D extends { readonly block: string; readonly type: string }
     : Omit<D, "turn" | "run" | "block" | "index"> & { readonly block: string }
   : never;
 
-/** Requests a payment. The worker makes its ids and its checkout URL, and the turn ends when the body does. */
-interface PaymentRequestEvent extends PaymentSpec {
-  readonly type: "payment.request";
+/** A request of a feature, such as a payment. A function of the feature makes it. The turn ends when the body does. */
+export interface RequestEvent {
+  readonly type: "request";
   readonly block: string;
+  readonly kind: RequestBlock["kind"];
+  readonly spec: unknown;
 }
 
 /**
  * An event of a block of the main run. `block` is any id that the body chooses; the writer adds the position. The event
  * must be legal at this point of the turn.
  */
-export type StreamBodyEvent = Loose<Extract<EventDraft, { readonly block: string }>> | PaymentRequestEvent;
+export type StreamBodyEvent = Loose<Extract<EventDraft, { readonly block: string }>> | RequestEvent;
 
 export interface StreamBody {
   run(

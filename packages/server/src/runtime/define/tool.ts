@@ -15,7 +15,6 @@ import {
 } from "../../util/parse-options.ts";
 import { type Approval, approvalOptions } from "./approval.ts";
 import type { FormSpec } from "./form.ts";
-import type { PaymentSpec } from "./payment.ts";
 import type { ReportUsage } from "./report-usage.ts";
 import { RuntimeError } from "../errors.ts";
 import type { PromptMessage } from "../../models/model.ts";
@@ -123,11 +122,6 @@ export interface ToolContext {
    * model reads the submitted values as the result of this call. It throws; don't catch the error.
    */
   requestForm(form: FormSpec, options?: RequestFormOptions): never;
-  /**
-   * Requests a payment and ends the tool, as `requestForm` does. In later turns, the model reads the payment and its
-   * current status as the result of this call. It throws; don't catch the error.
-   */
-  requestPayment(payment: PaymentSpec): never;
   /**
    * Counts tokens of a model that the tool called itself. They are part of the result and of the turn's usage, and
    * count towards the limits of the agent. Several reports add up.

@@ -123,7 +123,7 @@ function endBlock(block: Block): TurnEventDraft[] {
 }
 
 function withdraw(block: Block): TurnEventDraft[] {
-  if (!("version" in block) || block.kind === "payment") return [];
+  if (!("version" in block)) return [];
   const place = { run: block.run, block: block.id, index: block.index };
   const change = { ...place, version: block.version + 1, status: "cancelled" } as const;
   return [{ type: `${block.kind}.update` as const, ...change }];

@@ -6,7 +6,7 @@
  * log. The decision is in the log before the turn acts on it. A form in a tool is the exception: its decision is in the
  * log before the tool's result.
  */
-import type { ApprovalBlock, FormBlock, Json, PaymentBlock, QuestionBlock } from "@turnstream/protocol";
+import type { ApprovalBlock, FormBlock, Json, QuestionBlock, RequestBlock } from "@turnstream/protocol";
 import { interactionId } from "@turnstream/protocol/writer";
 import { publishCommitted } from "../../session/archive/relay-outbox.ts";
 import { transitionInteraction, updateEvent } from "../../session/interactions/transition.ts";
@@ -28,13 +28,9 @@ const EARLY_MS = 100;
 /** A block that the turn waits for. */
 export type PendingBlock = ApprovalBlock | QuestionBlock | FormBlock;
 
-/** The status of a request that was not decided in time. */
-const EXPIRY = { approval: "timed_out", question: "timed_out", form: "expired", payment: "expired" } as const;
-
 /** Returns the id of a request in the store. One call can request several forms, so each form has its own id. */
-export function storedInteractionId(turn: string, block: PendingBlock | PaymentBlock): string {
-  if (block.kind === "payment") return block.payment;
-  return block.kind === "form" ? block.form : `${turn}/${block.call ?? ""}`;
+export function storedInteractionId(turn: string, block: PendingBlock | RequestBlock): string {
+  return "key" in block ? `${turn}/${block.call ?? ""}` : interactionId(block);
 }
 
 /** More than the number of items in a turn. */
@@ -87,7 +83,7 @@ interface CommitRequestOptions {
  */
 export async function commitRequest(
   attempt: TurnAttempt,
-  block: PendingBlock | PaymentBlock,
+  block: PendingBlock | RequestBlock,
   request: Json,
   { schema, alsoCommit }: CommitRequestOptions = {},
 ): Promise<Interaction> {
@@ -157,7 +153,7 @@ async function lookOnce(
   if (left > 0) await whileWaiting(() => waiter.wait(Math.min(left, LOOK_MS), signal));
   else {
     const result = await context.store.transaction((tx) =>
-      transitionInteraction(tx, ref, now, { to: EXPIRY[now.kind] }),
+      transitionInteraction(tx, ref, now, { to: now.kind === "form" ? "expired" : "timed_out" }),
     );
     if (!result.applied && result.reason === "early") {
       const early = Math.max(EARLY_MS, (result.current.deadline ?? Infinity) - result.at);

@@ -1,32 +1,25 @@
 /**
- * `endingRecord` builds the outcome of a call that ends the turn with a form or a payment; `writeRequest` writes and
- * commits the request. Nothing here waits for the user.
+ * `endingRecord` builds the outcome of a call that ends the turn with a request; `writeRequest` writes and commits the
+ * request. `requestTools` are the tools with which a model makes one. Nothing here waits for the user.
  *
  * Invariant: the outcome of the call records the request, and a step has at most one. When all calls of the step are
  * done, the request is written outside of groups and committed before the turn ends.
  */
-import { type Block, type FormBlock, listBlocks, type PaymentBlock } from "@turnstream/protocol";
-import { interactionId, outlivesTurn } from "@turnstream/protocol/writer";
+import { type Block, listBlocks, type RequestBlock } from "@turnstream/protocol";
+import { interactionId, outlivesTurn, REQUEST_FORM } from "@turnstream/protocol/writer";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import { closeOpenGroup } from "../attempt/close-open-group.ts";
 import type { EndingRequest, ToolCallRecord } from "../attempt/journal-entries.ts";
-import type { RunContext } from "../attempt/run-context.ts";
+import type { RequestKind } from "../attempt/request-kind.ts";
+import type { RunContext, RuntimeTool } from "../attempt/run-context.ts";
 import { failedResult, successResult } from "../attempt/tool-result.ts";
-import { deadlineFields } from "../define/answer-timeout.ts";
 import type { StepCall } from "../events/step-writer.ts";
 import { commitRequest } from "./await-decision.ts";
-import { commitPayment, preparePayment } from "./commit-payment.ts";
-import { formIdFor, paymentIdFor } from "./request-id.ts";
 
-/** The result that the model reads if it continues before the user has decided. */
-const SHOWN: Readonly<Record<EndingRequest["kind"], string>> = {
-  form: "The form is shown to the user. The submitted values will be the result of this call.",
-  payment: "The payment is shown to the user. Its status will be the result of this call.",
-};
 const ONE_AT_A_TIME =
-  "Only one form or payment can be requested at a time, and another one is pending. Request this one later.";
+  "Only one request to the user, such as a form, can be made at a time, and another one is pending. Make this one later.";
 
-/** Thrown by `requestForm` and `requestPayment` of a tool's context to end the tool. */
+/** Thrown by `requestForm` of a tool's context, and by functions of features, to end the tool. */
 export class InteractionRequested extends Error {
   readonly request: EndingRequest;
 
@@ -37,6 +30,31 @@ export class InteractionRequested extends Error {
   }
 }
 
+/** Throws if this worker doesn't have the feature of a request. */
+function kindOf({ context }: TurnAttempt, kind: string): RequestKind {
+  const found = context.requestKinds.get(kind);
+  if (found === undefined) throw new Error(`the worker needs the feature of ${kind} requests`);
+  return found;
+}
+
+export function requestTools(kinds: Iterable<RequestKind>): RuntimeTool[] {
+  return [...kinds].flatMap((kind) => (kind.tool === undefined ? [] : [requestTool(kind, kind.tool)]));
+}
+
+function requestTool({ kind }: RequestKind, tool: NonNullable<RequestKind["tool"]>): RuntimeTool {
+  const { name } = tool;
+  return {
+    ...tool,
+    phase: "request",
+    isOffered: (agent) => (name === REQUEST_FORM ? agent.requestForms : agent.featureTools.includes(name)),
+    run(scope, call) {
+      const read = tool.parse(call.input, scope.agent.answerTimeoutSeconds);
+      if (!read.ok) return failedResult(read.problem, scope.attempt.strings.toolFailed);
+      return endingRecord(scope, call, { ...read.request, kind });
+    },
+  };
+}
+
 /** @param shown preview of the call's result, and how many parts of it are already written */
 export function endingRecord(
   { attempt, requestSlot }: RunContext,
@@ -45,9 +63,14 @@ export function endingRecord(
   { preview, parts }: { readonly preview: string; readonly parts: number } = { preview: "", parts: 0 },
 ): ToolCallRecord {
   if (requestSlot?.take(call) !== true) return failedResult(ONE_AT_A_TIME, preview, parts);
-  const idFor = request.kind === "form" ? formIdFor : paymentIdFor;
+  const { shown, idFor } = kindOf(attempt, request.kind);
   const ending = { id: idFor(attempt.row.turn, call), request };
-  return { ...successResult({ content: SHOWN[request.kind], preview }, parts), ending };
+  return { ...successResult({ content: shown, preview }, parts), ending };
+}
+
+/** Returns what users see as the result of a call whose tool made the request. */
+export function previewOf(attempt: TurnAttempt, { kind }: EndingRequest): string {
+  return kindOf(attempt, kind).preview(attempt);
 }
 
 /** Writes the request of a call if it is not in the log, and commits it. */
@@ -58,29 +81,27 @@ export async function writeRequest(
   request: EndingRequest,
 ): Promise<void> {
   const { attempt, run } = scope;
-  const { writer, context } = attempt;
+  const { writer } = attempt;
   if (listRequests(attempt).every((block) => interactionId(block) !== id)) {
     await closeOpenGroup(scope);
-    if (request.kind === "form") {
-      const due = deadlineFields(request.timeoutSeconds, context.env.now());
-      await writer.start({ type: "form.request", run, form: id, call, schema: request.schema, ...due });
-    } else await writer.start({ ...(await preparePayment(attempt, id, request)), run, call });
+    const draft = await kindOf(attempt, request.kind).draft(attempt, id, request);
+    await writer.start({ ...draft, run, call });
     await writer.flush();
   }
   await commitRequests(attempt);
 }
 
-/** Commits every form and payment that outlives the turn. Repeating it changes nothing. */
+/** Commits every request that outlives the turn. Repeating it changes nothing. */
 export async function commitRequests(attempt: TurnAttempt): Promise<void> {
-  const { agent, mode } = attempt.turn;
-  for (const block of listRequests(attempt))
-    if (block.kind === "form") await commitRequest(attempt, block, { schema: block.schema, agent, mode });
-    else await commitPayment(attempt, block);
+  for (const block of listRequests(attempt)) {
+    const { request, alsoCommit } = kindOf(attempt, block.kind).stored(attempt, block);
+    await commitRequest(attempt, block, request, alsoCommit === undefined ? {} : { alsoCommit });
+  }
 }
 
 /** Includes requests that were decided before their turn ended. */
-function listRequests({ turn }: TurnAttempt): (FormBlock | PaymentBlock)[] {
+function listRequests({ turn }: TurnAttempt): RequestBlock[] {
   return listBlocks(turn).filter(
-    (block: Block): block is FormBlock | PaymentBlock => "version" in block && outlivesTurn(block),
+    (block: Block): block is RequestBlock => "version" in block && outlivesTurn(block),
   );
 }

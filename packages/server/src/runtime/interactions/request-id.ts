@@ -1,8 +1,8 @@
 /**
- * `formIdFor` and `paymentIdFor` return the id of a form or payment, unique in its session. Pure.
+ * `formIdFor` returns the id of a form, unique in its session. Pure.
  *
- * Invariant: the same turn, call and number always give the same id, so a later attempt finds the request. The store
- * and clients keep ids, so the formats must not change.
+ * Invariant: the same turn, call and number always give the same id, so a later attempt finds the form. The store and
+ * clients keep ids, so the format must not change.
  */
 
 /**
@@ -11,9 +11,4 @@
  */
 export function formIdFor(turn: string, call: string, nth = 0): string {
   return `form_${turn}_${call}${nth === 0 ? "" : `.${nth}`}`;
-}
-
-/** @param call the call that requests the payment, or its number in the turn if a stream agent requests it */
-export function paymentIdFor(turn: string, call: string | number): string {
-  return typeof call === "number" ? `pay_${turn}.${call}` : `pay_${turn}_${call}`;
 }

@@ -38,5 +38,5 @@ export async function withdrawPending(
 }
 
 function isPendingBlock(block: Block): block is PendingBlock {
-  return "version" in block && block.kind !== "payment" && isPending(block) && !outlivesTurn(block);
+  return "version" in block && isPending(block) && !outlivesTurn(block);
 }

@@ -4,13 +4,13 @@
  * Invariant: a retry continues from where the failed turn stopped. Its finished tool calls stay in the prompt and are
  * never compacted, so that the model doesn't request them twice. Their reference ids are not allocated again.
  */
-import type { UserMessage } from "@turnstream/protocol";
+import type { Turn, UserMessage } from "@turnstream/protocol";
 import type { Prompt } from "../../models/model.ts";
 import { fileKey } from "../attempt/journal-entries.ts";
 import type { RunContext } from "../attempt/run-context.ts";
 import { compactIfNeeded, summaryPrompt } from "./compact.ts";
 import { listMessages, continuationMessage } from "./continuations.ts";
-import { readPaymentNote } from "./payment-note.ts";
+import { hasResult } from "./interaction-result.ts";
 import { type PriorTurns, readPriorTurns, readContinuation, loadWhole, dropLast } from "./prior-turns.ts";
 import { isEmptyMessage, userMessage } from "./turn-messages.ts";
 
@@ -24,7 +24,9 @@ export async function buildPrompt(scope: RunContext): Promise<Prompt> {
   const { attempt, agent, pinned } = scope;
   const { turn, context, ref, row } = attempt;
   const withImages = pinned.images !== null;
+  const { requestKinds } = context;
   const read = await readPriorTurns(context.store, ref, turn, {
+    requestKinds,
     withImages,
     maxTokens: READ_BUDGETS * agent.compaction.afterTokens,
     readNow: (n) => attempt.fromJournal(fileKey(n)),
@@ -40,9 +42,9 @@ export async function buildPrompt(scope: RunContext): Promise<Prompt> {
     pinned.instructions === "" ? [] : [{ role: "system" as const, content: pinned.instructions }];
   const message = await messageOf(scope, row.message);
   const prior = await compactIfNeeded(scope, earlier, [...system, ...listMessages(retried), ...message]);
-  const continuation = await readContinuation(context.store, ref, row.message);
+  const continuation = await readContinuation(context.store, ref, row.message, requestKinds);
   const isFirst = turn.number === 1;
-  const note = isFirst ? null : await readPaymentNote(context.store, ref, [...prior.turns, ...retried]);
+  const note = isFirst ? null : await readNotes(scope, [...prior.turns, ...retried]);
   return [
     ...system,
     ...summaryPrompt(prior, note),
@@ -50,6 +52,20 @@ export async function buildPrompt(scope: RunContext): Promise<Prompt> {
     ...continuationMessage(row.message, continuation, prior.turns),
     ...message,
   ];
+}
+
+/** @returns null if the prompt has the results of all requests that the model must know */
+async function readNotes(
+  { attempt: { context, ref } }: RunContext,
+  turns: readonly { readonly turn: Turn }[],
+): Promise<string | null> {
+  const isInPrompt = (id: string): boolean => turns.some(({ turn }) => hasResult(turn, id));
+  const notes: string[] = [];
+  for (const kind of context.requestKinds.values()) {
+    const note = await kind.note?.(context.store, ref, isInPrompt);
+    if (note !== null && note !== undefined) notes.push(note);
+  }
+  return notes.length === 0 ? null : notes.join("\n");
 }
 
 /** Splits off the retried turns, oldest first, without their last assistant message. */

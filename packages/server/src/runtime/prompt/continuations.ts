@@ -1,5 +1,5 @@
 /**
- * `listMessages` and `continuationMessage` render turns that continue from a form or payment. Pure.
+ * `listMessages` and `continuationMessage` render turns that continue from a request, such as a form. Pure.
  *
  * Invariant: the model always reads the outcome of the request. It is the result of the call that made the request.
  * `continuationMessage` repeats it if that result is not in the prompt, or if an empty message needs it as the last
@@ -7,27 +7,24 @@
  */
 import type { Turn, UserMessage } from "@turnstream/protocol";
 import type { Prompt } from "../../models/model.ts";
-import { hasResult, type InteractionOutcome, resultJson } from "./interaction-result.ts";
+import type { RequestOutcome } from "../attempt/request-kind.ts";
+import { hasResult, type RequestKinds, resultJson } from "./interaction-result.ts";
 import { isEmptyMessage, userMessage } from "./turn-messages.ts";
 
 export interface TurnWithMessages {
   readonly turn: Turn;
   readonly messages: Prompt;
-  /** The outcome of the form or payment that the turn continues from, as text; null if there is none. */
+  /** The outcome of the request that the turn continues from, as text; null if there is none. */
   readonly continuation: string | null;
 }
 
-/** Stands for a message that only continues from a form or payment. */
-const CONTINUED: Readonly<Record<InteractionOutcome["kind"], string>> = {
-  form: "(I have dealt with the form.)",
-  payment: "(The status of the payment has changed.)",
-};
+/** Stands for a message that only continues from a request that is no longer known. */
+const CONTINUED = "(I have dealt with it.)";
 
 /** @param outcome null if the request doesn't exist */
-export function continuationText(outcome: InteractionOutcome | null): string {
-  return outcome === null
-    ? CONTINUED.form
-    : `${CONTINUED[outcome.kind]}\n${JSON.stringify(resultJson(outcome))}`;
+export function continuationText(kinds: RequestKinds, outcome: RequestOutcome | null): string {
+  if (outcome === null) return CONTINUED;
+  return `${kinds.get(outcome.kind)?.continued ?? CONTINUED}\n${JSON.stringify(resultJson(kinds, outcome))}`;
 }
 
 /** @param earlier turns in the prompt before the first of `turns` */

@@ -5,20 +5,19 @@
  * Invariant: it reads page by page, newest first, up to the last compaction. What it reads is bounded, whatever the
  * length of the session: it stops after the turn that fills `maxTokens` tokens of the prompt or `MAX_READ_CHARS` of
  * stored text, and after 500 turns. The current page is then the last one. Results are cut to 20,000 characters in the
- * newest two turns and to 1,000 in older ones, except in retried turns. Forms and payments have their current state,
+ * newest two turns and to 1,000 in older ones, except in retried turns. Requests have their current state,
  * because they can change after their turn.
  */
 import {
   type Block,
   findToolResult,
   listBlocks,
-  isPending,
   mainRun,
   restoreTurn,
   type Turn,
   type UserMessage,
 } from "@turnstream/protocol";
-import { interactionId, truncateText } from "@turnstream/protocol/writer";
+import { interactionId, isRequest, truncateText } from "@turnstream/protocol/writer";
 import type { ContentPart } from "../../session/history/model-content.ts";
 import { resolveResult } from "../../session/history/result-reference.ts";
 import { textLength } from "../../session/history/turn-window.ts";
@@ -36,7 +35,8 @@ import {
 } from "../attempt/journal-entries.ts";
 import type { Prompt } from "../../models/model.ts";
 import { lastId } from "../attempt/reference-pool.ts";
-import { type FormOutcome, type InteractionOutcome, toPaymentOutcome } from "./interaction-result.ts";
+import type { RequestOutcome } from "../attempt/request-kind.ts";
+import type { RequestKinds } from "./interaction-result.ts";
 import { continuationText, type TurnWithMessages } from "./continuations.ts";
 import { estimatePrompt } from "./trim-to-budget.ts";
 import { turnMessages } from "./turn-messages.ts";
@@ -74,6 +74,7 @@ const MESSAGE_CHARS = 100_000;
 type FileOf = (n: number) => FileRecord | undefined;
 
 export interface PriorTurnsOptions {
+  readonly requestKinds: RequestKinds;
   /** True if the model sees images. */
   readonly withImages: boolean;
   /** Reads no older turn once the read ones fill this part of a prompt. */
@@ -87,7 +88,7 @@ export async function readPriorTurns(
   store: Store,
   ref: SessionRef,
   before: Pick<Turn, "id" | "number" | "retries">,
-  { withImages, maxTokens, readNow = () => undefined }: PriorTurnsOptions,
+  { requestKinds, withImages, maxTokens, readNow = () => undefined }: PriorTurnsOptions,
 ): Promise<PriorTurns> {
   if (before.number === 1) return { summary: null, turns: [] };
   const turns: EarlierTurn[] = [];
@@ -111,7 +112,7 @@ export async function readPriorTurns(
     for (const archived of page) {
       if (archived.id === before.id || archived.snapshot.number >= before.number) continue;
       if (isFull()) break;
-      const turn = await attachOutcomes(store, ref, restoreTurn(archived.snapshot));
+      const turn = await attachOutcomes(store, ref, restoreTurn(archived.snapshot), requestKinds);
       const isCitable = turn.id === retried;
       if (isCitable) retried = turn.retries;
       const resultChars = isCitable ? Infinity : turns.length < NEWEST ? RECENT_CHARS : OLDER_CHARS;
@@ -125,9 +126,9 @@ export async function readPriorTurns(
       readLater.set(turn.retries, fileOf);
       const wasStarted = (call: string): boolean => records.has(`${turn.id} ${startKey(call)}`);
       const message = turn.message === null ? null : await loadWhole(store, ref, turn.message, MESSAGE_CHARS);
-      const options = { resultOf, fileOf, wasStarted, resultChars, isCitable, withImages };
+      const options = { requestKinds, resultOf, fileOf, wasStarted, resultChars, isCitable, withImages };
       const messages = turnMessages({ ...turn, message }, options);
-      const continuation = await readContinuation(store, ref, message);
+      const continuation = await readContinuation(store, ref, message, requestKinds);
       turns.push({ turn, messages, continuation, cited: isCitable ? citedOf(turn, entries) : null });
       tokens += estimatePrompt(messages);
       chars += textLength(turn);
@@ -168,13 +169,18 @@ function joined(newestFirst: readonly EarlierTurn[]): EarlierTurn[] {
     .toReversed();
 }
 
-/** Updates forms and payments from the store, because they can change after their turn was archived. */
-export async function attachOutcomes(store: Store, ref: SessionRef, turn: Turn): Promise<Turn> {
+/** Updates requests from the store, because they can change after their turn was archived. */
+export async function attachOutcomes(
+  store: Store,
+  ref: SessionRef,
+  turn: Turn,
+  kinds: RequestKinds,
+): Promise<Turn> {
   let { items } = turn;
   for (const block of listBlocks(turn)) {
-    // A payment can be refunded after its final status.
-    const canChange = block.kind === "payment" || (block.kind === "form" && isPending(block));
-    const outcome = canChange ? await readOutcome(store, ref, interactionId(block)) : null;
+    if (!("version" in block) || !isRequest(block)) continue;
+    const canChange = kinds.get(block.kind)?.canChange(block) ?? false;
+    const outcome = canChange ? await readOutcome(store, ref, interactionId(block), kinds) : null;
     if (outcome?.kind === block.kind) items = items.with(block.index, { ...block, ...outcome } as Block);
   }
   return items === turn.items ? turn : { ...turn, items };
@@ -185,25 +191,22 @@ export async function readContinuation(
   store: Store,
   ref: SessionRef,
   message: UserMessage | null,
+  kinds: RequestKinds,
 ): Promise<string | null> {
   const id = message?.resumes ?? null;
-  return id === null ? null : continuationText(await readOutcome(store, ref, id));
+  return id === null ? null : continuationText(kinds, await readOutcome(store, ref, id, kinds));
 }
 
-/** Returns null if there is no such form or payment. */
-async function readOutcome(store: Store, ref: SessionRef, id: string): Promise<InteractionOutcome | null> {
+/** Returns null if there is no such request. */
+async function readOutcome(
+  store: Store,
+  ref: SessionRef,
+  id: string,
+  kinds: RequestKinds,
+): Promise<RequestOutcome | null> {
   const interaction = await store.interactions.byKey(ref, id);
-  if (interaction?.kind === "payment") {
-    const payment = await store.payments.get(ref, interaction.id);
-    return payment === null ? null : toPaymentOutcome(payment);
-  }
-  if (interaction?.kind !== "form") return null;
-  const { schema } = interaction.request as unknown as Pick<FormOutcome, "schema">;
-  const change = (await store.interactions.changes(ref, interaction.id)).at(-1);
-  if (change === undefined) return { kind: "form", schema, status: "pending", values: null, reason: null };
-  const { values = null } = (change.body ?? {}) as { readonly values?: FormOutcome["values"] };
-  const { status, reason } = change;
-  return { kind: "form", schema, status: status as FormOutcome["status"], values, reason };
+  const kind = interaction === null ? undefined : kinds.get(interaction.kind);
+  return interaction === null || kind === undefined ? null : kind.readOutcome(store, ref, interaction);
 }
 
 /** Drops a final assistant message, because the model generates it again. */

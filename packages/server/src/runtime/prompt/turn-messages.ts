@@ -8,8 +8,7 @@
 import {
   type Block,
   listBlocks,
-  type FormBlock,
-  type PaymentBlock,
+  type RequestBlock,
   currentInput,
   toolLabel,
   mainRun,
@@ -22,7 +21,7 @@ import type { AssistantContent, Prompt, PromptToolOutput } from "../../models/mo
 import { uploadIdOf } from "../../session/blobs/upload.ts";
 import type { ModelContent, StoredImage } from "../../session/history/model-content.ts";
 import { COMPACT, SHARE_THOUGHT } from "../define/agent.ts";
-import { findRequests, resultJson } from "./interaction-result.ts";
+import { findRequests, type RequestKinds, resultJson } from "./interaction-result.ts";
 import type { FileRecord } from "../attempt/journal-entries.ts";
 import { asJsonObject } from "../../util/json.ts";
 import { markersIn, withoutMarkers } from "../events/citation-markers.ts";
@@ -44,6 +43,7 @@ export interface TurnMessagesOptions {
   readonly isCitable: boolean;
   /** True if the model sees images. */
   readonly withImages: boolean;
+  readonly requestKinds: RequestKinds;
 }
 
 export function turnMessages(turn: Turn, options: TurnMessagesOptions): Prompt {
@@ -136,7 +136,7 @@ function imageIn({ problem, mediaType, size, url, image }: FileRecord): StoredIm
   return { url: stored, mediaType, size };
 }
 
-/** Returns true if the message only continues from a form or payment, whose outcome the prompt already has. */
+/** Returns true if the message only continues from a request, whose outcome the prompt already has. */
 export function isEmptyMessage({ text, files, resumes }: NonNullable<Turn["message"]>): boolean {
   return text === "" && files.length === 0 && resumes !== null;
 }
@@ -203,18 +203,22 @@ function resultText(result: ModelContent, { isCitable }: TurnMessagesOptions): s
   return [unwrapReferences(pool), plain].filter((text) => text !== "").join("\n");
 }
 
-/** The outcome of the form or payment is the result of the call. For a sub-agent's request, its text is added. */
+/** The outcome of the request is the result of the call. For a sub-agent's request, its text is added. */
 function requestOutput(
-  requests: readonly (FormBlock | PaymentBlock)[],
+  requests: readonly RequestBlock[],
   { call }: Extract<Block, { kind: "tool_call" }>,
   result: ModelContent | undefined,
   options: TurnMessagesOptions,
 ): PromptToolOutput {
   const [first] = requests;
+  const { requestKinds: kinds } = options;
   if (first !== undefined && requests.length === 1 && first.call === call)
-    return { type: "json", value: resultJson(first) as never };
+    return { type: "json", value: resultJson(kinds, first) as never };
   const answer = result === undefined ? {} : { answer: resultText(result, options) };
-  return { type: "json", value: { ...answer, requests: requests.map(resultJson) } as never };
+  return {
+    type: "json",
+    value: { ...answer, requests: requests.map((request) => resultJson(kinds, request)) } as never,
+  };
 }
 
 const FILE_PROBLEMS: Readonly<Record<NonNullable<FileRecord["problem"]>, string>> = {

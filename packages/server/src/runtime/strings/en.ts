@@ -35,7 +35,6 @@ export const en: RuntimeStrings = {
   toolFailed: "This did not work.",
   rejected: "You rejected this.",
   formRequested: "This needs a form to be filled in.",
-  paymentRequested: "This needs a payment.",
   notApproved: "This was not approved in time.",
   truncatedArguments: (shown, of) => `[Cut here: ${number(shown)} of ${number(of)} characters are shown.]`,
   limit: ({ limit, value }) =>

@@ -27,8 +27,6 @@ export interface RuntimeStrings {
   readonly rejected: string;
   /** Shown as the result of a call whose tool requested a form, also after the form was submitted. */
   readonly formRequested: string;
-  /** Shown as the result of a call whose tool requested a payment, also after the payment. */
-  readonly paymentRequested: string;
   readonly notApproved: string;
   /** Appended to tool arguments that are too long to show in full in an approval. */
   readonly truncatedArguments: (shown: number, of: number) => string;

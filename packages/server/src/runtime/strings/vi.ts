@@ -34,7 +34,6 @@ export const vi: RuntimeStrings = {
   toolFailed: "Không thực hiện được.",
   rejected: "Bạn đã từ chối.",
   formRequested: "Cần điền biểu mẫu.",
-  paymentRequested: "Việc này cần thanh toán.",
   notApproved: "Không được xác nhận kịp thời.",
   truncatedArguments: (shown, of) => `[Cắt tại đây: hiển thị ${number(shown)}/${number(of)} ký tự.]`,
   limit: ({ limit, value }) => `Câu trả lời đã kết thúc vì đạt giới hạn (${LIMITS[limit](value)}).`,

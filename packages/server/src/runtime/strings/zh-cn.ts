@@ -33,7 +33,6 @@ export const zhCn: RuntimeStrings = {
   toolFailed: "操作未成功。",
   rejected: "你已拒绝。",
   formRequested: "需要填写表单。",
-  paymentRequested: "此步骤需要付款。",
   notApproved: "未在时限内获得批准。",
   truncatedArguments: (shown, of) => `[此处截断：显示 ${number(of)} 个字符中的 ${number(shown)} 个。]`,
   limit: ({ limit, value }) => `回答已达到上限（${LIMITS[limit](value)}），因此结束。`,

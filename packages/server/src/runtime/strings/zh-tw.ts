@@ -33,7 +33,6 @@ export const zhTw: RuntimeStrings = {
   toolFailed: "操作未成功。",
   rejected: "您已拒絕。",
   formRequested: "需要填寫表單。",
-  paymentRequested: "此步驟需要付款。",
   notApproved: "未在時限內獲得核准。",
   truncatedArguments: (shown, of) => `[於此截斷：顯示 ${number(of)} 個字元中的 ${number(shown)} 個。]`,
   limit: ({ limit, value }) => `回覆已達上限（${LIMITS[limit](value)}），因此結束。`,

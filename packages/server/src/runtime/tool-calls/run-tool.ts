@@ -11,12 +11,11 @@ import { PausableTimer } from "../../util/pausable-timer.ts";
 import type { Json } from "@turnstream/protocol";
 import { checkTimeout, toSeconds } from "../define/answer-timeout.ts";
 import { type FormSpec, parseForm } from "../define/form.ts";
-import { parsePayment, type PaymentSpec } from "../define/payment.ts";
 import { type RequestFormOptions, type Tool, type ToolContext, ToolError } from "../define/tool.ts";
 import type { StoredImage } from "../../session/history/model-content.ts";
 import type { ToolCallRecord } from "../attempt/journal-entries.ts";
 import { withHost } from "./tool-host.ts";
-import { endingRecord, InteractionRequested } from "../interactions/ending-request.ts";
+import { endingRecord, InteractionRequested, previewOf } from "../interactions/ending-request.ts";
 import { turnKey } from "../attempt/turn-key.ts";
 import { MAX_TIMER_MS } from "../../util/sleep.ts";
 import type { BlockRef } from "../events/turn-writer.ts";
@@ -107,8 +106,7 @@ async function perform(
     if (stopSignal.aborted) throw stopSignal.reason;
     if (error instanceof InteractionRequested) {
       const { request } = error;
-      const { formRequested, paymentRequested } = attempt.strings;
-      const preview = request.kind === "form" ? formRequested : paymentRequested;
+      const preview = previewOf(attempt, request);
       return endingRecord(scope, call, request, { preview, parts: await progress.end() });
     }
     if (error instanceof EngineError) throw error;
@@ -164,7 +162,6 @@ function contextOf(
     image: (image) => progress.image(image),
     artifact: (artifact) => progress.setArtifact(artifact),
     requestForm: (form, options) => requestForm(scope, form, options),
-    requestPayment: (payment) => requestPayment(scope, payment),
     reportUsage,
     tenant,
     session,
@@ -183,10 +180,4 @@ function requestForm({ agent }: RunContext, form: FormSpec, { timeoutMs }: Reque
   if (timeoutMs !== undefined) checkTimeout(timeoutMs, "timeoutMs");
   const timeoutSeconds = timeoutMs === undefined ? agent.answerTimeoutSeconds : toSeconds(timeoutMs);
   throw new InteractionRequested({ kind: "form", schema: read.schema, timeoutSeconds });
-}
-
-function requestPayment({ attempt }: RunContext, payment: PaymentSpec): never {
-  const read = parsePayment(payment, attempt.context.payments);
-  if (!read.ok) throw new TypeError(`requestPayment got an invalid payment: ${read.problem}`);
-  throw new InteractionRequested({ kind: "payment", ...read.payment });
 }

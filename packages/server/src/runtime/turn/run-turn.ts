@@ -55,7 +55,7 @@ import type { RuntimeContext } from "../attempt/context.ts";
 import { enforceUsageLimits } from "../agent-loop/enforce-limits.ts";
 import { pinAgent } from "../agent-loop/pinned-agent.ts";
 import { runAgent } from "../agent-loop/run-agent.ts";
-import { RUNTIME_TOOLS } from "../agent-loop/runtime-tools.ts";
+import { runtimeTools } from "../agent-loop/runtime-tools.ts";
 import { mainRunContext } from "../attempt/run-context.ts";
 import { generateTitle } from "./title.ts";
 import { backoffDelay } from "../../util/retry.ts";
@@ -293,7 +293,7 @@ function outcomeOf(turn: Turn): TurnOutcome | null {
   return status === "failed" ? errorOutcome("SERVER_ERROR", { text: "" }, { canRetry: false }) : null;
 }
 
-/** A run that requests a form or payment makes no further step, and neither do its parent runs. */
+/** A run that makes a request, such as a form, makes no further step, and neither do its parent runs. */
 function completionReason(turn: Turn): "end_turn" | "requires_interaction" {
   const asks = listBlocks(turn).some((block) => "version" in block && outlivesTurn(block));
   return asks ? "requires_interaction" : "end_turn";
@@ -334,8 +334,9 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
       attempt.modelCalls.has(firstStep) ||
       [firstStep, STREAM_STARTED_KEY].some((key) => attempt.fromJournal<unknown>(key) !== undefined);
     if (!hasStarted) await enforceUsageLimits(attempt);
-    const pinned: PinnedAgent = await pinAgent(attempt, MAIN_RUN, agent, RUNTIME_TOOLS);
-    const scope = await mainRunContext(attempt, agent, pinned, RUNTIME_TOOLS);
+    const tools = runtimeTools(context);
+    const pinned: PinnedAgent = await pinAgent(attempt, MAIN_RUN, agent, tools);
+    const scope = await mainRunContext(attempt, agent, pinned, tools);
     await announceLoss(attempt);
     await readFiles(scope);
     let isTitled = false;

@@ -11,8 +11,15 @@ export interface OfferedAgents {
   readonly defaultAgent: string;
 }
 
-/** @throws RuntimeError BAD_AGENT or NO_AGENTS, or an error of the store */
-export async function offerAgents(store: Store, agents: readonly Agent[]): Promise<OfferedAgents> {
+/**
+ * @param featureTools the names of the tools of features
+ * @throws RuntimeError BAD_AGENT or NO_AGENTS, or an error of the store
+ */
+export async function offerAgents(
+  store: Store,
+  agents: readonly Agent[],
+  featureTools: readonly string[],
+): Promise<OfferedAgents> {
   const byName = new Map(agents.map((agent) => [agent.name, agent]));
   const [first] = agents;
   if (first === undefined || byName.size < agents.length)
@@ -20,9 +27,29 @@ export async function offerAgents(store: Store, agents: readonly Agent[]): Promi
       "NO_AGENTS",
       `a worker with the agents ${[...byName.keys()].join(", ") || "(none)"}`,
     );
-  for (const agent of agents) await loadModels(agent);
+  for (const agent of agents) {
+    checkFeatureTools(agent, featureTools);
+    await loadModels(agent);
+  }
   await store.agents.register(agents.map(toRegistration));
   return { agents: byName, defaultAgent: first.name };
+}
+
+/** A tool of a feature that the worker doesn't have would be missing in the middle of a conversation. */
+function checkFeatureTools(agent: Agent, known: readonly string[]): void {
+  const missing = agent.featureTools.find((name) => !known.includes(name));
+  if (missing !== undefined)
+    throw new RuntimeError(
+      "BAD_AGENT",
+      `\`featureTools\` of the agent ${agent.name} must be tools of the worker's features (${known.join(", ") || "none"}), got ${JSON.stringify(missing)}`,
+    );
+  const taken = known.find((name) => name in agent.tools || name in agent.subAgents);
+  if (taken !== undefined)
+    throw new RuntimeError(
+      "BAD_AGENT",
+      `the tool ${taken} of the agent ${agent.name} has the name of a feature's tool`,
+    );
+  for (const sub of Object.values(agent.subAgents)) checkFeatureTools(sub, known);
 }
 
 /** Finds at startup that the name of a model can't be resolved. */

@@ -6,7 +6,6 @@
 import { z } from "zod";
 import { UNARCHIVED_TTL_MS } from "../../log/engine.ts";
 import type { Log } from "../../log/log.ts";
-import { paymentOptions } from "../../payments/payment-options.ts";
 import { type FetchPolicy, fetchPolicy } from "../../safe-fetch/policy.ts";
 import { webhookOptions } from "../../session/webhooks/webhook-options.ts";
 import type { Signals } from "../../signals/signals.ts";
@@ -28,6 +27,7 @@ import { MAX_TIMER_MS } from "../../util/sleep.ts";
 import type { Agent } from "../define/agent.ts";
 import { fileLimits } from "../define/file-limits.ts";
 import type { TurnObserver } from "../define/turn-observer.ts";
+import type { WorkerFeature } from "../feature.ts";
 import { localeTag, stringCatalogs } from "../strings/catalogs.ts";
 
 /** A `PeriodicTask` waits up to a quarter longer than its interval. */
@@ -88,11 +88,8 @@ export const workerShape = {
   fetchPolicy: fetchPolicy.optional(),
   /** Limits for reading the files of a message, see [files.md](files.md#options-of-the-worker). */
   fileLimits: fileLimits.prefault({}),
-  /**
-   * The providers with which agents can [request payments](payments.md). Pass the same object to the gateway. Without
-   * it, the model has no tool `request_payment`.
-   */
-  payments: paymentOptions.optional(),
+  /** [Features](features.md), such as payments. Pass the same ones to the gateway. @default [] */
+  features: z.custom<readonly WorkerFeature[]>(Array.isArray, "a list of features").default([]),
   /** How this worker sends [webhooks](webhooks.md#options-of-the-worker). */
   webhooks: webhookOptions.prefault({}),
   /** Replaces single [texts](agents.md#strings) for users, by language tag. @default built-in texts */
@@ -126,7 +123,7 @@ export const workerShape = {
   maxAttemptsWithoutProgress: integer(1).default(50),
   /**
    * How often the worker looks for new turns, stop requests and unpublished events (outbox rows), in case a signal was
-   * lost. It also looks for overdue forms, due webhooks, and payments whose provider it must ask.
+   * lost. It also looks for overdue forms and due webhooks, and runs the frequent tasks of features.
    * @default 1000
    */
   pollIntervalMs: integer(1, MAX_INTERVAL_MS).default(1_000),

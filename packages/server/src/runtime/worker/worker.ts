@@ -10,7 +10,6 @@
 import { Lease, RECOVERED_CHANNEL } from "../../engine/lease.ts";
 import { LogError } from "../../log/errors.ts";
 import { expireForms } from "../../session/interactions/expire-forms.ts";
-import { checkDuePayments } from "../../session/payments/check-payments.ts";
 import { archiveLeftovers, LogRetention } from "../../session/archive/log-retention.ts";
 import { relayOutbox } from "../../session/archive/relay-outbox.ts";
 import { claimIdleSession } from "../../session/lifecycle/claim.ts";
@@ -28,6 +27,7 @@ import { systemEnv } from "../../util/env.ts";
 import type { ErrorContext, ErrorHandler } from "../../util/error-handler.ts";
 import { PeriodicTask } from "../../util/periodic-task.ts";
 import { FairSemaphore } from "../../util/fair-semaphore.ts";
+import { requireFeatures } from "../../store/features.ts";
 import { createSecurityReporter } from "../../util/security-event.ts";
 import { sleep } from "../../util/sleep.ts";
 import { runAs } from "../../util/work-owner.ts";
@@ -44,6 +44,7 @@ import { runTurn } from "../turn/run-turn.ts";
 import { LogProbe } from "./log-probe.ts";
 import { StoreClock } from "../attempt/store-clock.ts";
 import { HANDOVER_MS, type ResolvedWorkerOptions, resolveOptions, type WorkerOptions } from "./options.ts";
+import { formRequest } from "../interactions/form-request.ts";
 import { type OfferedAgents, offerAgents } from "./offer-agents.ts";
 import { pruneTables } from "./prune-tables.ts";
 import { TurnLoop } from "./turn-loop.ts";
@@ -89,9 +90,15 @@ function guarded(observer: TurnObserver, onError: ErrorHandler): TurnObserver {
 /** Throws BAD_OPTIONS, BAD_AGENT, NO_AGENTS, or an error of the store. */
 export async function createWorker(options: WorkerOptions): Promise<Worker> {
   const settings = resolveOptions(options);
-  const worker = new RunningWorker(options, settings, await offerAgents(options.store, options.agents));
+  const { store, agents, onError = warn } = options;
+  await requireFeatures(store, settings.features, onError);
+  const worker = new RunningWorker(options, settings, await offerAgents(store, agents, toolsOf(settings)));
   await worker.start();
   return worker;
+}
+
+function toolsOf({ features }: ResolvedWorkerOptions): string[] {
+  return features.flatMap(({ requestKinds = [] }) => requestKinds.flatMap(({ tool }) => tool?.name ?? []));
 }
 
 class RunningWorker implements Worker {
@@ -163,7 +170,7 @@ class RunningWorker implements Worker {
   }
 
   async replaceAgents(agents: readonly Agent[]): Promise<void> {
-    const next = await offerAgents(this.#options.store, agents);
+    const next = await offerAgents(this.#options.store, agents, toolsOf(this.#settings));
     this.#toolSources.replace(agents, this.#activeTurns.untilEnded());
     this.#offered = next;
     this.#loop.poll();
@@ -189,6 +196,7 @@ class RunningWorker implements Worker {
     const settings = this.#settings;
     const onError = this.#onError;
     const offered = (): OfferedAgents => this.#offered;
+    const kinds = [formRequest, ...settings.features.flatMap(({ requestKinds = [] }) => requestKinds)];
     const reportSecurityEvent = createSecurityReporter([onSecurityEvent], onError);
     return {
       store,
@@ -208,7 +216,7 @@ class RunningWorker implements Worker {
       toolSlots: new FairSemaphore(settings.maxConcurrentToolCalls),
       fetchPolicy: settings.fetchPolicy,
       fileLimits: settings.fileLimits,
-      payments: settings.payments ?? null,
+      requestKinds: new Map(kinds.map((kind) => [kind.kind, kind])),
       fileSlots: new FairSemaphore(PARALLEL_FILES),
       fetchSlots: new FairSemaphore(PARALLEL_FETCHES),
       decisionWaiters: this.#decisionWaiters,
@@ -239,9 +247,14 @@ class RunningWorker implements Worker {
     const tasks: readonly (readonly [during: string, everyMs: number, run: () => Promise<void>])[] = [
       ["polling", pollIntervalMs, () => this.#poll()],
       ["sending webhooks", pollIntervalMs, () => this.#sender.poll()],
-      ["checking payments", pollIntervalMs, () => this.#checkPayments()],
       ["maintenance", maintenanceIntervalMs, () => this.#maintain()],
       ["comparing the reach of the log", GIVE_UP_CHECK_MS, () => this.#giveUpIfCutOff()],
+      ...this.#settings.features.flatMap(({ tasks: own = [] }) =>
+        own.map(({ name, every, run }) => {
+          const everyMs = every === "poll" ? pollIntervalMs : maintenanceIntervalMs;
+          return [name, everyMs, () => run({ ...this.#context, signals: this.#options.signals })] as const;
+        }),
+      ),
     ];
     const { env } = this.#context;
     return tasks.map(
@@ -259,12 +272,6 @@ class RunningWorker implements Worker {
     if ((await store.queue.wakeDue({ limit: BATCH })) > 0) this.#loop.poll();
     await relayOutbox(context, { claim: (ref) => claimIfIdle(context, ref) });
     await expireForms({ store, log, signals: this.#options.signals }, this.#onError);
-  }
-
-  async #checkPayments(): Promise<void> {
-    const { store, log, env, payments, onError } = this.#context;
-    if (payments === null) return;
-    await checkDuePayments({ store, log, signals: this.#options.signals, payments, env, onError }, onError);
   }
 
   async #maintain(): Promise<void> {

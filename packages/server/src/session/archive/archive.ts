@@ -62,7 +62,7 @@ export interface ArchiveSessionResult {
   readonly isBlocked: boolean;
 }
 
-/** Folding continues from the newest turn, and from older turns with an open form or payment. */
+/** Folding continues from the newest turn, and from older turns with an open request. */
 const TURNS = 1;
 const STEP = 2_000;
 const MAX_TRIES = 8;

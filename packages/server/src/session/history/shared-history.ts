@@ -8,8 +8,8 @@
 import { parseCursor, restoreTurn, Sequence, type SessionState, type Turn } from "@turnstream/protocol";
 import { turnSnapshot } from "@turnstream/protocol/writer";
 import { closeSession } from "../../store/fork/close-session.ts";
-import { omitHiddenTurn } from "../../store/rules/omit-hidden.ts";
-import { redactForShare } from "../../store/rules/redact-for-share.ts";
+import { omitHiddenTurn } from "@turnstream/protocol/writer";
+import { redactForShare } from "@turnstream/protocol/writer";
 import { isShareToken, readShareId } from "../../store/shares.ts";
 import type { Share } from "../../store/shares.ts";
 import type { Store } from "../../store/store.ts";

@@ -1,7 +1,7 @@
 /**
  * `trimState` drops finished turns from a state and keeps enough to fold and encode further events exactly. Pure.
  *
- * Invariant: it keeps the running turn, turns with an open form or payment, and the newest turn without its blocks.
+ * Invariant: it keeps the running turn, turns with an open request, and the newest turn without its blocks.
  * `earlier` counts the dropped turns. Don't display the result.
  */
 import { Sequence, type SessionState } from "@turnstream/protocol";

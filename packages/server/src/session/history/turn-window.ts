@@ -2,8 +2,8 @@
  * `prependOlderTurns` adds archived turns to a state that was folded from a checkpoint, so that it can be displayed.
  * Reads only.
  *
- * Invariant: the window ends with the newest turn and has no gap, except before older turns with an open form or
- * payment. Archived turns don't change, except these, and the state already has them. `earlier` counts the turns that
+ * Invariant: the window ends with the newest turn and has no gap, except before older turns with an open
+ * request. Archived turns don't change, except these, and the state already has them. `earlier` counts the turns that
  * are left out.
  */
 import { listBlocks, restoreTurn, Sequence, type SessionState, type Turn } from "@turnstream/protocol";
@@ -21,7 +21,7 @@ export const MAX_TEXT_LENGTH = 2_000_000;
 /** Small pages, because a page is read as a whole. */
 const PAGE = 5;
 
-/** @returns a window of the newest turns, plus older ones with an open form or payment */
+/** @returns a window of the newest turns, plus older ones with an open request */
 export async function prependOlderTurns(
   { store }: Pick<Backend, "store">,
   ref: SessionRef,

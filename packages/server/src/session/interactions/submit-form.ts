@@ -170,9 +170,9 @@ interface ResumingMessage extends NewMessage, DecisionSource {
 export async function resumeForm(tx: Store, ref: SessionRef, message: ResumingMessage): Promise<boolean> {
   const { resumes, formValues, text } = message;
   const interaction = await tx.interactions.byKey(ref, resumes);
-  if (interaction?.kind !== "form" && interaction?.kind !== "payment")
+  if (interaction === null || interaction.kind === "approval" || interaction.kind === "question")
     throw new StoreError("NOT_FOUND", `form ${resumes}`);
-  // The payment provider decides a payment.
+  // Its feature decides any other request.
   if (interaction.kind !== "form") return false;
   const who = decisionSource(message);
   if (formValues !== undefined) {

@@ -113,7 +113,7 @@ async function claimAfter<First extends FirstEvent>(
 export const IDLE = { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] } as const;
 
 /**
- * Claims a session without a turn, so that a message, a title or a late payment can be appended.
+ * Claims a session without a turn, so that a message, a title or a late change can be appended.
  * @throws StoreError CONFLICT if it has a turn: the worker of the turn claims the log
  */
 export function claimIdleSession(backend: Backend, ref: SessionRef, by: string): Promise<Claimed> {

@@ -1,19 +1,17 @@
 /**
- * `enqueueInteractionEvent`, `enqueuePaymentEvent` and `enqueueTurnEvent` add webhook deliveries for a change, in its
+ * `enqueueInteractionEvent` and `enqueueTurnEvent` add webhook deliveries for a change, in its
  * transaction. They do not send them.
  *
- * Invariant: each version of an interaction, record of a payment and end of a turn has one key, so a repeated commit adds nothing. The
+ * Invariant: each version of an interaction and end of a turn has one key, so a repeated commit adds nothing. The
  * data contains ids and states only, and never a title, text, value or reason.
  */
 import type { Interaction } from "../../store/interactions.ts";
-import type { Payment } from "../../store/payments.ts";
-import type { PaymentChange } from "../../store/rules/payments.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 
 type WebhookStore = Pick<Store, "webhooks">;
 
-/** Call it after a request or a change of any kind, payments included, with the interaction as it is now. */
+/** Call it after a request or a change of any kind, with the interaction as it is now. */
 export async function enqueueInteractionEvent(
   tx: WebhookStore,
   ref: SessionRef,
@@ -25,31 +23,6 @@ export async function enqueueInteractionEvent(
     key: eventKey("i", id, version),
     data: { turn_id: turn, interaction_id: key, kind, state: status, deadline },
   });
-}
-
-/** Call it after something was recorded about a payment whose status stayed: a flag or a refund. */
-export async function enqueuePaymentEvent(
-  tx: WebhookStore,
-  ref: SessionRef,
-  turn: string,
-  { id, status, refundedAmount, amount, currency }: Payment,
-  { n, outcome }: PaymentChange,
-): Promise<void> {
-  const ids = { turn_id: turn, interaction_id: id, kind: "payment", state: status };
-  await tx.webhooks.enqueue(
-    ref,
-    outcome === "refunded"
-      ? {
-          type: "payment.refunded",
-          key: eventKey("p", id, n),
-          data: { ...ids, amount, currency, refunded_amount: refundedAmount },
-        }
-      : {
-          type: "payment.flagged",
-          key: eventKey("p", id, n),
-          data: { ...ids, flag: outcome === "mismatch" ? "mismatch" : "late_success" },
-        },
-  );
 }
 
 /** How a turn ended, and the code of its error. */
@@ -71,6 +44,6 @@ export async function enqueueTurnEvent(
   });
 }
 
-function eventKey(kind: "i" | "p" | "t", id: string, version: number): string {
+function eventKey(kind: "i" | "t", id: string, version: number): string {
   return `${kind}${version}/${id}`;
 }

@@ -12,6 +12,7 @@ import { sql } from "kysely";
 import { poll } from "../../util/retry.ts";
 import type { Db } from "./database.ts";
 import { toStoreError } from "./errors.ts";
+import { checkFeatureTables, type FeatureTables } from "../features.ts";
 import { type StoreMigration, type IndexBuild, inShortTransaction, buildIndex } from "./migration-steps.ts";
 import { baseline } from "./migrations/0001-baseline.ts";
 import { isPooled } from "./open-database.ts";
@@ -29,6 +30,8 @@ const LOCK = 7_817_233_602;
 const LOCK_POLL = { initialDelayMs: 100, maxDelayMs: 500 };
 
 export interface MigrateOptions {
+  /** The tables of the features that the processes have. @default none */
+  readonly features?: readonly FeatureTables[];
   /** Called with the name of each migration right before it runs. */
   readonly onMigration?: (name: string) => void;
 }
@@ -40,17 +43,37 @@ export interface MigrateOptions {
  *   other transactions lock a table for minutes. Then the migrations before it are done: call it again.
  */
 export async function migrate(db: Db, options: MigrateOptions = {}): Promise<string[]> {
+  for (const tables of options.features ?? []) checkFeatureTables(tables);
   return runMigrations(db, LATER, options);
 }
 
-/** Runs the baseline and then `later`. */
+/** Migrations that follow each other: those of the server, or those of a feature. */
+interface Series {
+  /** The name of the feature; null for the server. */
+  readonly feature: string | null;
+  readonly migrations: readonly [StoreMigration, ...StoreMigration[]];
+}
+
+/** Runs the baseline and then `later`, and then the migrations of each feature. */
 export async function runMigrations(
   db: Db,
   later: readonly StoreMigration[],
   options: MigrateOptions = {},
 ): Promise<string[]> {
-  const run = (connection: Db, indexes: IndexBuild) =>
-    migrateAlone(connection, [baseline, ...later], options, indexes);
+  const { features = [] } = options;
+  const run = async (connection: Db, indexes: IndexBuild): Promise<string[]> => {
+    const ran = await migrateAlone(
+      connection,
+      { feature: null, migrations: [baseline, ...later] },
+      options,
+      indexes,
+    );
+    for (const tables of features) {
+      ran.push(...(await migrateAlone(connection, tables, options, indexes)));
+      await listFeature(connection, tables);
+    }
+    return ran;
+  };
   try {
     return await db
       .connection()
@@ -66,21 +89,24 @@ export async function runMigrations(
 
 async function migrateAlone(
   db: Db,
-  migrations: readonly StoreMigration[],
+  series: Series,
   { onMigration }: MigrateOptions,
   indexes: IndexBuild,
 ): Promise<string[]> {
+  const { feature, migrations } = series;
   const schema = await readSchema(db);
-  const { otherBaseline, unknown } = await compareMigrations(db, migrations);
-  if (otherBaseline !== null) throw wrongBaseline(schema);
+  const { otherBaseline, unknown } = await compareMigrations(db, series);
+  if (otherBaseline !== null) throw wrongBaseline(schema, feature);
   if (unknown.length > 0) throw new StoreError("OUTDATED", `migration ${unknown.join(", ")}`);
   await requireSchema(db, schema);
   await inShortTransaction(db, (tx) => createLedger(tx, schema));
   const ran: string[] = [];
-  const { pending } = await compareMigrations(db, migrations);
-  for (const migration of migrations.filter(({ name }) => pending.includes(name))) {
-    onMigration?.(migration.name);
-    if (await inShortTransaction(db, (tx) => runOnce(tx, migration))) ran.push(migration.name);
+  const { pending } = await compareMigrations(db, series);
+  for (const migration of migrations) {
+    const name = nameIn(series, migration);
+    if (!pending.includes(name)) continue;
+    onMigration?.(name);
+    if (await inShortTransaction(db, (tx) => runOnce(tx, name, migration))) ran.push(name);
   }
   // Also those of earlier migrations, because a process may have died before it has built them.
   for (const { indexes: built = {} } of migrations)
@@ -113,12 +139,52 @@ async function withLock<T>(connection: Db, work: () => Promise<T>): Promise<T> {
 }
 
 /** Two processes behind a pooler can come here at the same time. One of them waits for the other's rows. */
-async function runOnce(tx: Db, migration: StoreMigration): Promise<boolean> {
+async function runOnce(tx: Db, name: string, migration: StoreMigration): Promise<boolean> {
   const { rows } = await sql`insert into ${sql.table(MIGRATION_TABLE)} (name)
-    values (${migration.name}) on conflict do nothing returning name`.execute(tx);
+    values (${name}) on conflict do nothing returning name`.execute(tx);
   if (rows.length === 0) return false;
   await migration.up(tx);
   return true;
+}
+
+/** The name of a migration in the ledger. */
+function nameIn({ feature }: Series, { name }: StoreMigration): string {
+  return feature === null ? name : `${feature}/${name}`;
+}
+
+/** So an operator can remove it, and an erasure finds its user ids, where no process has it. */
+async function listFeature(db: Db, { feature, names, userColumns = [] }: FeatureTables): Promise<void> {
+  const remove = names.map((name) => `drop table if exists ${name} cascade`);
+  const columns = userColumns.map((column) => column.join("."));
+  await sql`insert into features (name, remove, user_columns) values (${feature}, ${remove}::text[], ${columns}::text[])
+    on conflict (name) do update set remove = excluded.remove, user_columns = excluded.user_columns
+    where (features.remove, features.user_columns) is distinct from (excluded.remove, excluded.user_columns)`.execute(
+    db,
+  );
+}
+
+/**
+ * Deletes the tables of a feature with all their rows. Processes that still have it can't use it from then on.
+ * @returns false if the database doesn't have the feature
+ * @throws StoreError
+ */
+export async function removeFeature(db: Db, feature: string): Promise<boolean> {
+  try {
+    return await inShortTransaction(db, async (tx) => {
+      const row = await tx
+        .deleteFrom("features")
+        .where("name", "=", feature)
+        .returning("remove")
+        .executeTakeFirst();
+      for (const statement of row?.remove ?? []) await sql.raw(statement).execute(tx);
+      await sql`delete from ${sql.table(MIGRATION_TABLE)} where starts_with(name, ${`${feature}/`})`.execute(
+        tx,
+      );
+      return row !== undefined;
+    });
+  } catch (error) {
+    throw toStoreError(error, "remove a feature");
+  }
 }
 
 async function createLedger(tx: Db, schema: string): Promise<void> {
@@ -141,14 +207,14 @@ export interface MigrationStatus {
 
 /** Changes nothing, and works on an empty database. */
 export function readMigrations(db: Db): Promise<MigrationStatus> {
-  return compareMigrations(db, [baseline, ...LATER]);
+  return compareMigrations(db, { feature: null, migrations: [baseline, ...LATER] });
 }
 
-async function compareMigrations(db: Db, migrations: readonly StoreMigration[]): Promise<MigrationStatus> {
-  const ran = await ranBefore(db);
-  const otherBaseline = ran.includes(baseline.name) ? null : (ran[0] ?? null);
+async function compareMigrations(db: Db, series: Series): Promise<MigrationStatus> {
+  const ran = await ranBefore(db, series);
+  const names = series.migrations.map((migration) => nameIn(series, migration));
+  const otherBaseline = ran.includes(names[0] ?? "") ? null : (ran[0] ?? null);
   if (otherBaseline !== null) return { otherBaseline, pending: [], unknown: [] };
-  const names = migrations.map(({ name }) => name);
   return {
     otherBaseline,
     pending: names.filter((name) => !ran.includes(name)),
@@ -168,8 +234,9 @@ export async function requireBaseline(db: Db): Promise<void> {
   }
 }
 
-function wrongBaseline(schema: string): StoreError {
-  return new StoreError("OTHER_BASELINE", `the schema ${schema}`);
+function wrongBaseline(schema: string, feature: string | null = null): StoreError {
+  const what = feature === null ? "" : `, tables of the feature ${feature}`;
+  return new StoreError("OTHER_BASELINE", `the schema ${schema}${what}`);
 }
 
 /** Returns the first schema of the connection's search path. It need not exist yet. */
@@ -189,13 +256,14 @@ async function requireSchema(db: Db, schema: string): Promise<void> {
   if (missing !== undefined) throw new StoreError("DENIED", missing.statement);
 }
 
-/** Returns the migrations that have run, in their order. */
-async function ranBefore(db: Db): Promise<string[]> {
+/** Returns the migrations of the series that have run, in their order. */
+async function ranBefore(db: Db, { feature }: Series): Promise<string[]> {
   const there = await sql<{ name: string | null }>`select to_regclass(${MIGRATION_TABLE}) as name`.execute(
     db,
   );
   if ((there.rows[0]?.name ?? null) === null) return [];
   const { rows } = await sql<{ name: string }>`
     select name from ${sql.table(MIGRATION_TABLE)} order by name`.execute(db);
-  return rows.map(({ name }) => name);
+  const names = rows.map(({ name }) => name);
+  return names.filter((name) => (feature === null ? !name.includes("/") : name.startsWith(`${feature}/`)));
 }

@@ -1,5 +1,5 @@
 /**
- * `LedgerTables` declares the tables of keys, interactions, payments, usage and the audit for Kysely. Types only.
+ * `LedgerTables` declares the tables of keys, interactions, usage and the audit for Kysely. Types only.
  *
  * Invariant: the types match the tables after all migrations; the compiler can't check this. JSON is written as text
  * and read parsed. Times are read as milliseconds; see `open-database.ts`.
@@ -8,13 +8,6 @@ import type { Json } from "@turnstream/protocol";
 import type { ColumnType, GeneratedAlways, Generated } from "kysely";
 import type { Time, NullableTime, JsonColumn } from "./schema.ts";
 import type { InteractionKind } from "../rules/interactions.ts";
-import type {
-  PaymentStatus,
-  PaymentFlag,
-  PaymentActor,
-  PaymentInputType,
-  PaymentChange,
-} from "../rules/payments.ts";
 
 export interface LedgerTables {
   api_keys: {
@@ -58,57 +51,6 @@ export interface LedgerTables {
     reason: ColumnType<string | null, string | null, string | null>;
     body: JsonColumn<Json>;
     at: ColumnType<number, Date, never>;
-  };
-  payments: {
-    session_id: string;
-    id: string;
-    n: GeneratedAlways<number>;
-    tenant_id: string;
-    order_no: string;
-    token_hash: string;
-    amount: number;
-    currency: string;
-    provider: string;
-    provider_ref: string | null;
-    description: JsonColumn<string>;
-    locale: string;
-    continues: boolean;
-    agent: string | null;
-    mode: "agent" | "chat" | null;
-    status: Generated<PaymentStatus>;
-    refunded_amount: Generated<number>;
-    created_at: Time;
-    changed_at: NullableTime;
-    expires_at: ColumnType<number, Date, never>;
-    /** The time until the next check; it doubles with every check. */
-    check_ms: number;
-    next_check_at: NullableTime;
-    queried_at: NullableTime;
-    flag: PaymentFlag | null;
-    flagged_at: NullableTime;
-    flag_resolved_at: NullableTime;
-    flag_resolved_by: string | null;
-    flag_note: ColumnType<string | null, string | null | undefined, string | null>;
-  };
-  payment_changes: {
-    tenant_id: string;
-    session_id: string;
-    payment_id: string;
-    n: number;
-    actor: PaymentActor;
-    by_user: string | null;
-    input: PaymentInputType;
-    outcome: PaymentChange["outcome"];
-    from_status: PaymentStatus;
-    to_status: PaymentStatus;
-    at: ColumnType<number, Date, never>;
-    evidence_hash: string | null;
-    provider: string | null;
-    event: string | null;
-    paid_amount: number | null;
-    paid_currency: string | null;
-    provider_ref: string | null;
-    reason: ColumnType<string | null, string | null, never>;
   };
   usage_days: {
     tenant_id: string;

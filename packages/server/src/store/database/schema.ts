@@ -183,6 +183,14 @@ export interface BuiltInTables {
     created_at: Time;
     updated_at: Time;
   };
+  features: {
+    name: string;
+    /** The statements that delete its tables. */
+    remove: string[];
+    /** Such as `payments_changes.by_user`. */
+    user_columns: string[];
+    installed_at: Time;
+  };
   knowledge_objects: {
     tenant_id: string;
     base: string;
@@ -324,7 +332,7 @@ export interface WebhookTables {
     url: string;
     /** The worker signs with it, so it can't be stored as a hash. */
     secret: string;
-    events: WebhookEventType[];
+    events: WebhookEventType[] | null;
     created_at: Time;
   };
   webhook_deliveries: {

@@ -1,5 +1,5 @@
 /**
- * `closeOpenTurn` ends the open parts of the running turn of a fork, and `closeForms` closes pending forms and payments
+ * `closeOpenTurn` ends the open parts of the running turn of a fork, and `closeRequests` closes pending requests
  * of any turn.
  *
  * Invariant: the order is that of a stop. Requests come first, then sub-runs from the inside out, the main run's
@@ -16,7 +16,7 @@ import {
   type SessionState,
   type Turn,
 } from "@turnstream/protocol";
-import { type EventDraft, outlivesTurn } from "@turnstream/protocol/writer";
+import { type EventDraft, isRequest, outlivesTurn, TRANSITIONS } from "@turnstream/protocol/writer";
 
 interface Writer {
   readonly state: SessionState;
@@ -24,21 +24,15 @@ interface Writer {
   add(draft: EventDraft): void;
 }
 
-/** Closes the pending forms and payments of a turn, whether the turn has ended or not. */
-export function closeForms(writer: Writer, turn: Turn): void {
+/** Closes the pending requests of a turn, whether the turn has ended or not. */
+export function closeRequests(writer: Writer, turn: Turn): void {
   for (const block of listBlocks(turn)) {
-    if (block.kind === "form" && isPending(block))
-      writer.add({
-        type: "form.update",
-        ...on(turn, block),
-        version: block.version + 1,
-        status: "cancelled",
-      });
-    if (block.kind === "payment" && isPending(block)) {
-      // A payment whose checkout was opened can't be cancelled any more, only expire.
-      const status = block.status === "pending" ? "cancelled" : "expired";
-      writer.add({ type: "payment.update", ...on(turn, block), version: block.version + 1, status });
-    }
+    if (!("version" in block) || !isRequest(block) || !isPending(block)) continue;
+    // What can't be cancelled any more, because a provider deals with it, can only expire.
+    const canCancel = TRANSITIONS[block.kind][block.status]?.includes("cancelled") === true;
+    const status = canCancel ? "cancelled" : "expired";
+    const type = `${block.kind}.update` as const;
+    writer.add({ type, ...on(turn, block), version: block.version + 1, status });
   }
 }
 

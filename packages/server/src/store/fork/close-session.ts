@@ -13,7 +13,7 @@ import {
   type SessionState,
 } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
-import { closeForms, closeOpenTurn } from "./close-open-turns.ts";
+import { closeOpenTurn, closeRequests } from "./close-open-turns.ts";
 
 export interface ClosedSession {
   readonly state: SessionState;
@@ -38,7 +38,7 @@ export function closeSession(
   if (state.seq === 0 && start !== undefined) writer.add(start);
   // These messages are queued in the shared session. For readers and forks they were never sent.
   for (const { id } of writer.state.waiting) writer.add({ type: "message.remove", message: id });
-  for (const turn of writer.state.turns.toArray()) closeForms(writer, turn);
+  for (const turn of writer.state.turns.toArray()) closeRequests(writer, turn);
   const last = writer.state.turns.last();
   if (last?.status === "running") closeOpenTurn(writer, last.id);
   return { state: writer.state, events: writer.added };

@@ -5,7 +5,7 @@
  * fork are closed, and queued messages are removed.
  */
 import { type SessionEvent, foldAll, formatCursor, parseCursor } from "@turnstream/protocol";
-import { redactForShare } from "../rules/redact-for-share.ts";
+import { redactForShare } from "@turnstream/protocol/writer";
 import { closeSession } from "./close-session.ts";
 
 export interface ForkOptions {

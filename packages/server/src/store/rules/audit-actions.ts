@@ -3,8 +3,8 @@
  *
  * Invariant: an action that grants something is `required`: a consent, a key, a token, a share. An action that ends or
  * restricts something is `optional`, so that an audit that can't be written never keeps a stop, a rejection or an erasure
- * from happening. docs/audit.md describes each action, and a test compares both. Every final status of an interaction has
- * an action.
+ * from happening. docs/audit.md describes each action, and a test compares both. Features have further actions. Every final
+ * status of an interaction has an action.
  */
 
 type Need = "required" | "optional";
@@ -28,14 +28,6 @@ export const AUDIT_ACTIONS = {
   "form.declined": "optional",
   "form.cancelled": "optional",
   "form.expired": "optional",
-  "payment.processing": "required",
-  "payment.succeeded": "required",
-  "payment.failed": "optional",
-  "payment.cancelled": "optional",
-  "payment.expired": "optional",
-  "payment.refunded": "required",
-  "payment.flagged": "required",
-  "payment.flag_resolved": "required",
   "memory.edit": "required",
   "memory.erase": "optional",
   "memory.erase_all": "optional",
@@ -54,11 +46,14 @@ export const AUDIT_ACTIONS = {
 
 export type AuditAction = keyof typeof AUDIT_ACTIONS;
 
-export function isAuditAction(action: unknown): action is AuditAction {
-  return typeof action === "string" && Object.hasOwn(AUDIT_ACTIONS, action);
-}
-
 /** True if the action must fail when its entry can't be written. */
-export function needsAudit(action: string): boolean {
-  return !isAuditAction(action) || AUDIT_ACTIONS[action] === "required";
+export function needsAudit({
+  action,
+  isOptional = false,
+}: {
+  readonly action: string;
+  readonly isOptional?: boolean;
+}): boolean {
+  const needs: Readonly<Record<string, Need>> = AUDIT_ACTIONS;
+  return (Object.hasOwn(needs, action) ? needs[action] : isOptional ? "optional" : "required") === "required";
 }

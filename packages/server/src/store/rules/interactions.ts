@@ -21,7 +21,8 @@ export type TransitionErrorCode = "status" | "version" | "digest" | "late" | "ea
 /** When a status may be reached: before the deadline, only after it, or at any time. */
 type Timing = "before" | "after" | "any";
 
-export const INTERACTION_KINDS = Object.keys(TRANSITIONS) as InteractionKind[];
+/** A user decides about these. A feature changes those of other kinds. */
+export const USER_DECIDED: readonly InteractionKind[] = ["approval", "question", "form"];
 
 export function isPendingStatus(kind: InteractionKind, status: string): boolean {
   return Object.hasOwn(TRANSITIONS[kind], status);
@@ -34,9 +35,9 @@ export function allowedFrom(kind: InteractionKind, to: string): string[] {
     .map(([from]) => from);
 }
 
-/** A stop can cancel at any time, and the provider decides about payments, however late. */
+/** A stop can cancel at any time, and a feature can change what it decides about, however late. */
 export function deadlineRule(kind: InteractionKind, to: string): Timing {
-  if (kind === "payment" || to === "cancelled") return "any";
+  if (!USER_DECIDED.includes(kind) || to === "cancelled") return "any";
   return to === "timed_out" || to === "expired" ? "after" : "before";
 }
 

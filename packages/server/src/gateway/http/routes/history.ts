@@ -17,7 +17,7 @@ import { readHistory } from "../../../session/history/read-history.ts";
 import { prependOlderTurns } from "../../../session/history/turn-window.ts";
 import { countTurnsWithinLimit, readTurnPage, readTurn } from "../../../session/history/turn-pages.ts";
 import type { SessionRef } from "../../../util/refs.ts";
-import { omitHiddenTurn } from "../../../store/rules/omit-hidden.ts";
+import { omitHiddenTurn } from "@turnstream/protocol/writer";
 import { hasScope } from "../../auth/access.ts";
 import type { Caller } from "../../caller.ts";
 import { RequestError } from "../../errors.ts";

@@ -8,9 +8,7 @@ import type { Route } from "../route.ts";
 import { agentRoutes } from "./agents.ts";
 import { allowanceRoutes } from "./allowances.ts";
 import { blobRoutes } from "./blobs.ts";
-import { checkoutRoutes } from "./checkout.ts";
 import { fileRoutes } from "./files.ts";
-import { flaggedPaymentRoutes } from "./flagged-payments.ts";
 import { historyRoutes } from "./history.ts";
 import { interactionRoutes } from "./interactions.ts";
 import { knowledgeRoutes } from "./knowledge.ts";
@@ -18,8 +16,6 @@ import { limitRoutes } from "./limits.ts";
 import { memoryRoutes } from "./memories.ts";
 import { eventRoutes } from "./events.ts";
 import { messageRoutes } from "./messages.ts";
-import { paymentNotificationRoutes } from "./payment-notifications.ts";
-import { paymentRoutes } from "./payments.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { shareRoutes } from "./shares.ts";
 import { signInRoutes } from "./sign-in.ts";
@@ -40,10 +36,6 @@ export const ROUTES: readonly Route[] = [
   ...turnRoutes,
   ...interactionRoutes,
   ...allowanceRoutes,
-  ...paymentRoutes,
-  ...checkoutRoutes,
-  ...paymentNotificationRoutes,
-  ...flaggedPaymentRoutes,
   ...fileRoutes,
   ...blobRoutes,
   ...knowledgeRoutes,

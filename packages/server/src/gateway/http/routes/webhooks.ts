@@ -6,12 +6,7 @@
  */
 import { z } from "zod";
 import { MAX_PAGE } from "../../../store/rules/arguments.ts";
-import {
-  DELIVERY_STATES,
-  WEBHOOK_EVENTS,
-  type WebhookDelivery,
-  type WebhookEndpoint,
-} from "../../../store/webhooks.ts";
+import { DELIVERY_STATES, type WebhookDelivery, type WebhookEndpoint } from "../../../store/webhooks.ts";
 import { isWebhookUrl } from "../../../store/webhooks.ts";
 import { ID_RULE, isId } from "../../../util/names.ts";
 import { RequestError } from "../../errors.ts";
@@ -19,18 +14,20 @@ import { pageLimit } from "./page-query.ts";
 import { type Route, defineRoute } from "../route.ts";
 
 const DEFAULT_DELIVERIES = 50;
+const MAX_EVENTS = 50;
+const MAX_TYPE_LENGTH = 50;
 
 const endpointJson = z.strictObject({
   webhook_id: z.string(),
   url: z.string(),
-  events: z.array(z.enum(WEBHOOK_EVENTS)),
+  events: z.array(z.string()),
   created_at: z.int(),
 });
 
 const deliveryJson = z.strictObject({
   delivery_id: z.string(),
   session_id: z.string(),
-  type: z.enum(WEBHOOK_EVENTS),
+  type: z.string(),
   state: z.enum(DELIVERY_STATES),
   attempts: z.int(),
   status: z.int().nullable(),
@@ -48,17 +45,15 @@ const create = defineRoute({
   idempotent: true,
   body: z.strictObject({
     url: z.string().refine(isWebhookUrl, "must be an http or https URL without credentials"),
-    // The length first: otherwise thousands of unknown events would make thousands of errors.
-    events: z
-      .array(z.unknown())
-      .max(WEBHOOK_EVENTS.length)
-      .pipe(z.array(z.enum(WEBHOOK_EVENTS)).min(1))
-      .exactOptional(),
+    events: z.array(z.string().max(MAX_TYPE_LENGTH)).min(1).max(MAX_EVENTS).exactOptional(),
   }),
   responseSchema: endpointJson.extend({ secret: z.string() }),
   async handle({ context, caller, body, newId }) {
+    const known = context.webhookEvents;
+    if (body.events?.every((event) => known.includes(event)) === false)
+      throw new RequestError("BAD_REQUEST", `events must be of ${known.join(", ")}.`);
     const created = await context.store.webhooks.create(caller.tenant, { id: newId(), ...body });
-    return { status: 201, json: { ...toEndpointJson(created.endpoint), secret: created.secret } };
+    return { status: 201, json: { ...toEndpointJson(created.endpoint, known), secret: created.secret } };
   },
 });
 
@@ -68,10 +63,11 @@ const list = defineRoute({
   summary: "Lists the endpoints of the tenant, the oldest first.",
   scope: "webhooks",
   responseSchema: z.strictObject({ webhooks: z.array(endpointJson) }),
-  handle: async ({ context, caller }) => ({
-    status: 200,
-    json: { webhooks: (await context.store.webhooks.list(caller.tenant)).map(toEndpointJson) },
-  }),
+  async handle({ context, caller }) {
+    const found = await context.store.webhooks.list(caller.tenant);
+    const webhooks = found.map((endpoint) => toEndpointJson(endpoint, context.webhookEvents));
+    return { status: 200, json: { webhooks } };
+  },
 });
 
 const remove = defineRoute({
@@ -121,8 +117,8 @@ const replay = defineRoute({
   },
 });
 
-function toEndpointJson({ id, url, events, createdAt }: WebhookEndpoint) {
-  return { webhook_id: id, url, events, created_at: createdAt };
+function toEndpointJson({ id, url, events, createdAt }: WebhookEndpoint, known: readonly string[]) {
+  return { webhook_id: id, url, events: events ?? known, created_at: createdAt };
 }
 
 function toDeliveryJson(delivery: WebhookDelivery) {

@@ -6,7 +6,7 @@
  * types, so that no other change can alter it.
  * - Every key of a session, and of a row of a session, starts with `tenant_id`: ids are unique in their tenant. Every
  *   table of a session references it with ON DELETE CASCADE, except the three partitioned ones.
- * - Events, drafts, snapshots, messages, and what a user or a payment provider wrote, are `json`, even a single text.
+ * - Events, drafts, snapshots, messages, and what a user wrote, are `json`, even a single text.
  *   `text` and `jsonb` refuse \u0000, and `jsonb` refuses lone surrogates, which models and tools produce, and reorders
  *   keys. No query searches inside them.
  * - Ids of users have their own columns, so that they can be erased without reading a message.
@@ -427,7 +427,7 @@ const interactions = [
     session_id text not null,
     id text not null,
     n bigint not null generated always as identity,
-    kind text not null check (kind in ('approval', 'question', 'form', 'payment')),
+    kind text not null,
     key text not null,
     turn_id text not null,
     run_id text not null,
@@ -448,7 +448,7 @@ const interactions = [
   `create index interactions_in_order on interactions (tenant_id, session_id, n)`,
   `create index interactions_pending on interactions (tenant_id, session_id, n)
     where status in ('pending', 'processing')`,
-  // The turn that waits for a decision ends it at its deadline, and payments expire by payments_to_check.
+  // The turn that waits for a decision ends it at its deadline.
   `create index interactions_form_deadline on interactions (deadline, n)
     where kind = 'form' and status = 'pending' and deadline is not null`,
 
@@ -502,75 +502,6 @@ const interactions = [
     foreign key (tenant_id, session_id) references sessions on delete cascade
   )`,
   `create index allowances_by_user on allowances (by_user) where by_user is not null`,
-];
-
-const payments = [
-  // A payment has the id of its interaction. A provider's notification names only the order, and a visitor of the
-  // checkout page has only the token.
-  `create table payments (
-    tenant_id text not null,
-    session_id text not null,
-    id text not null,
-    n bigint not null generated always as identity,
-    order_no text not null unique,
-    token_hash text not null unique,
-    amount bigint not null check (amount > 0),
-    currency text not null check (currency ~ '^[A-Z]{3}$'),
-    provider text not null,
-    provider_ref text,
-    description json not null,
-    locale text not null,
-    continues boolean not null,
-    agent text,
-    mode text,
-    status text not null default 'pending',
-    refunded_amount bigint not null default 0 check (refunded_amount between 0 and amount),
-    created_at timestamptz(3) not null default clock_timestamp(),
-    changed_at timestamptz(3),
-    expires_at timestamptz(3) not null,
-    check_ms bigint not null,
-    next_check_at timestamptz(3),
-    queried_at timestamptz(3),
-    flag text,
-    flagged_at timestamptz(3),
-    flag_resolved_at timestamptz(3),
-    flag_resolved_by text,
-    flag_note json,
-    primary key (tenant_id, session_id, id),
-    unique (tenant_id, id),
-    foreign key (tenant_id, session_id) references sessions on delete cascade,
-    foreign key (tenant_id, session_id, id) references interactions on delete cascade
-  )`,
-  `create index payments_in_order on payments (tenant_id, session_id, n)`,
-  `create index payments_to_check on payments (next_check_at, n) where next_check_at is not null`,
-  `create index payments_flagged on payments (tenant_id, n) where flag is not null and flag_resolved_at is null`,
-
-  `create table payment_changes (
-    tenant_id text not null,
-    session_id text not null,
-    payment_id text not null,
-    n bigint not null check (n > 0),
-    actor text not null check (actor in ('user', 'provider', 'server')),
-    by_user text,
-    input text not null,
-    outcome text not null check (outcome in ('changed', 'mismatch', 'flagged', 'refunded')),
-    from_status text not null,
-    to_status text not null,
-    at timestamptz(3) not null,
-    evidence_hash text,
-    provider text,
-    event text,
-    paid_amount bigint,
-    paid_currency text,
-    provider_ref text,
-    reason json,
-    primary key (tenant_id, session_id, payment_id, n),
-    foreign key (tenant_id, session_id, payment_id) references payments on delete cascade
-  )`,
-  // A provider's report counts once.
-  `create unique index payment_changes_of_event
-    on payment_changes (tenant_id, session_id, payment_id, provider, event) where event is not null`,
-  `create index payment_changes_by_user on payment_changes (by_user) where by_user is not null`,
 ];
 
 const files = [
@@ -730,6 +661,16 @@ const knowledge = [
   `create index knowledge_chunks_words on knowledge_chunks using gin (words)`,
 ];
 
+const features = [
+  // The features that have tables here, and what an operator or an erasure does with them where no process has the feature.
+  `create table features (
+    name text primary key,
+    remove text[] not null,
+    user_columns text[] not null,
+    installed_at timestamptz(3) not null default clock_timestamp()
+  )`,
+];
+
 const access = [
   `create table redeemed_tickets (
     tenant_id text not null,
@@ -766,7 +707,7 @@ const webhooks = [
     tenant_id text not null references tenants on delete cascade,
     url text not null,
     secret text not null,
-    events text[] not null,
+    events text[],
     created_at timestamptz(3) not null default clock_timestamp()
   )`,
   `create index webhook_endpoints_of_tenant on webhook_endpoints (tenant_id, n)`,
@@ -1081,9 +1022,9 @@ const statements = [
   ...archive,
   ...queue,
   ...interactions,
-  ...payments,
   ...files,
   ...knowledge,
+  ...features,
   ...access,
   ...webhooks,
   ...usage,

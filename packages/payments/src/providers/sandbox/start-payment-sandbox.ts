@@ -1,0 +1,208 @@
+/**
+ * `startPaymentSandbox` starts an HTTP server that plays NewebPay for development and tests: its payment page, its
+ * notifications and its query API, with its ciphers.
+ *
+ * Invariant: it charges nothing, and stores orders in memory only. It accepts a page or a query only with the right
+ * signature, so an adapter that works with it signs correctly.
+ */
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { newebPay, type NewebPayOptions } from "../newebpay.ts";
+import {
+  createCheckValue,
+  decryptTradeInfo,
+  equals,
+  isTradeShaValid,
+  type NewebPayKeys,
+} from "../newebpay-cipher.ts";
+import type { PaymentProvider } from "../../provider.ts";
+import { type SandboxBehavior, SandboxNotifier } from "./sandbox-notifier.ts";
+import {
+  DUPLICATE_ORDER,
+  type NotificationOverrides,
+  type SandboxOrder,
+  SandboxOrders,
+} from "./sandbox-orders.ts";
+import { renderRefusalPage, renderReturnPage, renderSandboxPage } from "./sandbox-page.ts";
+
+export interface PaymentSandboxOptions extends Partial<NewebPayKeys> {
+  /** @default a free port */
+  readonly port?: number;
+  /** How the sandbox notifies. @default { notify: "once" } */
+  readonly behavior?: SandboxBehavior;
+}
+
+export interface PaymentSandbox {
+  /** Base URL, for the option `url` of `newebPay`. */
+  readonly url: string;
+  /** Options of `newebPay` for this sandbox. They can be passed to another process as JSON. */
+  readonly providerOptions: NewebPayOptions;
+  /** Can be changed at any time. Applies to later results. */
+  behavior: SandboxBehavior;
+  /** Returns the adapter for this sandbox, with the name "sandbox". */
+  provider(): PaymentProvider;
+  orders(): SandboxOrder[];
+  /** Pays the order as the button of the page does, and notifies. */
+  pay(orderNo: string): Promise<void>;
+  /** Lets the payment fail as the button of the page does, and notifies. */
+  fail(orderNo: string): Promise<void>;
+  /** Refunds a paid order. NewebPay sends no notification about refunds: the next query reports it. */
+  refund(orderNo: string, amount?: number): void;
+  /** Sends a notification now. @returns its HTTP status, or null without a response */
+  sendNotification(orderNo: string, overrides?: NotificationOverrides): Promise<number | null>;
+  close(): Promise<void>;
+}
+
+const DEFAULT_KEYS: NewebPayKeys = {
+  merchantId: "MS000000001",
+  hashKey: "sandbox-hash-key-32-characters--",
+  hashIv: "sandbox-hash-iv.",
+};
+const HOST = "127.0.0.1";
+const MAX_BODY_BYTES = 65_536;
+const BAD_SIGNATURE = "MPG03009";
+const BAD_CHECK_VALUE = "TRA10054";
+
+export async function startPaymentSandbox(options: PaymentSandboxOptions = {}): Promise<PaymentSandbox> {
+  const { port = 0, behavior = { notify: "once" } } = options;
+  const keys: NewebPayKeys = {
+    merchantId: options.merchantId ?? DEFAULT_KEYS.merchantId,
+    hashKey: options.hashKey ?? DEFAULT_KEYS.hashKey,
+    hashIv: options.hashIv ?? DEFAULT_KEYS.hashIv,
+  };
+  const orders = new SandboxOrders(keys);
+  const notifier = new SandboxNotifier(orders, behavior);
+  const server = createServer((request, response) => {
+    handle(request, response, { keys, orders, finish }).catch(() => response.destroy());
+  });
+  server.listen({ host: HOST, port });
+  await once(server, "listening");
+  const url = `http://${HOST}:${(server.address() as AddressInfo).port}`;
+  const providerOptions: NewebPayOptions = { ...keys, url, name: "sandbox" };
+
+  async function finish(orderNo: string, status: "paid" | "failed"): Promise<void> {
+    if (orders.finish(orderNo, status, Date.now())) await notifier.notify(orderNo);
+  }
+
+  return {
+    url,
+    providerOptions,
+    get behavior() {
+      return notifier.behavior;
+    },
+    set behavior(changed) {
+      notifier.behavior = changed;
+    },
+    provider: () => newebPay(providerOptions),
+    orders: () => orders.list(),
+    pay: (orderNo) => finish(orderNo, "paid"),
+    fail: (orderNo) => finish(orderNo, "failed"),
+    refund: (orderNo, amount) => orders.refund(orderNo, amount ?? orders.get(orderNo).amount),
+    sendNotification: (orderNo, overrides) => notifier.send(orderNo, overrides),
+    async close() {
+      if (!server.listening) return;
+      notifier.close();
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+    },
+  };
+}
+
+interface SandboxServer {
+  readonly keys: NewebPayKeys;
+  readonly orders: SandboxOrders;
+  readonly finish: (orderNo: string, status: "paid" | "failed") => Promise<void>;
+}
+
+async function handle(
+  request: IncomingMessage,
+  response: ServerResponse,
+  sandbox: SandboxServer,
+): Promise<void> {
+  const { pathname } = new URL(request.url ?? "/", "http://sandbox");
+  const form = request.method === "POST" ? await readForm(request) : null;
+  if (form === null) send(response, 404, "text/plain", "Not found.");
+  else if (pathname === "/MPG/mpg_gateway") openPage(response, form, sandbox);
+  else if (pathname === "/API/QueryTradeInfo") answerQuery(response, form, sandbox);
+  else if (pathname.startsWith("/sandbox/orders/"))
+    press(response, decodeURIComponent(pathname.slice("/sandbox/orders/".length)), form, sandbox);
+  else send(response, 404, "text/plain", "Not found.");
+}
+
+function openPage(response: ServerResponse, form: URLSearchParams, { keys, orders }: SandboxServer): void {
+  const tradeInfo = form.get("TradeInfo") ?? "";
+  const isSigned =
+    form.get("MerchantID") === keys.merchantId &&
+    isTradeShaValid(keys, tradeInfo, form.get("TradeSha") ?? "");
+  const fields = new URLSearchParams(isSigned ? (decryptTradeInfo(keys, tradeInfo) ?? "") : "");
+  const language = fields.get("LangType") ?? "";
+  if (fields.get("MerchantID") !== keys.merchantId)
+    return sendPage(response, 400, (nonce) => renderRefusalPage(language, BAD_SIGNATURE, nonce));
+  const order = orders.open(fields);
+  if (order === null)
+    return sendPage(response, 400, (nonce) => renderRefusalPage(language, DUPLICATE_ORDER, nonce));
+  sendPage(response, 200, (nonce) => renderSandboxPage(order, nonce));
+}
+
+/** Handles a button of the page. */
+function press(
+  response: ServerResponse,
+  orderNo: string,
+  form: URLSearchParams,
+  { orders, finish }: SandboxServer,
+): void {
+  const action = form.get("action");
+  const order = orders.find(orderNo);
+  if (order === null) return send(response, 404, "text/plain", "Not found.");
+  if (action !== "pay" && action !== "fail") {
+    response.writeHead(303, { location: order.backUrl || order.returnUrl }).end();
+    return;
+  }
+  // NewebPay notifies in the background. `finish` changes the order before it notifies.
+  void finish(orderNo, action === "pay" ? "paid" : "failed");
+  sendPage(response, 200, (nonce) =>
+    renderReturnPage(orders.get(orderNo), orders.notification(orderNo), nonce),
+  );
+}
+
+function answerQuery(response: ServerResponse, form: URLSearchParams, { keys, orders }: SandboxServer): void {
+  const orderNo = form.get("MerchantOrderNo") ?? "";
+  const amount = Number(form.get("Amt"));
+  const isSigned =
+    form.get("MerchantID") === keys.merchantId &&
+    equals(createCheckValue(keys, { amount, orderNo }), form.get("CheckValue") ?? "");
+  const answer = isSigned
+    ? orders.answer(orderNo, amount)
+    : { Status: BAD_CHECK_VALUE, Message: "檢查碼錯誤", Result: [] };
+  send(response, 200, "application/json", JSON.stringify(answer));
+}
+
+/** @returns null if the body is too large */
+async function readForm(request: IncomingMessage): Promise<URLSearchParams | null> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of request as AsyncIterable<Buffer>) {
+    size += piece.byteLength;
+    if (size > MAX_BODY_BYTES) return null;
+    pieces.push(piece);
+  }
+  return new URLSearchParams(Buffer.concat(pieces).toString("utf8"));
+}
+
+function sendPage(response: ServerResponse, status: number, render: (nonce: string) => string): void {
+  const nonce = randomBytes(16).toString("base64");
+  const sources = `'nonce-${nonce}'`;
+  response.setHeader(
+    "content-security-policy",
+    `default-src 'none'; style-src ${sources}; script-src ${sources}; base-uri 'none'; frame-ancestors 'none'`,
+  );
+  send(response, status, "text/html", render(nonce));
+}
+
+function send(response: ServerResponse, status: number, type: string, body: string): void {
+  response.writeHead(status, { "content-type": `${type}; charset=utf-8`, "cache-control": "no-store" });
+  response.end(body);
+}

@@ -1,0 +1,444 @@
+/**
+ * `postgresPayments` implements payments on PostgreSQL.
+ *
+ * Invariant: `apply` locks the session's row and then the payment's row, so the inputs of one payment run one at a
+ * time. The payment, its interaction and its rows change in one transaction, at one time of the database's clock. Texts
+ * that a user, a model or a provider wrote are JSON, because `text` refuses NUL.
+ */
+import { sql, type SqlBool, type Selectable, type Updateable, type Insertable } from "kysely";
+import {
+  ago,
+  checkCount,
+  checkDuration,
+  checkPage,
+  clock,
+  clockPlus,
+  type Db,
+  type InteractionChange,
+  interactionOf,
+  inTransaction,
+  lockSessionRow,
+  ofSession,
+  rowOf,
+  type SessionRef,
+  StoreError,
+} from "@turnstream/server/internal";
+import {
+  type Payments,
+  checkPayment,
+  checkPaymentInput,
+  MAX_PAYMENT_CHANGES,
+  checkFlagResolution,
+  type PaymentPage,
+  type Payment,
+  type NewPayment,
+  type ApplyResult,
+} from "./payments-part.ts";
+import type { PaymentTables } from "./payment-tables.ts";
+import { describeChanges } from "./payment-changes.ts";
+import { checkAfterChange, nextCheck, type PaymentCheck } from "./payment-checks.ts";
+import { type PaymentInput, resolvePayment, type PaymentChange } from "./payment-transitions.ts";
+
+function tablesIn(db: Db) {
+  return db.withTables<Pick<PaymentTables, keyof PaymentTables>>();
+}
+
+export function postgresPayments(db: Db): Payments {
+  const inSession = (ref: SessionRef) => ofSession(tablesIn(db).selectFrom("payments"), ref).selectAll();
+  return {
+    async create(ref, payment) {
+      checkPayment(payment);
+      return await inTransaction(db, async (tx) => {
+        await lockSessionRow(tx, ref);
+        return (
+          (await insert(tx, ref, payment)) ?? { created: false, payment: await stored(tx, ref, payment) }
+        );
+      });
+    },
+
+    async apply(orderNo, input) {
+      checkPaymentInput(input);
+      return await inTransaction(db, (tx) => apply(tx, orderNo, input));
+    },
+
+    async get(ref, id) {
+      const row = await inSession(ref).where("id", "=", id).executeTakeFirst();
+      return row === undefined ? null : paymentOf(row);
+    },
+    getInTenant: (tenant, id) => findBy(db, { tenant_id: tenant, id }),
+    byToken: (hash) => findBy(db, { token_hash: hash }),
+    byOrderNo: (orderNo) => findBy(db, { order_no: orderNo }),
+
+    async list(ref, page) {
+      const { before, limit } = checkPaymentPage(page);
+      const rows = await inSession(ref).where("n", "<", before).orderBy("n", "desc").limit(limit).execute();
+      return rows.map(paymentOf);
+    },
+
+    async changes(ref, id) {
+      const rows = await ofSession(tablesIn(db).selectFrom("payments_changes"), ref)
+        .where("payment_id", "=", id)
+        .selectAll()
+        .orderBy("n")
+        .limit(MAX_PAYMENT_CHANGES)
+        .execute();
+      return rows.map(paymentChangeOf);
+    },
+
+    async flagged(tenant, page) {
+      const { before, limit } = checkPaymentPage(page);
+      const rows = await tablesIn(db)
+        .selectFrom("payments")
+        .selectAll()
+        .where("tenant_id", "=", tenant)
+        .where(unresolved)
+        .where("n", "<", before)
+        .orderBy("n", "desc")
+        .limit(limit)
+        .execute();
+      return rows.map(paymentOf);
+    },
+
+    async resolveFlag(tenant, id, resolution) {
+      checkFlagResolution(resolution);
+      const { by, note } = resolution;
+      const row = await tablesIn(db)
+        .updateTable("payments")
+        .set({ flag_resolved_at: clock, flag_resolved_by: by, flag_note: JSON.stringify(note) })
+        .where("tenant_id", "=", tenant)
+        .where("id", "=", id)
+        .where(unresolved)
+        .returningAll()
+        .executeTakeFirst();
+      if (row !== undefined) return { resolved: true, payment: paymentOf(row) };
+      const payment = await findBy(db, { tenant_id: tenant, id });
+      return payment === null ? null : { resolved: false, payment };
+    },
+
+    due: (query) => inTransaction(db, (tx) => claimDue(tx, checkPage(query.limit))),
+
+    async claimQuery(ref, id, everyMs) {
+      const { numUpdatedRows } = await ofSession(tablesIn(db).updateTable("payments"), ref)
+        .set({ queried_at: clock })
+        .where("id", "=", id)
+        .where((eb) =>
+          eb.or([
+            eb("queried_at", "is", null),
+            // Not `ago`: after waiting for a concurrent claim, the clock must be read again.
+            eb("queried_at", "<=", sql<number>`${clockPlus(-checkDuration(everyMs, "everyMs"))}`),
+          ]),
+        )
+        .executeTakeFirst();
+      return numUpdatedRows > 0n;
+    },
+
+    async setProviderRef(ref, id, providerRef) {
+      await ofSession(tablesIn(db).updateTable("payments"), ref)
+        .set({ provider_ref: providerRef })
+        .where("id", "=", id)
+        .where("provider_ref", "is", null)
+        .execute();
+    },
+  };
+}
+
+/** A literal, so that the planner can use the partial index. */
+const unresolved = sql<SqlBool>`flag is not null and flag_resolved_at is null`;
+
+function checkPaymentPage({ before, limit = 100 }: PaymentPage = {}) {
+  const end = before === undefined ? Number.MAX_SAFE_INTEGER : checkCount(before, "before");
+  return { before: end, limit: checkPage(limit) };
+}
+
+async function findBy(
+  db: Db,
+  columns:
+    | { readonly tenant_id: string; readonly id: string }
+    | { readonly token_hash: string }
+    | { readonly order_no: string },
+): Promise<Payment | null> {
+  const row = await tablesIn(db)
+    .selectFrom("payments")
+    .selectAll()
+    .where((eb) => eb.and(columns))
+    .executeTakeFirst();
+  return row === undefined ? null : paymentOf(row);
+}
+
+async function insert(
+  tx: Db,
+  ref: SessionRef,
+  payment: NewPayment,
+): Promise<{ readonly created: true; readonly payment: Payment } | null> {
+  const asked = await ofSession(tablesIn(tx).selectFrom("interactions"), ref)
+    .select("kind")
+    .where("id", "=", payment.id)
+    .executeTakeFirst();
+  if (asked === undefined) throw new StoreError("NOT_FOUND", "interaction of the payment");
+  if (asked.kind !== "payment")
+    throw new StoreError("INVALID", "interaction of the payment (of another kind)");
+  const made = await tablesIn(tx)
+    .insertInto("payments")
+    .values({
+      ...rowOf(ref),
+      id: payment.id,
+      order_no: payment.orderNo,
+      token_hash: payment.tokenHash,
+      amount: payment.amount,
+      currency: payment.currency,
+      provider: payment.provider,
+      description: JSON.stringify(payment.description),
+      locale: payment.locale,
+      continues: payment.continues,
+      agent: payment.agent,
+      mode: payment.mode,
+      expires_at: clockPlus(payment.expiresMs),
+      check_ms: payment.queryAfterMs,
+      next_check_at: clockPlus(payment.expiresMs),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returningAll()
+    .executeTakeFirst();
+  return made === undefined ? null : { created: true, payment: paymentOf(made) };
+}
+
+/** Returns the stored payment, if it is the same. */
+async function stored(tx: Db, ref: SessionRef, payment: NewPayment): Promise<Payment> {
+  const row = await ofSession(tablesIn(tx).selectFrom("payments"), ref)
+    .selectAll()
+    .where("id", "=", payment.id)
+    .executeTakeFirst();
+  const same =
+    row?.order_no === payment.orderNo &&
+    row.token_hash === payment.tokenHash &&
+    row.amount === payment.amount &&
+    row.currency === payment.currency &&
+    row.provider === payment.provider;
+  if (!same) throw new StoreError("EXISTS", "payment");
+  return paymentOf(row);
+}
+
+/** Locks the session's row first, so that an erasure waits there; see `session-row.ts`. */
+async function lockPayment(tx: Db, orderNo: string) {
+  const locked = await tablesIn(tx)
+    .selectFrom("sessions")
+    .innerJoin("payments", (join) =>
+      join
+        .onRef("payments.tenant_id", "=", "sessions.tenant_id")
+        .onRef("payments.session_id", "=", "sessions.id"),
+    )
+    .select("sessions.id")
+    .where("order_no", "=", orderNo)
+    .forKeyShare("sessions")
+    .executeTakeFirst();
+  if (locked === undefined) return undefined;
+  return await tablesIn(tx)
+    .selectFrom("payments")
+    .selectAll()
+    .where("order_no", "=", orderNo)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+}
+
+/** Returns the time, the last row and whether the event is recorded. Read after the payment is locked. */
+async function readRecorded(tx: Db, payment: Payment, input: PaymentInput) {
+  const rows = ofSession(tablesIn(tx).selectFrom("payments_changes"), payment).where(
+    "payment_id",
+    "=",
+    payment.id,
+  );
+  const { provider = null, event = null } = "event" in input ? input : {};
+  const repeats = rows.where("provider", "=", provider).where("event", "=", event).select("n");
+  return await tablesIn(tx)
+    .selectNoFrom((eb) => [
+      sql<number>`clock_timestamp()::timestamptz(3)`.as("now"),
+      rows.select((of) => of.fn.max("n").as("n")).as("last"),
+      eb.exists(repeats).as("is_repeat"),
+    ])
+    .executeTakeFirstOrThrow();
+}
+
+async function apply(tx: Db, orderNo: string, input: PaymentInput): Promise<ApplyResult> {
+  const row = await lockPayment(tx, orderNo);
+  if (row === undefined) return { outcome: "unknown" };
+  const payment = paymentOf(row);
+  const { now: at, last, is_repeat } = await readRecorded(tx, payment, input);
+  if (is_repeat === true) return { outcome: "unchanged", payment };
+  const resolution = resolvePayment({ ...payment, isOverdue: payment.expiresAt <= at }, input);
+  if (resolution.outcome === "unchanged") return { outcome: "unchanged", payment };
+  const { recorded, changed } = describeChanges(payment, input, resolution, { n: (last ?? 0) + 1, at });
+  await ofSession(tablesIn(tx).updateTable("payments"), payment)
+    .set(paymentColumns(changed, checkAfterChange(payment, changed, row.check_ms, at)))
+    .where("id", "=", payment.id)
+    .execute();
+  await tablesIn(tx)
+    .insertInto("payments_changes")
+    .values(recorded.map((change) => changeRow(payment, change)))
+    .execute();
+  const fields = resolution.outcome === "mismatch" ? resolution.fields : [];
+  const outcome = recorded.at(-1)?.outcome ?? "changed";
+  return { outcome, payment: changed, recorded, fields, ...(await changeInteraction(tx, changed, recorded)) };
+}
+
+/** Repeats the steps of the payment in its interaction. */
+async function changeInteraction(tx: Db, payment: Payment, recorded: readonly PaymentChange[]) {
+  const { id, status } = payment;
+  const steps = recorded.filter(({ outcome }) => outcome === "changed");
+  const [first] = steps;
+  const of = ofSession(tablesIn(tx).selectFrom("interactions"), payment).selectAll().where("id", "=", id);
+  if (first === undefined)
+    return { interaction: interactionOf(await of.executeTakeFirstOrThrow()), changes: [] };
+  const at = new Date(first.at);
+  const row = await ofSession(tablesIn(tx).updateTable("interactions"), payment)
+    .set((eb) => ({ status, version: eb("version", "+", steps.length), changed_at: at }))
+    .where("id", "=", id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  const interaction = interactionOf(row);
+  const changes = steps.map(({ to, by }, index): InteractionChange => ({
+    version: interaction.version - steps.length + index + 1,
+    status: to,
+    by,
+    reason: null,
+    body: null,
+    at: first.at,
+  }));
+  await tablesIn(tx)
+    .insertInto("interaction_changes")
+    .values(
+      changes.map(({ version, status: to, by }) => ({
+        ...rowOf(payment),
+        interaction_id: id,
+        version,
+        status: to,
+        by_user: by,
+        reason: null,
+        body: "null",
+        at,
+      })),
+    )
+    .execute();
+  return { interaction, changes };
+}
+
+async function claimDue(tx: Db, limit: number): Promise<(Payment & { readonly overdue: boolean })[]> {
+  const rows = await tablesIn(tx)
+    .selectFrom("payments")
+    .selectAll()
+    .select(sql<number>`clock_timestamp()::timestamptz(3)`.as("now"))
+    .where("next_check_at", "<=", ago(0))
+    .orderBy("next_check_at")
+    .orderBy("n")
+    .limit(limit)
+    .forNoKeyUpdate()
+    .skipLocked()
+    .execute();
+  if (rows.length === 0) return [];
+  const checks = rows.map((row) =>
+    nextCheck({ status: row.status, expiresAt: row.expires_at, checkMs: row.check_ms }, row.now),
+  );
+  const times = checks.map(({ nextCheckAt }) => (nextCheckAt === null ? null : new Date(nextCheckAt)));
+  const column = (name: "tenant_id" | "session_id" | "id") => sql`${rows.map((row) => row[name])}::text[]`;
+  const next = sql`
+    unnest(${column("tenant_id")}, ${column("session_id")}, ${column("id")},
+      ${checks.map(({ checkMs }) => checkMs)}::bigint[], ${times}::timestamptz[])
+    as next (tenant_id, session_id, id, check_ms, next_check_at)`;
+  await sql`update payments as p
+    set check_ms = next.check_ms, next_check_at = next.next_check_at, queried_at = clock_timestamp()
+    from ${next}
+    where p.tenant_id = next.tenant_id and p.session_id = next.session_id and p.id = next.id`.execute(tx);
+  return rows
+    .map((row) => ({ ...paymentOf(row), overdue: row.expires_at <= row.now }))
+    .toSorted((a, b) => a.n - b.n);
+}
+
+function paymentOf(row: Selectable<PaymentTables["payments"]>): Payment {
+  return {
+    tenant: row.tenant_id,
+    session: row.session_id,
+    id: row.id,
+    n: row.n,
+    orderNo: row.order_no,
+    amount: row.amount,
+    currency: row.currency,
+    provider: row.provider,
+    providerRef: row.provider_ref,
+    description: row.description,
+    locale: row.locale,
+    continues: row.continues,
+    agent: row.agent,
+    mode: row.mode,
+    status: row.status,
+    refundedAmount: row.refunded_amount,
+    createdAt: row.created_at,
+    changedAt: row.changed_at,
+    expiresAt: row.expires_at,
+    flag: row.flag,
+    flaggedAt: row.flagged_at,
+    flagResolvedAt: row.flag_resolved_at,
+    flagResolvedBy: row.flag_resolved_by,
+    flagNote: row.flag_note,
+  };
+}
+
+/** Returns the columns that an input can change. A check of null stays as it is. */
+function paymentColumns(payment: Payment, check: PaymentCheck | null): Updateable<PaymentTables["payments"]> {
+  return {
+    status: payment.status,
+    changed_at: toDate(payment.changedAt),
+    provider_ref: payment.providerRef,
+    refunded_amount: payment.refundedAmount,
+    flag: payment.flag,
+    flagged_at: toDate(payment.flaggedAt),
+    flag_resolved_at: toDate(payment.flagResolvedAt),
+    flag_resolved_by: payment.flagResolvedBy,
+    flag_note: payment.flagNote === null ? null : JSON.stringify(payment.flagNote),
+    ...(check === null ? {} : { check_ms: check.checkMs, next_check_at: toDate(check.nextCheckAt) }),
+  };
+}
+
+function toDate(time: number | null): Date | null {
+  return time === null ? null : new Date(time);
+}
+
+function paymentChangeOf(row: Selectable<PaymentTables["payments_changes"]>): PaymentChange {
+  const { paid_amount: amount, paid_currency: currency } = row;
+  return {
+    n: row.n,
+    actor: row.actor,
+    by: row.by_user,
+    input: row.input,
+    outcome: row.outcome,
+    from: row.from_status,
+    to: row.to_status,
+    at: row.at,
+    evidenceHash: row.evidence_hash,
+    provider: row.provider,
+    event: row.event,
+    paid: amount === null || currency === null ? null : { amount, currency },
+    providerRef: row.provider_ref,
+    reason: row.reason,
+  };
+}
+
+function changeRow(payment: Payment, change: PaymentChange): Insertable<PaymentTables["payments_changes"]> {
+  return {
+    ...rowOf(payment),
+    payment_id: payment.id,
+    n: change.n,
+    actor: change.actor,
+    by_user: change.by,
+    input: change.input,
+    outcome: change.outcome,
+    from_status: change.from,
+    to_status: change.to,
+    at: new Date(change.at),
+    evidence_hash: change.evidenceHash,
+    provider: change.provider,
+    event: change.event,
+    paid_amount: change.paid?.amount ?? null,
+    paid_currency: change.paid?.currency ?? null,
+    provider_ref: change.providerRef,
+    reason: change.reason === null ? null : JSON.stringify(change.reason),
+  };
+}

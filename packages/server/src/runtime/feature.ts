@@ -1,0 +1,27 @@
+/** `WorkerFeature` is what a feature adds to a worker. Types only. */
+import type { CommandBackend } from "../session/backend.ts";
+import type { StoreFeature } from "../store/features.ts";
+import type { Env } from "../util/env.ts";
+import type { ErrorHandler } from "../util/error-handler.ts";
+import type { RequestKind } from "./attempt/request-kind.ts";
+
+/** What a task works with. */
+export interface TaskContext extends CommandBackend {
+  readonly env: Env;
+  readonly onError: ErrorHandler;
+}
+
+export interface FeatureTask {
+  /** For errors: what it does, such as "checking payments". */
+  readonly name: string;
+  /** `poll`: every `pollIntervalMs`. `maintenance`: every `maintenanceIntervalMs`. */
+  readonly every: "poll" | "maintenance";
+  /** Every worker runs it, so it must lease what it works on. It never runs twice at a time in one worker. */
+  run(context: TaskContext): Promise<void>;
+}
+
+export interface WorkerFeature extends StoreFeature {
+  readonly tasks?: readonly FeatureTask[];
+  /** Kinds of the protocol that no turn can request without the feature. */
+  readonly requestKinds?: readonly RequestKind[];
+}
