@@ -17,7 +17,7 @@ const mayImport = {
   protocol: [],
   dev: [],
   server: ["dev", "protocol"],
-  cli: ["protocol", "server"],
+  cli: ["payments", "protocol", "server"],
   next: ["client", "server"],
   mcp: ["protocol", "server"],
   s3: ["server"],

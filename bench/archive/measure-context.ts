@@ -30,7 +30,7 @@ export async function measureContext(environment: TurnsEnvironment): Promise<Mea
     await archiveTurns(store, ref, length);
     const read: string[] = [];
     const current = { id: "next", number: length + 1, retries: null };
-    const options = { withImages: false, maxTokens: MAX_TOKENS };
+    const options = { requestKinds: new Map(), withImages: false, maxTokens: MAX_TOKENS };
     const prior = await readPriorTurns(countingStore(store, read), ref, current, options);
     const bytes = await bytesOf(environment, ref.session, read);
     const note = `MB, ${read.length} turns read, ${prior.turns.length} in the prompt`;

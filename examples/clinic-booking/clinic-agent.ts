@@ -64,7 +64,7 @@ export function clinicAgent(): Agent {
     instructions:
       "You are the assistant of a dental clinic in Taiwan. Answer briefly, in Traditional Chinese.",
     requestForms: true,
-    requestPayments: true,
+    featureTools: ["request_payment"],
     title: false,
   });
 }

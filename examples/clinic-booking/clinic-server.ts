@@ -18,8 +18,8 @@ import {
   openDatabase,
   startWorker,
 } from "@turnstream/server";
+import { payments, tables as paymentTables } from "@turnstream/payments";
 import { newebPay, type NewebPayOptions } from "@turnstream/payments/newebpay";
-import { type PaymentOptions } from "@turnstream/server";
 import { clinicAgent } from "./clinic-agent.ts";
 
 export interface ClinicOptions {
@@ -45,7 +45,7 @@ export async function startClinic(options: ClinicOptions): Promise<Clinic> {
   const { databaseUrl, redisUrl, port, expiresMs } = options;
   const url = `http://${HOST}:${port}`;
   const db = openDatabase({ url: databaseUrl, max: 8 });
-  await migrate(db);
+  await migrate(db, { features: [paymentTables] });
   // Leases have their own connections, so that a busy worker doesn't lose its lease.
   const leases = openDatabase({ url: databaseUrl, max: 2 });
   const store = createPostgresStore(db, { leases });
@@ -54,10 +54,10 @@ export async function startClinic(options: ClinicOptions): Promise<Clinic> {
   const backend = { store, log, signals };
   await ensureTenant(store, TENANT);
 
-  const payments: PaymentOptions = { providers: [newebPay(options.newebPay)], publicUrl: url, expiresMs };
+  const features = [payments({ providers: [newebPay(options.newebPay)], publicUrl: url, expiresMs })];
   const gateway = createGateway({
     ...backend,
-    payments,
+    features,
     secrets: [randomBytes(32).toString("hex")],
     // Every visitor is a guest with a cookie.
     signIn: { tenant: TENANT, user: ({ headers }) => readGuest(headers.get("cookie")) },
@@ -65,7 +65,7 @@ export async function startClinic(options: ClinicOptions): Promise<Clinic> {
   });
   const worker = await startWorker({
     ...backend,
-    payments,
+    features,
     agents: [clinicAgent()],
     defaultLocale: "zh-TW",
     shutdownGraceMs: 1_000,

@@ -2,6 +2,7 @@
  * Tests the checkout page and the return page in Chromium, with the payment sandbox as the provider. Every error in the
  * console fails the test, so the content security policy of a page allows all that the page does.
  */
+import { payments, paymentsOf } from "@turnstream/payments";
 import { startPaymentSandbox, type PaymentSandbox } from "@turnstream/payments/sandbox";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
@@ -22,10 +23,10 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   sandbox = await startPaymentSandbox();
-  const payments = { providers: [sandbox.provider()] as const, publicUrl: "http://127.0.0.1:9" };
+  const options = { providers: [sandbox.provider()] as const, publicUrl: "http://127.0.0.1:9" };
   backend = await openRealBackend();
-  server = await openServer(backend, { payments });
-  payments.publicUrl = server.url;
+  server = await openServer(backend, { features: [payments(options)] });
+  options.publicUrl = server.url;
 });
 afterEach(async () => {
   await server.close();
@@ -45,7 +46,7 @@ async function addPayment(locale = "en"): Promise<TestPayment & { readonly url: 
 }
 
 async function statusOf({ orderNo }: TestPayment): Promise<string | undefined> {
-  return (await server.backend.store.payments.byOrderNo(orderNo))?.status;
+  return (await paymentsOf(server.backend.store).byOrderNo(orderNo))?.status;
 }
 
 test("S08 the checkout opens by itself, the user pays at the provider, and the return page shows it", async () => {

@@ -4,6 +4,7 @@
  *
  * Invariant: a new column or key with content must be filled here, or the search after an erasure can't find it.
  */
+import { paymentsOf } from "@turnstream/payments";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import { type Backend, type SessionRef, uploadFile } from "@turnstream/server";
 import { archiveSession, type Claimed, claimSession } from "@turnstream/server/internal";
@@ -95,10 +96,10 @@ async function ledger({ store }: Backend, ref: SessionRef, user: string, canary:
   await store.interactions.request(ref, { id: payment, kind: "payment", ...place, block: "p", request });
   const orderNo = orderOf(session);
   await createOrder(store, ref, { id: payment, orderNo, description: canary, ...MONEY });
-  await store.payments.apply(orderNo, { type: "cancel", by: user });
+  await paymentsOf(store).apply(orderNo, { type: "cancel", by: user });
   const report = { provider: "newebpay", paid: MONEY, providerRef: null, evidenceHash: null };
   const late = { ...report, event: `${session}.1`, reason: canary } as const;
-  await store.payments.apply(orderNo, { type: "succeeded", ...late });
+  await paymentsOf(store).apply(orderNo, { type: "succeeded", ...late });
   // An app may pass an address by mistake, and its ids of sessions may be mail addresses.
   await store.audit.add(tenant, {
     actor: user,

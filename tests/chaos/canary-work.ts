@@ -3,6 +3,7 @@
  * and relays. The work continues until `isOver` returns true, also after the session is erased. Does not erase
  * anything.
  */
+import { paymentsOf } from "@turnstream/payments";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Backend } from "@turnstream/server";
 import {
@@ -71,7 +72,7 @@ function operations(backend: Backend, { ref, user, canary, claimed, orderNo }: F
       const paid = { amount: 1, currency: "TWD" };
       const report = { provider: "newebpay", paid, providerRef: null, evidenceHash: null };
       const event = `${session}.late.${n}`;
-      return store.payments.apply(orderNo, { type: "succeeded", ...report, event, reason: canary });
+      return paymentsOf(store).apply(orderNo, { type: "succeeded", ...report, event, reason: canary });
     },
   ];
 }

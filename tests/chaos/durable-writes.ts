@@ -4,6 +4,7 @@
  *
  * Invariant: a write is determined by its session and key, and `commit` is idempotent. Does not publish anything.
  */
+import { paymentsOf } from "@turnstream/payments";
 import { createHash } from "node:crypto";
 import type { SessionEvent } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
@@ -122,7 +123,7 @@ function createPaymentStep(ref: SessionRef, key: string): Parts {
         await tx.interactions.request(ref, { id, kind: "payment", ...place, request: { shown: id } });
         await createOrder(tx, ref, { orderNo: id, description: `order ${id}`, ...MONEY });
       }
-      await tx.payments.apply(id, { type: status, ...report, paid: isPaid ? MONEY : null });
+      await paymentsOf(tx).apply(id, { type: status, ...report, paid: isPaid ? MONEY : null });
     },
   };
 }

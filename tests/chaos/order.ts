@@ -1,16 +1,17 @@
 /** `createOrder` stores a payment as a worker does, without a checkout. */
+import { type NewPayment, type Payment, paymentsOf } from "@turnstream/payments";
 import type { SessionRef } from "@turnstream/server";
-import type { NewPayment, Payment, Store } from "@turnstream/server/internal";
+import type { Store } from "@turnstream/server/internal";
 
 type Order = Pick<NewPayment, "orderNo" | "description" | "amount" | "currency"> & Partial<NewPayment>;
 
 /** @param order the id is the order number unless it is given */
 export async function createOrder(
-  { payments }: Pick<Store, "payments">,
+  store: Pick<Store, "use">,
   ref: SessionRef,
   order: Order,
 ): Promise<Payment> {
-  const { payment } = await payments.create(ref, {
+  const { payment } = await paymentsOf(store).create(ref, {
     id: order.orderNo,
     tokenHash: order.orderNo,
     provider: "newebpay",

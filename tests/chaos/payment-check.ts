@@ -5,10 +5,10 @@
  * Invariant: whatever was killed, lost or repeated, the payment has one order with one outcome, each of its committed
  * states is in the log once and in order, and its outcome has started one turn.
  */
+import { type Payment, paymentsOf } from "@turnstream/payments";
 import { listBlocks, type SessionEvent, type SessionState } from "@turnstream/protocol";
 import { TRANSITIONS } from "@turnstream/protocol/writer";
 import type { Backend, SessionRef } from "@turnstream/server";
-import type { Payment } from "@turnstream/server/internal";
 import type { SandboxOrder } from "@turnstream/payments/sandbox";
 import type { Figures } from "./figures.ts";
 import type { TurnEnvironment } from "./turn-environment.ts";
@@ -42,7 +42,7 @@ export async function checkPayment(
   expected: ExpectedPayment,
   figures: PaymentFigures,
 ): Promise<void> {
-  const [payment, ...others] = await turns.backend.store.payments.list(ref);
+  const [payment, ...others] = await paymentsOf(turns.backend.store).list(ref);
   if (payment === undefined) throw new Error(`${ref.session} has no payment`);
   const { state, events, illegal } = await turns.checkSession(ref);
   const about = (problem: string) => `${payment.id}: ${problem}`;
@@ -86,7 +86,7 @@ export async function checkPath(
   events: readonly SessionEvent[],
   figures: PaymentFigures,
 ): Promise<void> {
-  const rows = await store.payments.changes(ref, id);
+  const rows = await paymentsOf(store).changes(ref, id);
   const shown = (await store.interactions.changes(ref, id)).map((change) => change.status).join();
   const steps = rows.filter(({ outcome }) => outcome === "changed");
   const path = ["pending", ...steps.map(({ to }) => to)];

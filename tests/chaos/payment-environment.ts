@@ -5,8 +5,8 @@
  * Invariant: each gateway and worker has its own connection to Redis, through a proxy that the test can cut. A process
  * that is killed while its proxy is cut has not written to the log what it committed meanwhile.
  */
+import { type Payment, paymentsOf } from "@turnstream/payments";
 import type { SessionRef } from "@turnstream/server";
-import type { Payment } from "@turnstream/server/internal";
 import type { SandboxOrder } from "@turnstream/payments/sandbox";
 import { GatewayProgram } from "@turnstream/testkit/gateway/gateway-program.ts";
 import { HIGH_LIMITS } from "@turnstream/testkit/gateway/high-limits.ts";
@@ -149,7 +149,7 @@ export class PaymentEnvironment {
 
   /** Reads the only payment of the session. */
   async readPayment(ref: SessionRef): Promise<Payment> {
-    const [payment] = await this.turns.backend.store.payments.list(ref);
+    const [payment] = await paymentsOf(this.turns.backend.store).list(ref);
     if (payment === undefined) throw new Error(`${ref.session} has no payment`);
     return payment;
   }

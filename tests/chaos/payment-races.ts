@@ -5,19 +5,16 @@
  * Invariant: a payment only moves forward and succeeds at most once. Each committed status is in the log once and in
  * order, and an outcome adds at most one message that starts the next turn.
  */
+import { type Payment, paymentsOf, type ProviderReport } from "@turnstream/payments";
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SessionRef } from "@turnstream/server";
-import {
-  applyReport,
-  cancelPayment,
-  checkDuePayments,
-  openCheckout,
-  type Payment,
-  type PaymentBackend,
-  systemEnv,
-} from "@turnstream/server/internal";
-import type { ProviderReport } from "@turnstream/server";
+import { systemEnv } from "@turnstream/server/internal";
+import type { PaymentBackend } from "../../packages/payments/src/apply-payment.ts";
+import { cancelPayment } from "../../packages/payments/src/cancel-payment.ts";
+import { checkDuePayments } from "../../packages/payments/src/check-payments.ts";
+import { openCheckout } from "../../packages/payments/src/checkout.ts";
+import { applyReport } from "../../packages/payments/src/query-payment.ts";
 import { startPaymentSandbox } from "@turnstream/payments/sandbox";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { Figures } from "./figures.ts";
@@ -128,7 +125,7 @@ async function race(
     if (settled.status === "rejected") figures.report("inputs that failed", [String(settled.reason)]);
   figures.add("payments");
   figures.add("inputs", inputs.length);
-  const payment = await environment.backend.store.payments.get(ref, id);
+  const payment = await paymentsOf(environment.backend.store).get(ref, id);
   if (payment === null) throw new Error(`payment ${id} does not exist`);
   const { events } = await environment.checkSession(ref);
   await checkPath(environment.backend, ref, payment, events, figures);

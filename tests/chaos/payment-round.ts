@@ -5,9 +5,9 @@
  * Invariant: a moment is a condition and not a time. A process is killed while it waits for a lock of the test, so it
  * has not committed, or while its link to Redis is cut, so it has committed and not written to the log.
  */
+import { type Payment, paymentsOf } from "@turnstream/payments";
 import { listBlocks } from "@turnstream/protocol";
 import type { SessionRef } from "@turnstream/server";
-import type { Payment } from "@turnstream/server/internal";
 import type { NotificationOverrides } from "@turnstream/payments/sandbox";
 import type { GatewayProgram } from "@turnstream/testkit/gateway/gateway-program.ts";
 import { holdLock } from "@turnstream/testkit/servers/hold-lock.ts";
@@ -152,7 +152,7 @@ export class PaymentRound {
       if (isWritten && row === undefined) this.#addBetween();
     } else message = await send();
     if (this.#moment === "request: committed") {
-      const isStored = async () => (await store.payments.list(this.#ref)).length > 0;
+      const isStored = async () => (await paymentsOf(store).list(this.#ref)).length > 0;
       await until("the payment", isStored, { everyMs: 2 });
       await this.#killOwner();
     }

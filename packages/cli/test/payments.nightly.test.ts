@@ -1,4 +1,5 @@
 /** Tests `turnstream payments` on a real database: operators find, read and resolve flagged payments. */
+import { paymentsOf } from "@turnstream/payments";
 import { createPostgresStore, openDatabase } from "@turnstream/server";
 import type { ClosableStore } from "@turnstream/server/internal";
 import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
@@ -29,7 +30,7 @@ async function addLateSuccess(id: string): Promise<void> {
   const at = { turn: "t1", run: "main", block: id, index: 0 };
   await store.interactions.request(ref, { id, kind: "payment", ...at, request: {} });
   const orderNo = `TS${id.toUpperCase()}`;
-  await store.payments.create(ref, {
+  await paymentsOf(store).create(ref, {
     id,
     orderNo,
     tokenHash: id.padEnd(64, "0"),
@@ -44,8 +45,8 @@ async function addLateSuccess(id: string): Promise<void> {
     expiresMs: 60_000,
     queryAfterMs: 60_000,
   });
-  await store.payments.apply(orderNo, { type: "cancel", by: "an" });
-  await store.payments.apply(orderNo, {
+  await paymentsOf(store).apply(orderNo, { type: "cancel", by: "an" });
+  await paymentsOf(store).apply(orderNo, {
     type: "succeeded",
     provider: "newebpay",
     paid: { amount: 2400, currency: "TWD" },
@@ -102,6 +103,6 @@ test("an unknown payment, one of another tenant, and missing options are errors"
     ["resolve", "a1", "--note", "n", "--by", "a b"],
   ])
     expect(await payments(...args)).toMatchObject({ code: 2 });
-  expect(await store.payments.flagged("acme")).toHaveLength(1);
+  expect(await paymentsOf(store).flagged("acme")).toHaveLength(1);
   expect((await turnstream("payments", "--help")).out).toContain("late_success");
 });

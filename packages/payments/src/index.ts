@@ -14,6 +14,6 @@ export {
 export type { PaymentSpec } from "./request/parse-payment.ts";
 export { resolveFlag } from "./read-payments.ts";
 export { PAYMENT_TABLES as tables } from "./store/payment-tables.ts";
-export type { Payment } from "./store/payments-part.ts";
+export type { NewPayment, Payment } from "./store/payments-part.ts";
 export type { PaymentChange } from "./store/payment-transitions.ts";
 export { paymentsOf } from "./store/payments-of.ts";

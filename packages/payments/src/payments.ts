@@ -52,7 +52,7 @@ export function payments(given: PaymentOptions): Payments {
   return {
     name: PAYMENT_TABLES.feature,
     tables: PAYMENT_TABLES,
-    scopes: { payments: "keys" },
+    scope: "keys",
     webhookEvents: ["payment.flagged", "payment.refunded"],
     routes: [
       ...paymentRoutes,

@@ -3,11 +3,11 @@
  * changes a payment. The authentic one does, so the test can fail.
  */
 import { newebPay } from "@turnstream/payments/newebpay";
-import { type PaymentProvider } from "@turnstream/server";
+import { type PaymentProvider } from "@turnstream/payments";
 import { stripe } from "@turnstream/payments/stripe";
 import { Stripe } from "stripe";
 import { expect, test } from "vitest";
-import { type PaymentState, resolvePayment } from "../../server/src/store/rules/payments.ts";
+import { type PaymentState, resolvePayment } from "../src/store/payment-transitions.ts";
 import { KEYS, NOW, opensslEncrypt, opensslSign, ORDER } from "./newebpay-keys.ts";
 
 type HeaderList = readonly [string, string][];

@@ -1,7 +1,7 @@
 /** Compares the ciphers and checksums of NewebPay's messages with the command `openssl`. */
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { encryptTradeInfo, signTradeInfo } from "../src/newebpay-cipher.ts";
+import { encryptTradeInfo, signTradeInfo } from "../src/providers/newebpay-cipher.ts";
 import { KEYS } from "./newebpay-keys.ts";
 
 const toHex = (text: string): string => Buffer.from(text).toString("hex");

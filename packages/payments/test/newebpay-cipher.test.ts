@@ -9,7 +9,7 @@ import {
   equals,
   isTradeShaValid,
   signTradeInfo,
-} from "../src/newebpay-cipher.ts";
+} from "../src/providers/newebpay-cipher.ts";
 import {
   KEYS,
   opensslDecrypt,

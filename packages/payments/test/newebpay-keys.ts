@@ -3,7 +3,7 @@
  * with the command `openssl`.
  */
 import { createCipheriv, createDecipheriv, createHash } from "node:crypto";
-import type { CheckoutOrder } from "@turnstream/server";
+import type { CheckoutOrder } from "@turnstream/payments";
 
 export const KEYS = {
   merchantId: "MS100200300",

@@ -1,6 +1,6 @@
 /** Tests how the adapter for NewebPay reads answers to queries: forged, malformed, oversized and silent ones. */
 import { newebPay } from "@turnstream/payments/newebpay";
-import { type ProviderReport } from "@turnstream/server";
+import { type ProviderReport } from "@turnstream/payments";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type Handle, type LocalServer, startLocalServer } from "./local-server.ts";
 import { KEYS, NOW, opensslDigest, ORDER } from "./newebpay-keys.ts";

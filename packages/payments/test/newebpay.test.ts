@@ -1,6 +1,6 @@
 /** Tests the adapter for NewebPay: the form of the checkout, and notifications that are authentic or not. */
 import { newebPay, type NewebPayOptions } from "@turnstream/payments/newebpay";
-import { type PaymentErrorCode, type ProviderReport } from "@turnstream/server";
+import { type PaymentErrorCode, type ProviderReport } from "@turnstream/payments";
 import { describe, expect, test } from "vitest";
 import { KEYS, NOW, opensslDecrypt, opensslEncrypt, opensslSign, ORDER } from "./newebpay-keys.ts";
 

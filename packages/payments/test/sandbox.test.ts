@@ -1,6 +1,6 @@
 /** Tests the payment sandbox and the adapter for NewebPay together, over HTTP: page, notifications and queries. */
 import { newebPay } from "@turnstream/payments/newebpay";
-import { type PaymentProvider, type ProviderReport } from "@turnstream/server";
+import { type PaymentProvider, type ProviderReport } from "@turnstream/payments";
 import { type PaymentSandbox, startPaymentSandbox } from "@turnstream/payments/sandbox";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";

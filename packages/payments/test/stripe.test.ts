@@ -1,5 +1,5 @@
 /** Tests the adapter for Stripe with the official SDK, against a local server that plays Stripe's API. */
-import { type CheckoutOrder, type PaymentErrorCode, type ProviderReport } from "@turnstream/server";
+import { type CheckoutOrder, type PaymentErrorCode, type ProviderReport } from "@turnstream/payments";
 import { stripe } from "@turnstream/payments/stripe";
 import { type StripeServer, startStripeServer } from "@turnstream/testkit/payments/stripe-server.ts";
 import { Stripe } from "stripe";

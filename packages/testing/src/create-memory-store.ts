@@ -21,7 +21,13 @@ import {
 import { memoryAllowances, memoryFormDrafts, memoryInteractions } from "./interactions.ts";
 import { memoryArchive, memoryOutbox, memoryTurns } from "./archive.ts";
 import { memoryAttachments, memoryBlobs, memoryObjects, memoryUploads } from "./files.ts";
-import { emptyKnowledge, emptyMemories, emptyPayments, emptyWebhooks } from "./empty-chapters.ts";
+import {
+  emptyFeatures,
+  emptyKnowledge,
+  emptyMemories,
+  emptyWebhooks,
+  refuseParts,
+} from "./empty-chapters.ts";
 import { memoryAudit } from "./audit.ts";
 import { memoryIdempotency, memoryKeys, memoryShares, memoryTickets } from "./access.ts";
 import { memoryEpochs, memoryUserNumbers, memorySessions } from "./sessions.ts";
@@ -67,7 +73,6 @@ function partsOn(tables: MemoryTables, env: Env, audit: ResolvedAuditOptions): S
     allowances: memoryAllowances(tables, env),
     interactions: memoryInteractions(tables, env),
     formDrafts: memoryFormDrafts(tables, env),
-    payments: emptyPayments,
     usage: memoryUsage(tables, env),
     limits: memoryLimits(tables, env),
     audit: memoryAudit(tables, env, audit),
@@ -77,6 +82,8 @@ function partsOn(tables: MemoryTables, env: Env, audit: ResolvedAuditOptions): S
     tickets: memoryTickets(tables, env),
     idempotency: memoryIdempotency(tables, env),
     webhooks: emptyWebhooks,
+    features: emptyFeatures,
+    use: refuseParts,
   };
   return wrapParts(parts, async (name, args, call) => {
     checkArguments(name, args);

@@ -1,12 +1,13 @@
 /**
  * Chapters of the store that the in-memory store doesn't have. Reads find nothing, and what would add a row is refused:
- * tests of webhooks, payments, knowledge bases and memories run on PostgreSQL.
+ * tests of webhooks, knowledge bases, memories and features run on PostgreSQL.
  */
 import {
+  type Features,
   type Knowledge,
   type Memories,
-  type Payments,
   StoreError,
+  type UsePart,
   type Webhooks,
 } from "@turnstream/server/internal";
 
@@ -15,9 +16,13 @@ const nothing = async (): Promise<null> => null;
 const zero = async (): Promise<0> => 0;
 const no = async (): Promise<false> => false;
 
+function unsupported(what: string): StoreError {
+  return new StoreError("UNSUPPORTED", `the in-memory store doesn't have ${what}`);
+}
+
 function refuse(what: string): () => Promise<never> {
   return async () => {
-    throw new StoreError("UNSUPPORTED", `the in-memory store has no ${what}`);
+    throw unsupported(what);
   };
 }
 
@@ -31,22 +36,6 @@ export const emptyWebhooks: Webhooks = {
   deliveries: nothing,
   replay: nothing,
   prune: zero,
-};
-
-export const emptyPayments: Payments = {
-  create: refuse("payments"),
-  apply: refuse("payments"),
-  get: nothing,
-  getInTenant: nothing,
-  byToken: nothing,
-  byOrderNo: nothing,
-  list: none,
-  changes: none,
-  flagged: none,
-  resolveFlag: nothing,
-  due: none,
-  claimQuery: no,
-  setProviderRef: refuse("payments"),
 };
 
 export const emptyKnowledge: Knowledge = {
@@ -66,4 +55,15 @@ export const emptyMemories: Memories = {
   change: nothing,
   remove: no,
   removeAll: zero,
+};
+
+export const emptyFeatures: Features = {
+  async requireTables([first]) {
+    if (first !== undefined) throw unsupported(`the feature ${first}`);
+    return [];
+  },
+};
+
+export const refuseParts: UsePart = ({ name }) => {
+  throw unsupported(`the feature ${name}`);
 };

@@ -9,7 +9,7 @@ import { type Agent, defineAgent, type Tool, tool } from "@turnstream/server";
 import { createWorker } from "@turnstream/server/internal";
 import { scriptedModel } from "@turnstream/server/testing";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
-import { createPaymentOptions, type PaymentSettings } from "@turnstream/testkit/payments/payment-settings.ts";
+import { createPayments, type PaymentSettings } from "@turnstream/testkit/payments/payment-settings.ts";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { createNamedEnv } from "./named-env.ts";
@@ -148,7 +148,7 @@ function mainAgent(): Agent {
     },
     subAgents: isA ? { helper, passing, turning: passing } : { helper },
     shareThought: true,
-    requestPayments: settings.payments !== undefined,
+    featureTools: settings.payments === undefined ? [] : ["request_payment"],
     retry,
   });
 }
@@ -172,7 +172,7 @@ const worker = await createWorker({
   signals,
   agents: [mainAgent()],
   leaseTtlMs: ttlMs,
-  ...(settings.payments === undefined ? {} : { payments: createPaymentOptions(settings.payments) }),
+  ...(settings.payments === undefined ? {} : { features: [createPayments(settings.payments)] }),
   ...(settings.receiver === undefined ? {} : sendsWebhooksTo(settings.receiver)),
   onLeaseLost: () => {
     parent.send({ lost: true });

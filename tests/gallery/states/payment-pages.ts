@@ -7,8 +7,8 @@ import {
   renderLeavingPage,
   renderMessagePage,
   renderReturnPage,
-} from "../../../packages/server/src/gateway/payment-pages/payment-page.ts";
-import { selectPageStrings } from "../../../packages/server/src/gateway/payment-pages/select-page-strings.ts";
+} from "../../../packages/payments/src/pages/payment-page.ts";
+import { selectPageStrings } from "../../../packages/payments/src/pages/select-page-strings.ts";
 import { shortAnswer } from "../logs/texts.ts";
 import { type GalleryState, of } from "./state.ts";
 

@@ -24,7 +24,10 @@ export function addKeys(program: Command, context: CliContext): void {
   const keys = program
     .command("keys")
     .description("create, list and revoke API keys")
-    .addHelpText("after", `\nPermissions of --scope: ${SCOPES.join(", ")}.`)
+    .addHelpText(
+      "after",
+      `\nPermissions of --scope: ${SCOPES.join(", ")}, and the names of features such as payments.`,
+    )
     .addHelpText("after", examples([CREATE_EXAMPLE, "turnstream keys list --tenant acme", REVOKE_EXAMPLE]));
   keys
     .command("create")
@@ -59,10 +62,11 @@ async function addKey(
   call: CommandCall,
   { tenant, name, scope: scopes = [], newTenant: isNew = false }: CreateOptions,
 ): Promise<void> {
-  const unknown = scopes.find((scope) => !SCOPES.some((known) => known === scope));
-  if (unknown !== undefined)
-    throw new UsageError(`Unknown scope ${unknown}. Expected one of: ${SCOPES.join(", ")}.`);
   await withStore(call.settings, async (store) => {
+    const known = [...SCOPES, ...(await store.features.requireTables([]))];
+    const unknown = scopes.find((scope) => !known.includes(scope));
+    if (unknown !== undefined)
+      throw new UsageError(`Unknown scope ${unknown}. Expected one of: ${known.join(", ")}.`);
     if (!isNew && (await store.tenants.get(tenant)) === null)
       throw new CommandError(`There is no tenant ${tenant}. Create it with \`--new-tenant\`.`);
     const { key, secret } = await createKey(store, tenant, { name, scopes });

@@ -4,10 +4,12 @@
  * Invariant: an unknown tenant or payment is an error, not an empty result. Resolving a flag changes no status and moves
  * no money. Output has one line per payment or change, and no checkout URL.
  */
-import { isStoreError, type Payment, type PaymentChange, resolveFlag } from "@turnstream/server/internal";
+import type { Payment, PaymentChange } from "@turnstream/payments";
+import { isStoreError } from "@turnstream/server/internal";
 import type { Command } from "commander";
 import { CommandError, UsageError, type CliContext } from "../cli-context.ts";
 import { action, type CommandCall, examples } from "../command-call.ts";
+import { importFeature } from "../import-feature.ts";
 import { requireTenant, withStore } from "../open-backend.ts";
 
 const PAGE = 100;
@@ -56,14 +58,19 @@ const LIST_EXAMPLE = "turnstream payments list --flagged --tenant acme";
 const RESOLVE_EXAMPLE =
   'turnstream payments resolve --tenant acme pay_7 --note "Refunded at the provider." --by linh';
 
+function importPayments() {
+  return importFeature("@turnstream/payments", "turnstream payments", () => import("@turnstream/payments"));
+}
+
 /** Prints the payments with an unresolved flag, the newest first. */
 async function listPayments(call: CommandCall, { tenant }: TenantOptions): Promise<void> {
+  const { paymentsOf } = await importPayments();
   await withStore(call.settings, async (store) => {
     await requireTenant(store, tenant);
     const payments: Payment[] = [];
     for (let before: number | undefined; ;) {
       const page = { limit: PAGE, ...(before === undefined ? {} : { before }) };
-      const found = await store.payments.flagged(tenant, page);
+      const found = await paymentsOf(store).flagged(tenant, page);
       payments.push(...found);
       before = found.at(-1)?.n;
       if (found.length < PAGE) break;
@@ -74,14 +81,15 @@ async function listPayments(call: CommandCall, { tenant }: TenantOptions): Promi
 
 /** Prints a payment and its changes, the oldest first. */
 async function showPayment(call: CommandCall, { tenant }: TenantOptions, id = ""): Promise<void> {
+  const { paymentsOf } = await importPayments();
   await withStore(call.settings, async (store) => {
     await requireTenant(store, tenant);
-    const payment = await store.payments.getInTenant(tenant, id);
+    const payment = await paymentsOf(store).getInTenant(tenant, id);
     if (payment === null) throw missing(tenant, id);
     const { flagResolvedAt, flagResolvedBy, flagNote } = payment;
     const resolved =
       flagResolvedAt === null ? [] : [`resolved\t${toTime(flagResolvedAt)}\t${flagResolvedBy}\t${flagNote}`];
-    const changes = await store.payments.changes({ tenant, session: payment.session }, id);
+    const changes = await paymentsOf(store).changes({ tenant, session: payment.session }, id);
     call.print({ ...toJson(payment), changes }, [
       describePayment(payment),
       ...resolved,
@@ -97,6 +105,7 @@ async function resolvePayment(
 ): Promise<void> {
   if (note.trim() === "") throw new UsageError("--note must not be empty.");
   if (!OPERATOR.test(by)) throw new UsageError("--by must have 1 to 256 letters, digits or _ . : / -");
+  const { resolveFlag } = await importPayments();
   await withStore(call.settings, async (store) => {
     await requireTenant(store, tenant);
     const { resolved } = await resolveFlag({ store }, tenant, id, { by, note }).catch((error: unknown) => {

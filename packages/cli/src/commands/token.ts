@@ -43,9 +43,10 @@ async function printToken(
 ): Promise<void> {
   const ttlMs = parseDuration(ttl);
   const scopes = list.split(",").map((scope) => scope.trim());
-  const unknown = scopes.find((scope) => !TOKEN_SCOPES.some((known) => known === scope));
+  const known = [...TOKEN_SCOPES, ...(await listFeatures(call))];
+  const unknown = scopes.find((scope) => !known.includes(scope));
   if (unknown !== undefined)
-    throw new UsageError(`Unknown scope ${unknown}. A token may have: ${TOKEN_SCOPES.join(", ")}.`);
+    throw new UsageError(`Unknown scope ${unknown}. A token may have: ${known.join(", ")}.`);
   const secret = requireSecret(call.settings);
   const now = call.context.now();
   const expiresAt = now + ttlMs;
@@ -57,6 +58,12 @@ async function printToken(
   if (tenantExists === null) call.notice("DATABASE_URL is not set, so the tenant was not checked.");
   if (tenantExists === false)
     call.notice(`There is no tenant ${tenant}. Requests with this token fail until it exists.`);
+}
+
+/** A feature can have a scope of its name. Without a database, none is known. */
+async function listFeatures({ settings }: CommandCall): Promise<readonly string[]> {
+  if (settings.databaseUrl.value === null) return [];
+  return await withStore(settings, (store) => store.features.requireTables([]));
 }
 
 /** Returns null if there is no database to ask. */

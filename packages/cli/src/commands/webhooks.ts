@@ -4,7 +4,7 @@
  * Invariant: a secret is shown once, when its endpoint is created. Only the secret is written to stdout then. An unknown
  * tenant, endpoint or delivery is an error, not an empty result.
  */
-import { WEBHOOK_EVENTS, type WebhookDelivery, type WebhookEventType } from "@turnstream/server/internal";
+import { WEBHOOK_EVENTS, type WebhookDelivery } from "@turnstream/server/internal";
 import type { Command } from "commander";
 import { CommandError, UsageError, type CliContext } from "../cli-context.ts";
 import { action, collect, type CommandCall, examples } from "../command-call.ts";
@@ -24,7 +24,10 @@ export function addWebhooks(program: Command, context: CliContext): void {
   const webhooks = program
     .command("webhooks")
     .description("manage webhook endpoints, and send deliveries again")
-    .addHelpText("after", `\nEvents of --event: ${WEBHOOK_EVENTS.join(", ")}.`)
+    .addHelpText(
+      "after",
+      `\nEvents of --event: ${WEBHOOK_EVENTS.join(", ")}, and those of features, such as payment.refunded.`,
+    )
     .addHelpText("after", examples([CREATE_EXAMPLE, DELIVERIES_EXAMPLE]));
   const add = (name: string, description: string) =>
     webhooks.command(name).description(description).requiredOption("--tenant <id>", "the tenant");
@@ -64,7 +67,7 @@ async function createWebhook(
   const unknown = events?.find((event) => !isEvent(event));
   if (unknown !== undefined)
     throw new UsageError(`Unknown event ${unknown}. Expected one of: ${WEBHOOK_EVENTS.join(", ")}.`);
-  const subscribed = events === undefined ? {} : { events: events.filter(isEvent) };
+  const subscribed = events === undefined ? {} : { events };
   await withStore(call.settings, async (store) => {
     await requireTenant(store, tenant);
     const { endpoint, secret } = await store.webhooks.create(tenant, { url, ...subscribed });
@@ -81,7 +84,7 @@ async function listWebhooks(call: CommandCall, { tenant }: TenantOptions): Promi
     const endpoints = await store.webhooks.list(tenant);
     call.print(
       endpoints,
-      endpoints.map(({ id, url, events }) => `${id}\t${url}\t${events.join(",")}`),
+      endpoints.map(({ id, url, events }) => `${id}\t${url}\t${events?.join(",") ?? "all"}`),
     );
   });
 }
@@ -121,8 +124,11 @@ async function replayDelivery(
   });
 }
 
-function isEvent(text: string): text is WebhookEventType {
-  return (WEBHOOK_EVENTS as readonly string[]).includes(text);
+/** The events of a feature are known only to processes that have it. */
+const OF_FEATURE = /^(?!interaction\.|turn\.)[a-z_]+\.[a-z_]+$/;
+
+function isEvent(text: string): boolean {
+  return WEBHOOK_EVENTS.some((event) => event === text) || OF_FEATURE.test(text);
 }
 
 function missing(tenant: string, what: string): CommandError {

@@ -7,8 +7,8 @@ export interface GatewayFeature extends StoreFeature {
   readonly routes?: readonly Route[];
   /** Commands of the protocol that are refused without the feature. */
   readonly commands?: FeatureCommands;
-  /** Scopes of its routes, and whether a token of a user can have them. A key without scopes has all of them. */
-  readonly scopes?: Readonly<Record<string, "keys" | "tokens">>;
+  /** Who can have the scope that is named like the feature: API keys only, or tokens of users too. @default no scope */
+  readonly scope?: "keys" | "tokens";
   /** The types of its webhook events, such as `payment.refunded`. */
   readonly webhookEvents?: readonly string[];
 }

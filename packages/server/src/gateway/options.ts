@@ -218,6 +218,5 @@ export function resolveOptions(options: GatewayOptions): ResolvedGatewayOptions 
 
 /** Returns all scopes that a token of a user can have. */
 export function listTokenScopes(features: readonly GatewayFeature[]): string[] {
-  const declared = features.flatMap(({ scopes = {} }) => Object.entries(scopes));
-  return [...TOKEN_SCOPES, ...declared.flatMap(([scope, holder]) => (holder === "tokens" ? [scope] : []))];
+  return [...TOKEN_SCOPES, ...features.flatMap(({ name, scope }) => (scope === "tokens" ? [name] : []))];
 }

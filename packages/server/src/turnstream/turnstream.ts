@@ -13,6 +13,7 @@ import type { Agent } from "../runtime/define/agent.ts";
 import { RuntimeError } from "../runtime/errors.ts";
 import { type SupervisedWorker, startWorker } from "../runtime/worker/supervise.ts";
 import { TurnError } from "../session/history/turn-error.ts";
+import { requireFeatures } from "../store/features.ts";
 import { OptionsError } from "../util/options-error.ts";
 import { createSecurityReporter, type SecurityEventHandler } from "../util/security-event.ts";
 import { reportUncaught } from "../util/report-uncaught.ts";
@@ -247,7 +248,9 @@ class App implements Turnstream {
 
   async #gatewayOptions(): Promise<GatewayOptions> {
     const { store, log, signals, secret } = await this.parts();
-    const { user, features } = this.#options;
+    const { user, features, runsTurns } = this.#options;
+    // A worker does the same when it starts.
+    if (!runsTurns) await requireFeatures(store, features, this.#activity.onError);
     return {
       onError: this.#activity.onError,
       ...this.#options.gateway,

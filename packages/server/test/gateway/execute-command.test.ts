@@ -1,7 +1,7 @@
 /** Tests that commands take effect once, and that a refused command returns an error code. */
 import { beforeEach, describe, expect, test } from "vitest";
-import { executeCommand, type Command, toMessageId } from "../../src/gateway/execute-command.ts";
-import type { PaymentBackend } from "../../src/session/payments/apply-payment.ts";
+import type { Command, CommandContext } from "../../src/gateway/command.ts";
+import { executeCommand, toMessageId } from "../../src/gateway/execute-command.ts";
 import { uploadFile } from "../../src/session/blobs/upload.ts";
 import { DECISIONS_CHANNEL, STOPS_CHANNEL, TURNS_CHANNEL } from "../../src/session/signal-channels.ts";
 import type { SessionRef } from "../../src/util/refs.ts";
@@ -13,11 +13,11 @@ import { startTurn } from "../store/start-turn.ts";
 type Without<T> = T extends unknown ? Omit<T, "session_id"> : never;
 
 describe("executeCommand (W16)", () => {
-  let parts: PaymentBackend;
+  let parts: CommandContext;
   let ref: SessionRef;
   let woken: string[];
   beforeEach(async () => {
-    parts = { ...createMemoryBackend(), payments: null, env: systemEnv, onError: () => undefined };
+    parts = { ...createMemoryBackend(), commands: {}, env: systemEnv, onError: () => undefined };
     await parts.store.tenants.create({ id: testCaller.tenant, name: "Acme" });
     ref = await createTestSession(parts);
     await parts.store.agents.register([{ name: "broker", label: "", description: "", inputs: ["text"] }]);

@@ -1,13 +1,14 @@
 /** Creates payments of a session without an agent, as a worker commits them. */
+import { paymentsOf } from "@turnstream/payments";
 import { randomUUID } from "node:crypto";
 import {
   checkoutUrl,
   createCheckoutToken,
   createOrderNo,
   hashCheckoutToken,
-} from "../../src/payments/checkout-link.ts";
+} from "../../../payments/src/checkout-link.ts";
 import type { CommandBackend } from "../../src/session/backend.ts";
-import type { NewPayment } from "../../src/store/payments.ts";
+import type { NewPayment } from "../../../payments/src/store/payments-part.ts";
 import type { SessionRef } from "../../src/util/refs.ts";
 import { systemEnv } from "../../src/util/env.ts";
 
@@ -54,7 +55,7 @@ export async function requestTestPayment(
       index,
       request: { order_no: orderNo, amount, currency, description, checkout_url },
     });
-    await tx.payments.create(ref, payment);
+    await paymentsOf(tx).create(ref, payment);
   });
   return { id, orderNo, token };
 }

@@ -3,9 +3,10 @@
  * body for allowed, refused and invalid requests. A difference is a change that clients see. If it is intended,
  * `npx vitest run --project=services recorded-answers -u` records it.
  */
+import { payments } from "@turnstream/payments";
 import { startPaymentSandbox } from "@turnstream/payments/sandbox";
 import type { Route } from "../../src/gateway/http/route.ts";
-import { ROUTES } from "../../src/gateway/http/routes/index.ts";
+import { ALL_ROUTES } from "../all-features.ts";
 import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
@@ -105,9 +106,9 @@ function rankOf({ method, path }: Route): number {
 beforeAll(async () => {
   backend = await openRealBackend();
   sandbox = await startPaymentSandbox();
-  const payments = { providers: [sandbox.provider()] as const, publicUrl: "http://127.0.0.1:9" };
-  harness = await GatewayHarness.open(backend, { payments });
-  payments.publicUrl = harness.server.url;
+  const options = { providers: [sandbox.provider()] as const, publicUrl: "http://127.0.0.1:9" };
+  harness = await GatewayHarness.open(backend, { features: [payments(options)] });
+  options.publicUrl = harness.server.url;
   const { stage } = harness;
   const { actor } = stage;
   const { store } = backend;
@@ -177,7 +178,7 @@ beforeAll(async () => {
     "DELETE /sessions/{session}/messages/{message} session": running.session,
     "GET /blobs/{token} token": blob,
   };
-  for (const { method, path } of ROUTES)
+  for (const { method, path } of ALL_ROUTES)
     if (/^\/payments\/.*\{token\}$/.test(path)) ids[`${method} ${path} token`] = payment.token;
   await store.tenants.create({ id: "other", name: "Other" });
   const { secret } = await store.keys.create("other", { name: "k", scopes: [] });
@@ -245,7 +246,7 @@ function print(recorded: Readonly<Record<string, Readonly<Record<string, Answer>
 test("each route answers as recorded", async () => {
   const { auth } = harness.server;
   const recorded: Record<string, Record<string, Answer>> = {};
-  for (const route of ROUTES.toSorted((a, b) => rankOf(a) - rankOf(b))) {
+  for (const route of ALL_ROUTES.toSorted((a, b) => rankOf(a) - rankOf(b))) {
     const name = `${route.method} ${route.path}`;
     const valid = VALID[name] ?? (route.body === undefined ? {} : { body: {} });
     const refused: Record<string, Answer> = {};

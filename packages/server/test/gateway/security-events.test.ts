@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { PaymentError, type PaymentProvider } from "../../src/payments/provider.ts";
+import { PaymentError, type PaymentProvider, payments } from "@turnstream/payments";
 import { signToken } from "../../src/gateway/auth/tokens.ts";
 import { hashAddress, type SecurityEvent } from "../../src/util/security-event.ts";
 import { systemEnv } from "../../src/util/env.ts";
@@ -156,9 +156,9 @@ test("a notification that the payment provider has not signed is reported, with 
       throw new PaymentError(code, "refused");
     },
   };
-  const payments = { providers: [provider] as const, publicUrl: "http://127.0.0.1:9" };
+  const bank = payments({ providers: [provider], publicUrl: "http://127.0.0.1:9" });
   events = [];
-  server = await openServer(undefined, { payments, onSecurityEvent: (event) => events.push(event) });
+  server = await openServer(undefined, { features: [bank], onSecurityEvent: (event) => events.push(event) });
   for (const body of ["forged", ""])
     expect((await server.request("POST", "/payments/notify/bank", { body, headers: {} })).status).toBe(400);
   expect(newEvents()).toEqual([

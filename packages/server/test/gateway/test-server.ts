@@ -2,6 +2,7 @@
  * `openServer` starts a gateway for tests as a real server on a free port, on memory or real backends. It creates a
  * tenant and a key, and a header names the user. Every suite that needs a gateway uses it.
  */
+import { ALL_FEATURES } from "../all-features.ts";
 import type { ErrorContext } from "../../src/util/error-handler.ts";
 import { randomBytes, randomUUID } from "node:crypto";
 import { createServer, type Server, type ServerOptions } from "../../src/gateway/create-server.ts";
@@ -60,7 +61,7 @@ export async function openServer(
   const errors: { error: unknown; during: string }[] = [];
   const { store, log, signals } = parts;
   const onError = (error: unknown, { during }: ErrorContext) => errors.push({ error, during });
-  const server = createServer({ store, log, signals, secrets, onError, ...rest });
+  const server = createServer({ store, log, signals, secrets, onError, features: ALL_FEATURES, ...rest });
   const url = await server.listen();
   const auth = { "x-api-key": secret, "x-user-id": actor.user };
   return {

@@ -2,11 +2,10 @@
 import { freshPrefix, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { createRedisLog } from "../../src/log/redis/create-redis-log.ts";
 import { createRedisSignals } from "../../src/signals/redis.ts";
-import { postgresHarness, timedHarness } from "../store/postgres-harness.ts";
+import { postgresHarness } from "../store/postgres-harness.ts";
 import { commandsContract } from "./messages/commands.contract.ts";
 import { logRetentionContract } from "./archive/log-retention.contract.ts";
 import { handoffContract } from "./history/handoff-history.contract.ts";
-import { paymentsContract } from "./payments/payments.contract.ts";
 import { sessionContract } from "./session.contract.ts";
 
 sessionContract(
@@ -36,15 +35,4 @@ commandsContract("Redis and PostgreSQL", async () => {
   const { store } = await postgresHarness();
   const redis = { url: sharedRedisUrl(), keyPrefix: freshPrefix() };
   return { log: await createRedisLog(redis), store, signals: createRedisSignals(redis) };
-});
-
-paymentsContract("Redis and PostgreSQL", async () => {
-  const harness = await timedHarness();
-  const redis = { url: sharedRedisUrl(), keyPrefix: freshPrefix() };
-  return {
-    log: await createRedisLog(redis),
-    store: harness.store,
-    signals: createRedisSignals(redis),
-    wait: (ms) => harness.wait(ms),
-  };
 });

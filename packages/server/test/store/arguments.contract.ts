@@ -8,13 +8,13 @@ import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";
 import { suite } from "./suite.ts";
 
-const BAD_IDS = ["a\0", "\ud800", "x\udfff", "\udfffx", "", "x".repeat(257), ".", ".."];
-const BAD_COUNTS = [Number.NaN, 1.5, -1, 1e15, Number.POSITIVE_INFINITY];
+export const BAD_IDS = ["a\0", "\ud800", "x\udfff", "\udfffx", "", "x".repeat(257), ".", ".."];
+export const BAD_COUNTS = [Number.NaN, 1.5, -1, 1e15, Number.POSITIVE_INFINITY];
 
 type Work = () => Promise<unknown>;
 
 /** Returns the source of calls that are not refused. */
-async function taken(works: readonly Work[]): Promise<string[]> {
+export async function taken(works: readonly Work[]): Promise<string[]> {
   const found: string[] = [];
   for (const work of works) {
     const error = await work().then(
@@ -83,15 +83,6 @@ export function argumentsContract(name: string, makeStore: MakeStore): void {
           () => store().interactions.changes(ref, bad),
           () => store().interactions.request(ref, anInteraction("form", { id: bad })),
           () => store().interactions.change(ref, { id: "i", to: "approved", by: bad }),
-          () => store().payments.get(ref, bad),
-          () => store().payments.getInTenant(ref.tenant, bad),
-          () => store().payments.byOrderNo(bad),
-          () => store().payments.byToken(bad),
-          () => store().payments.changes(ref, bad),
-          () => store().payments.apply(bad, { type: "expire" }),
-          () => store().payments.apply("o", { type: "cancel", by: bad }),
-          () => store().payments.setProviderRef(ref, "p", bad),
-          () => store().payments.resolveFlag(ref.tenant, "p", { by: bad, note: "" }),
           () => store().shares.create(actor, bad),
           () => store().shares.create(actor, ref.session, { id: bad }),
           () => store().shares.revoke(actor, bad),
@@ -128,9 +119,6 @@ export function argumentsContract(name: string, makeStore: MakeStore): void {
             () => store().sessions.erased(ref, { olderThanMs: bad }),
             () => store().sessions.takeErasures({ limit: 5, leaseMs: bad, graceMs: 0 }),
             () => store().sessions.takeErasures({ limit: 5, leaseMs: 0, graceMs: bad }),
-            () => store().payments.claimQuery(ref, "p", bad),
-            () => store().payments.list(ref, { before: bad }),
-            () => store().payments.flagged(tenant, { before: bad }),
             () => store().usage.pruneMarks({ olderThanMs: bad, limit: 5 }),
             () => store().keys.create(tenant, { name: "k", scopes: [], expiresAt: bad }),
           ]),
@@ -222,7 +210,6 @@ function byRef(
     () => store.queuedMessages.list(ref),
     () => store.blobs.get(ref, "b"),
     () => store.interactions.list(ref),
-    () => store.payments.get(ref, "p"),
     () => store.outbox.undelivered(ref, 5),
   ];
 }

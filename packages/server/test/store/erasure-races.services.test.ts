@@ -1,4 +1,5 @@
 /** Tests erasures that run concurrently with other work on the same sessions, on a real PostgreSQL server. */
+import { paymentsOf } from "@turnstream/payments";
 import { type LogEvent, sql } from "kysely";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -8,7 +9,7 @@ import { createPostgresStore } from "../../src/store/create-postgres-store.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import { newSession, newTenant, unique } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";
-import { aReport, newPayment } from "./payments.contract.ts";
+import { aReport, newPayment } from "./test-payments.ts";
 import { type PostgresHarness, timedHarness } from "./postgres-harness.ts";
 
 let harness: PostgresHarness;
@@ -76,7 +77,7 @@ test("erasing a session and updating its payment don't deadlock", async () => {
     const [removed, outcome] = await Promise.all([
       other.sessions.remove(ref),
       store.transaction(async (tx) => {
-        const result = await tx.payments.apply(wanted.orderNo, aReport("succeeded"));
+        const result = await paymentsOf(tx).apply(wanted.orderNo, aReport("succeeded"));
         if (result.outcome === "changed")
           // The erasure is first in the queue for the session's row, and this transaction needs the row too.
           await tx.outbox.add(ref, { key: "k", draft: { type: "session.update", title: "t" } });

@@ -1,13 +1,14 @@
 /**
  * Tests the erasure of a user on a real PostgreSQL server: no table of the ledger keeps content or names of the user.
  */
+import { paymentsOf } from "@turnstream/payments";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { verifyTenantAudit } from "../../src/store/rules/verify-audit.ts";
 import { newSession, newTenant, unique } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";
-import { aReport, newPayment } from "./payments.contract.ts";
+import { aReport, newPayment } from "./test-payments.ts";
 import { postgresHarness, type PostgresHarness } from "./postgres-harness.ts";
 
 let harness: PostgresHarness;
@@ -58,11 +59,11 @@ test("leaves nothing of an erased user, and the audit is still valid", async () 
   await store.interactions.request(ref, form);
   await store.formDrafts.save(ref, form.id, { text: canary });
   const { wanted } = await newPayment(store, ref, { description: canary });
-  await store.payments.apply(wanted.orderNo, { type: "cancel", by: user });
-  await store.payments.apply(wanted.orderNo, aReport("succeeded", { reason: canary }));
-  await store.payments.resolveFlag(tenant, wanted.id, { by: "key", note: canary });
+  await paymentsOf(store).apply(wanted.orderNo, { type: "cancel", by: user });
+  await paymentsOf(store).apply(wanted.orderNo, aReport("succeeded", { reason: canary }));
+  await paymentsOf(store).resolveFlag(tenant, wanted.id, { by: "key", note: canary });
   // A report about an order that doesn't exist leaves nothing.
-  await store.payments.apply(unique("order"), aReport("failed", { reason: canary }));
+  await paymentsOf(store).apply(unique("order"), aReport("failed", { reason: canary }));
   await store.usage.add(tenant, {
     key: unique("turn"),
     turns: 1,
@@ -84,13 +85,13 @@ test("leaves nothing of an erased user, and the audit is still valid", async () 
     "interaction_changes",
     "interaction_schemas",
     "interactions",
-    "payment_changes",
+    "payments_changes",
     "payments",
   ]);
   expect(await tablesWith(user)).toEqual([
     "allowances",
     "interaction_changes",
-    "payment_changes",
+    "payments_changes",
     "people",
     "sessions",
     "turn_queue",

@@ -2,6 +2,7 @@
  * Tests the plans of the ledger's queries on large tables, with the SQL that the code runs. No large table is scanned
  * sequentially, and a page costs about the same in a database that is ten times as large.
  */
+import { paymentsOf } from "@turnstream/payments";
 import { type LogEvent, sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -21,7 +22,7 @@ const BIG = [
   "interactions",
   "interaction_changes",
   "payments",
-  "payment_changes",
+  "payments_changes",
   "usage_marks",
   "audit_log",
 ];
@@ -45,17 +46,17 @@ const queries: Record<string, (store: ClosableStore) => Promise<unknown>> = {
     store.interactions.list(ref, { pending: true, kind: "question", limit: 1 }),
   "interactions.changes": (store) => store.interactions.changes(ref, "i3"),
   "interactions.change": (store) => store.interactions.change(ref, { id: "i3", to: "timed_out" }),
-  "payments.get": (store) => store.payments.get(ref, "s70-i9"),
-  "payments.getInTenant": (store) => store.payments.getInTenant("t70", "s70-i9"),
-  "payments.byOrderNo": (store) => store.payments.byOrderNo("o70-1"),
-  "payments.byToken": (store) => store.payments.byToken("h70-1"),
-  "payments.list": (store) => store.payments.list(ref, { limit: 50 }),
-  "payments.changes": (store) => store.payments.changes(ref, "s70-i9"),
-  "payments.flagged, first page": (store) => store.payments.flagged("t70", { limit: 4 }),
-  "payments.flagged, later page": (store) => store.payments.flagged("t70", { limit: 4, before: 2_500 }),
-  "payments.due": (store) => store.payments.due({ limit: 50 }),
-  "payments.apply, without effect": (store) => store.payments.apply("o70-1", { type: "expire" }),
-  "payments.resolveFlag": (store) => store.payments.resolveFlag("t70", "s70-i9", { by: "k", note: "" }),
+  "payments.get": (store) => paymentsOf(store).get(ref, "s70-i9"),
+  "payments.getInTenant": (store) => paymentsOf(store).getInTenant("t70", "s70-i9"),
+  "payments.byOrderNo": (store) => paymentsOf(store).byOrderNo("o70-1"),
+  "payments.byToken": (store) => paymentsOf(store).byToken("h70-1"),
+  "payments.list": (store) => paymentsOf(store).list(ref, { limit: 50 }),
+  "payments.changes": (store) => paymentsOf(store).changes(ref, "s70-i9"),
+  "payments.flagged, first page": (store) => paymentsOf(store).flagged("t70", { limit: 4 }),
+  "payments.flagged, later page": (store) => paymentsOf(store).flagged("t70", { limit: 4, before: 2_500 }),
+  "payments.due": (store) => paymentsOf(store).due({ limit: 50 }),
+  "payments.apply, without effect": (store) => paymentsOf(store).apply("o70-1", { type: "expire" }),
+  "payments.resolveFlag": (store) => paymentsOf(store).resolveFlag("t70", "s70-i9", { by: "k", note: "" }),
   "usage.pruneMarks": (store) => store.usage.pruneMarks({ olderThanMs: 0, limit: 50 }),
   "usage.list": (store) => store.usage.list("t7", "2026-01-01", "2026-12-31"),
   "audit.list, first page": (store) => store.audit.list("t7", { after: 0, limit: 50 }),
@@ -104,7 +105,7 @@ async function filled(sessions: number): Promise<Filled> {
         '""', 'en', true, case when i = 1 then 'succeeded' else 'pending' end, ${half}, 60000,
         case when n % 50 = 0 then ${half} end, case when n / 100 % 10 = 0 then 'mismatch' end
       from generate_series(0, ${sessions - 1}) n, generate_series(1, 2) i`,
-    `insert into payment_changes (tenant_id, session_id, payment_id, n, actor, by_user, input, outcome, from_status,
+    `insert into payments_changes (tenant_id, session_id, payment_id, n, actor, by_user, input, outcome, from_status,
         to_status, at, provider, event)
       select tenant_id, session_id, id, c.n, 'provider', session_id, 'succeeded', 'changed', 'pending', 'succeeded', ${half}, 'g',
         'e' || c.n from payments, generate_series(1, 3) c (n)`,

@@ -1,4 +1,5 @@
 /** Tests concurrent decisions over separate connections: approvals and payments on a real PostgreSQL server. */
+import { paymentsOf } from "@turnstream/payments";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { sql } from "kysely";
@@ -7,11 +8,11 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { TransitionResult } from "../../src/store/interactions.ts";
 import { openDatabase } from "../../src/store/database/open-database.ts";
 import { createPostgresStore } from "../../src/store/create-postgres-store.ts";
-import type { PaymentInput } from "../../src/store/rules/payments.ts";
+import type { PaymentInput } from "../../../payments/src/store/payment-transitions.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import { newSession } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";
-import { checkHistory, inputsOf, newPayment } from "./payments.contract.ts";
+import { checkHistory, inputsOf, newPayment } from "./test-payments.ts";
 import { type PostgresHarness, timedHarness } from "./postgres-harness.ts";
 
 const WISHES = ["approved", "edited", "rejected", "timed_out", "cancelled"];
@@ -106,7 +107,7 @@ test("reports, openings, cancellations and expiries of one payment over separate
         // The order rotates, so that each input is first at times.
         const input = all[(at * 2 + race) % all.length] as PaymentInput;
         return racer.transaction(async (tx) => {
-          const result = await tx.payments.apply(wanted.orderNo, input);
+          const result = await paymentsOf(tx).apply(wanted.orderNo, input);
           if ("recorded" in result)
             for (const { n } of result.recorded)
               await tx.usage.add(ref.tenant, { key: `${wanted.id}/${n}`, ...NOTHING });
@@ -135,8 +136,8 @@ test("of opening and cancelling at the same time, one wins", async () => {
     const { orderNo, id } = wanted;
     const late = race < 40 ? null : race % 2;
     const results = await Promise.all([
-      sleep(late === 0 ? 300 : 0).then(() => opener.payments.apply(orderNo, { type: "checkout_opened" })),
-      sleep(late === 1 ? 300 : race % 4).then(() => canceller.payments.apply(orderNo, { type: "cancel" })),
+      sleep(late === 0 ? 300 : 0).then(() => paymentsOf(opener).apply(orderNo, { type: "checkout_opened" })),
+      sleep(late === 1 ? 300 : race % 4).then(() => paymentsOf(canceller).apply(orderNo, { type: "cancel" })),
     ]);
     expect(results.filter(({ outcome }) => outcome === "changed")).toHaveLength(1);
     const [row] = await checkHistory(harness.store, ref, id, results);

@@ -3,6 +3,7 @@
  * of their own. Both get the same results, and neither sees or changes anything of the other. A new function of a
  * part of the store fails this test until it has an entry here.
  */
+import { paymentsOf } from "@turnstream/payments";
 import { expect, test } from "vitest";
 
 import type { Actor, SessionRef } from "../../src/util/refs.ts";
@@ -11,7 +12,7 @@ import type { ClosableStore } from "../../src/store/store.ts";
 import { batchOf, chat } from "./archive-batch.ts";
 import { type MakeStore, newTenant } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";
-import { aPayment, aReport } from "./payments.contract.ts";
+import { aPayment, aReport } from "./test-payments.ts";
 import { YEAR_MS } from "./start-turn.ts";
 import { suite } from "./suite.ts";
 
@@ -183,27 +184,28 @@ const steps: Readonly<Record<string, Step>> = {
     await store.interactions.request(ref, anInteraction("payment", { id: PAYMENT }));
     const wanted = aPayment({ id: PAYMENT, description: mark });
     saved.set("order", wanted.orderNo).set("token", wanted.tokenHash);
-    return { ...(await store.payments.create(ref, wanted)).payment, orderNo: ID };
+    return { ...(await paymentsOf(store).create(ref, wanted)).payment, orderNo: ID };
   },
   "payments.apply": async ({ store, saved }) => {
     const mismatch = aReport("succeeded", { paid: { amount: 1, currency: "TWD" } });
-    return (await store.payments.apply(saved.get("order") ?? "", mismatch)).outcome;
+    return (await paymentsOf(store).apply(saved.get("order") ?? "", mismatch)).outcome;
   },
-  "payments.get": async ({ store, ref }) => (await store.payments.get(ref, PAYMENT))?.description,
+  "payments.get": async ({ store, ref }) => (await paymentsOf(store).get(ref, PAYMENT))?.description,
   "payments.getInTenant": async ({ store, tenant }) =>
-    (await store.payments.getInTenant(tenant, PAYMENT))?.description,
+    (await paymentsOf(store).getInTenant(tenant, PAYMENT))?.description,
   "payments.byToken": async ({ store, saved }) =>
-    (await store.payments.byToken(saved.get("token") ?? ""))?.description,
+    (await paymentsOf(store).byToken(saved.get("token") ?? ""))?.description,
   "payments.byOrderNo": async ({ store, saved }) =>
-    (await store.payments.byOrderNo(saved.get("order") ?? ""))?.description,
-  "payments.list": async ({ store, ref }) => (await store.payments.list(ref)).map((one) => one.description),
-  "payments.changes": async ({ store, ref }) => (await store.payments.changes(ref, PAYMENT)).length,
+    (await paymentsOf(store).byOrderNo(saved.get("order") ?? ""))?.description,
+  "payments.list": async ({ store, ref }) =>
+    (await paymentsOf(store).list(ref)).map((one) => one.description),
+  "payments.changes": async ({ store, ref }) => (await paymentsOf(store).changes(ref, PAYMENT)).length,
   "payments.flagged": async ({ store, tenant }) =>
-    (await store.payments.flagged(tenant)).map((one) => one.description),
+    (await paymentsOf(store).flagged(tenant)).map((one) => one.description),
   "payments.resolveFlag": async ({ store, tenant, mark }) =>
-    (await store.payments.resolveFlag(tenant, PAYMENT, { by: "operator", note: mark }))?.resolved,
-  "payments.claimQuery": ({ store, ref }) => store.payments.claimQuery(ref, PAYMENT, 60_000),
-  "payments.setProviderRef": ({ store, ref, mark }) => store.payments.setProviderRef(ref, PAYMENT, mark),
+    (await paymentsOf(store).resolveFlag(tenant, PAYMENT, { by: "operator", note: mark }))?.resolved,
+  "payments.claimQuery": ({ store, ref }) => paymentsOf(store).claimQuery(ref, PAYMENT, 60_000),
+  "payments.setProviderRef": ({ store, ref, mark }) => paymentsOf(store).setProviderRef(ref, PAYMENT, mark),
   "usage.add": ({ store, tenant }) =>
     store.usage.add(tenant, { key: ID, apiKey: ID, day: "2026-01-01", turns: 1, ...USAGE }),
   "usage.list": ({ store, tenant }) => store.usage.list(tenant, "2026-01-01", "2026-01-02"),
@@ -353,7 +355,7 @@ const overAll: Readonly<Record<string, (store: ClosableStore, sides: readonly Si
       return store.outbox.takeUnarchived({ olderThanMs: 0, leaseMs: 60_000, limit: 50 });
     },
     "interactions.overdueForms": (store) => store.interactions.overdueForms(PAGE),
-    "payments.due": (store) => store.payments.due(PAGE),
+    "payments.due": (store) => paymentsOf(store).due(PAGE),
     "webhooks.take": (store) => store.webhooks.take({ limit: 50, perEndpoint: 5, leaseMs: 60_000 }),
     "sessions.removeExpired": async (store) =>
       (await store.sessions.removeExpired({ olderThanMs: 0, limit: 50 })).filter(

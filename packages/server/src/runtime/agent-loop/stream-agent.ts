@@ -84,10 +84,7 @@ async function readEvents(scope: RunContext, events: AsyncIterable<StreamBodyEve
       throw new LimitReached({ limit: "events", value: agent.limits.maxTokens });
     const { type } = event as { readonly type: string };
     if (OF_FEATURES.test(type))
-      throw new TurnFailed(
-        "SERVER_ERROR",
-        `the body yielded ${type}, which only the feature of ${type} writes`,
-      );
+      throw new TurnFailed("SERVER_ERROR", `the body yielded ${type}, which only a feature writes`);
     const complete = event.type === "request" ? await completeRequest(attempt, event, requested++) : event;
     // An earlier attempt wrote this request.
     if (complete === null) continue;

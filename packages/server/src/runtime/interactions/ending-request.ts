@@ -14,6 +14,7 @@ import type { RequestKind } from "../attempt/request-kind.ts";
 import type { RunContext, RuntimeTool } from "../attempt/run-context.ts";
 import { failedResult, successResult } from "../attempt/tool-result.ts";
 import type { StepCall } from "../events/step-writer.ts";
+import { defined } from "../../util/defined.ts";
 import { commitRequest } from "./await-decision.ts";
 
 const ONE_AT_A_TIME =
@@ -28,13 +29,6 @@ export class InteractionRequested extends Error {
     this.name = "InteractionRequested";
     this.request = request;
   }
-}
-
-/** Throws if this worker doesn't have the feature of a request. */
-function kindOf({ context }: TurnAttempt, kind: string): RequestKind {
-  const found = context.requestKinds.get(kind);
-  if (found === undefined) throw new Error(`the worker needs the feature of ${kind} requests`);
-  return found;
 }
 
 export function requestTools(kinds: Iterable<RequestKind>): RuntimeTool[] {
@@ -55,22 +49,25 @@ function requestTool({ kind }: RequestKind, tool: NonNullable<RequestKind["tool"
   };
 }
 
-/** @param shown preview of the call's result, and how many parts of it are already written */
+/** @param shown for a tool of the app: how many parts of its result are already written, whose users see a preview too */
 export function endingRecord(
   { attempt, requestSlot }: RunContext,
   { call }: StepCall,
   request: EndingRequest,
-  { preview, parts }: { readonly preview: string; readonly parts: number } = { preview: "", parts: 0 },
+  shown: { readonly parts: number } | null = null,
 ): ToolCallRecord {
+  const { context, strings, row } = attempt;
+  const kind = context.requestKinds.get(request.kind);
+  const parts = shown?.parts ?? 0;
+  if (kind === undefined) return failedResult(describeMissing(request.kind), strings.toolFailed, parts);
+  const preview = shown === null ? "" : kind.preview(attempt);
   if (requestSlot?.take(call) !== true) return failedResult(ONE_AT_A_TIME, preview, parts);
-  const { shown, idFor } = kindOf(attempt, request.kind);
-  const ending = { id: idFor(attempt.row.turn, call), request };
-  return { ...successResult({ content: shown, preview }, parts), ending };
+  const ending = { id: kind.idFor(row.turn, call), request };
+  return { ...successResult({ content: kind.shown, preview }, parts), ending };
 }
 
-/** Returns what users see as the result of a call whose tool made the request. */
-export function previewOf(attempt: TurnAttempt, { kind }: EndingRequest): string {
-  return kindOf(attempt, kind).preview(attempt);
+function describeMissing(kind: string): string {
+  return `The worker doesn't have the feature of ${kind} requests.`;
 }
 
 /** Writes the request of a call if it is not in the log, and commits it. */
@@ -81,11 +78,11 @@ export async function writeRequest(
   request: EndingRequest,
 ): Promise<void> {
   const { attempt, run } = scope;
-  const { writer } = attempt;
-  if (listRequests(attempt).every((block) => interactionId(block) !== id)) {
+  const { writer, context } = attempt;
+  const kind = context.requestKinds.get(request.kind);
+  if (kind !== undefined && listRequests(attempt).every((block) => interactionId(block) !== id)) {
     await closeOpenGroup(scope);
-    const draft = await kindOf(attempt, request.kind).draft(attempt, id, request);
-    await writer.start({ ...draft, run, call });
+    await writer.start({ ...(await kind.draft(attempt, id, request)), run, call });
     await writer.flush();
   }
   await commitRequests(attempt);
@@ -93,9 +90,13 @@ export async function writeRequest(
 
 /** Commits every request that outlives the turn. Repeating it changes nothing. */
 export async function commitRequests(attempt: TurnAttempt): Promise<void> {
+  const { requestKinds, onError } = attempt.context;
   for (const block of listRequests(attempt)) {
-    const { request, alsoCommit } = kindOf(attempt, block.kind).stored(attempt, block);
-    await commitRequest(attempt, block, request, alsoCommit === undefined ? {} : { alsoCommit });
+    const stored = requestKinds.get(block.kind)?.stored(attempt, block);
+    if (stored !== undefined)
+      await commitRequest(attempt, block, stored.request, defined({ alsoCommit: stored.alsoCommit }));
+    // A worker with the feature has started the turn. The turn goes on without the request.
+    else onError(new Error(describeMissing(block.kind)), { during: `turn ${attempt.row.turn}` });
   }
 }
 

@@ -15,7 +15,7 @@ import { type RequestFormOptions, type Tool, type ToolContext, ToolError } from 
 import type { StoredImage } from "../../session/history/model-content.ts";
 import type { ToolCallRecord } from "../attempt/journal-entries.ts";
 import { withHost } from "./tool-host.ts";
-import { endingRecord, InteractionRequested, previewOf } from "../interactions/ending-request.ts";
+import { endingRecord, InteractionRequested } from "../interactions/ending-request.ts";
 import { turnKey } from "../attempt/turn-key.ts";
 import { MAX_TIMER_MS } from "../../util/sleep.ts";
 import type { BlockRef } from "../events/turn-writer.ts";
@@ -106,8 +106,7 @@ async function perform(
     if (stopSignal.aborted) throw stopSignal.reason;
     if (error instanceof InteractionRequested) {
       const { request } = error;
-      const preview = previewOf(attempt, request);
-      return endingRecord(scope, call, request, { preview, parts: await progress.end() });
+      return endingRecord(scope, call, request, { parts: await progress.end() });
     }
     if (error instanceof EngineError) throw error;
     if (!(error instanceof ToolTimeout)) context.onError(error, { during: `the tool ${call.name}` });

@@ -7,7 +7,7 @@ import { listPendingInteractions } from "@turnstream/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { Route } from "../../../src/gateway/http/route.ts";
-import { ROUTES } from "../../../src/gateway/http/routes/index.ts";
+import { ALL_ROUTES } from "../../all-features.ts";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
@@ -182,7 +182,7 @@ export function foreignIdsContract(name: string, makeParts: () => Promise<Harnes
             missed.push(`${who}: ${route.method} ${path}: ${status} ${text.slice(0, 200)}`);
         };
         // A link is for everyone who has it, and users of a tenant may fork its shares.
-        const routes = ROUTES.filter(
+        const routes = ALL_ROUTES.filter(
           ({ scope, path }) => scope !== null && (isOfOtherTenant || path !== "/shares/{token}/fork"),
         );
         // First by number, because an attacker without sessions has none with this number.
@@ -224,7 +224,7 @@ export function foreignIdsContract(name: string, makeParts: () => Promise<Harnes
     test("finds nothing of the victim in an own session, also in one with the same id", async () => {
       for (const [who, auth, isOfOtherTenant] of attackers) {
         const own = await create(auth, isOfOtherTenant ? { session_id: session } : {});
-        for (const route of ROUTES.filter(({ path }) => /^\/sessions\/\{session\}\/.*\{/.test(path))) {
+        for (const route of ALL_ROUTES.filter(({ path }) => /^\/sessions\/\{session\}\/.*\{/.test(path))) {
           const path = fill(route.path, own);
           const { status, text, json } = await request(auth, route.method, path, bodyFor(route));
           // There is nothing to stop, and that is no error.

@@ -8,7 +8,7 @@ import { socketCommands } from "@turnstream/protocol/schema";
 import { WebSocket } from "ws";
 import { type Scope, SCOPES } from "../../../src/gateway/auth/access.ts";
 import type { Route } from "../../../src/gateway/http/route.ts";
-import { ROUTES } from "../../../src/gateway/http/routes/index.ts";
+import { ALL_ROUTES } from "../../all-features.ts";
 import { signToken, TOKEN_SCOPES, type TokenClaims } from "../../../src/gateway/auth/tokens.ts";
 import type { HarnessBackend } from "../../runtime/turn-harness.ts";
 import { systemEnv } from "../../../src/util/env.ts";
@@ -101,7 +101,7 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
       await parts?.store.close();
     });
 
-    const withCaller = ROUTES.filter(({ scope }) => scope !== null);
+    const withCaller = ALL_ROUTES.filter(({ scope }) => scope !== null);
     const ofSessions = withCaller.filter(({ path }) => path.includes("{session}"));
 
     /** All actors, with what they present. */
@@ -114,8 +114,8 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
     ];
 
     test("every route and every command is in the matrix, with its scope", () => {
-      expect(Object.keys(ROUTE_ACCESS).toSorted()).toEqual(ROUTES.map(nameOf).toSorted());
-      for (const route of ROUTES) expect(accessTo(route).scope, nameOf(route)).toBe(route.scope);
+      expect(Object.keys(ROUTE_ACCESS).toSorted()).toEqual(ALL_ROUTES.map(nameOf).toSorted());
+      for (const route of ALL_ROUTES) expect(accessTo(route).scope, nameOf(route)).toBe(route.scope);
       for (const { method, path } of ofSessions)
         expect(ROUTE_ACCESS[`${method} ${path}`]?.resource, path).toBe("session");
       expect(Object.keys(COMMAND_ACCESS).toSorted()).toEqual(Object.keys(socketCommands).toSorted());
@@ -141,7 +141,7 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
           const expected = expectedOutcome(accessTo(route), credentials, scopes);
           if (outcome !== expected) missed.push(`${who}: ${nameOf(route)}: ${outcome}, not ${expected}`);
         };
-        await Promise.all(ROUTES.map(check));
+        await Promise.all(ALL_ROUTES.map(check));
       }
       expect(missed).toEqual([]);
       expect((await server.request("GET", `/sessions/${session.id}`)).json.title).toBe(CANARY);

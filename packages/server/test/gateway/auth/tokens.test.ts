@@ -4,6 +4,7 @@ import { generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
 import { describe, expect, test } from "vitest";
 import {
   issueToken,
+  TOKEN_SCOPES,
   type TokenRules,
   type TokenVerifier,
   verifyToken,
@@ -23,7 +24,7 @@ function gateway(
     secrets: [SECRET],
     env: { now: () => now },
     limits: DEFAULT_GATEWAY_LIMITS,
-    tokenRules: { defaultScopes: ["read", "write"], ...rules },
+    tokenRules: { defaultScopes: ["read", "write"], scopes: TOKEN_SCOPES, ...rules },
   };
 }
 

@@ -1,16 +1,17 @@
 /** Tests the pure parts of HTTP handling: JSON input, the route table, errors, and redacted logs. */
+import { ALL_ROUTES } from "../../all-features.ts";
 import { ERRORS, type ErrorCode } from "@turnstream/protocol";
 import { FORM_PROBLEMS } from "@turnstream/protocol/writer";
 import { errorReply } from "@turnstream/protocol/schema";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { toErrorResponse, HTTP_STATUS, RequestError } from "../../../src/gateway/errors.ts";
-import { redactPath } from "../../../src/gateway/create-server.ts";
+import { createPathRedactor } from "../../../src/gateway/create-server.ts";
 import { type Route, defineRoute } from "../../../src/gateway/http/route.ts";
 import { createRouter } from "../../../src/gateway/http/router.ts";
 import { parseUntrustedJson } from "../../../src/gateway/http/untrusted-json.ts";
 import { LogError } from "../../../src/log/errors.ts";
-import { PaymentError } from "../../../src/payments/provider.ts";
+import { PaymentError } from "../../../../payments/src/provider.ts";
 import { FormError } from "../../../src/session/interactions/submit-form.ts";
 import { BlobError } from "../../../src/session/blobs/open-blob.ts";
 import { InputValidationError } from "../../../src/session/validation-error.ts";
@@ -137,6 +138,7 @@ describe("toErrorResponse", () => {
 });
 
 test("removes credentials from a logged URL", () => {
+  const redactPath = createPathRedactor(ALL_ROUTES);
   expect(redactPath("/api/v1/socket?ticket=x&dialect=blocks")).toBe("/api/v1/socket");
   expect(redactPath("/api/v1/blobs/secret.sig")).toBe("/api/v1/blobs/*");
   expect(redactPath("/x/api/v1/shares/secret/fork?a\nb")).toBe("/x/api/v1/shares/*/fork");

@@ -33,7 +33,7 @@ async function* good(): AsyncGenerator<StreamBodyEvent> {
   yield { type: "text.end", block: "a", final: true };
 }
 async function* paying(): AsyncGenerator<StreamBodyEvent> {
-  yield { type: "payment.request", block: "p", amount: 100, currency: "TWD", description: "Tea" };
+  yield { type: "request", block: "p", kind: "payment", spec: {} };
 }
 async function* settling(): AsyncGenerator<StreamBodyEvent> {
   const update = { type: "payment.update", block: "p", version: 1, status: "succeeded" };
@@ -162,8 +162,8 @@ describe("defineStreamAgent", () => {
   });
 
   it.each([
-    [paying, "the body requested an invalid payment: the worker has no option `payments`"],
-    [settling, "the body yielded payment.update, but only the payment provider decides about a payment"],
+    [paying, "the body made an invalid request: the worker doesn't have the feature of payment"],
+    [settling, "the body yielded payment.update, which only a feature writes"],
   ])("refuses payments that it can't settle, with a clear error: %#", async (run, message) => {
     await harness.worker([defineStreamAgent({ name: "paying", run })]);
     const turn = await harness.ask(await harness.session(), "go");

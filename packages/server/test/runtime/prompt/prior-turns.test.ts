@@ -25,7 +25,11 @@ async function readOf(store: Store, ref: SessionRef, number: number, maxTokens: 
   };
   const counting = { ...store, turns: { ...store.turns, list } };
   const current = { id: "now", number, retries: null };
-  const prior = await readPriorTurns(counting, ref, current, { withImages: false, maxTokens });
+  const prior = await readPriorTurns(counting, ref, current, {
+    requestKinds: new Map(),
+    withImages: false,
+    maxTokens,
+  });
   return { prior, rows: pages.reduce((sum, length) => sum + length, 0), pages: pages.length };
 }
 

@@ -11,7 +11,7 @@ import { hashKey, keyIdOf, generateKey, hashesEqual } from "../../../src/store/r
 import { canonicalJson } from "../../../src/store/rules/canonical-json.ts";
 import {
   type TransitionState,
-  INTERACTION_KINDS,
+  USER_DECIDED,
   transitionError,
   allowedFrom,
 } from "../../../src/store/rules/interactions.ts";
@@ -19,7 +19,7 @@ import {
 const CASES: CaseCounts = { push: 6_000, full: 100_000 };
 
 describe("decisions", () => {
-  const kind = fc.constantFrom(...INTERACTION_KINDS.filter((name) => name !== "payment"));
+  const kind = fc.constantFrom(...USER_DECIDED);
   const status = fc.constantFrom(
     ...new Set(
       Object.values(TRANSITIONS).flatMap((from) => [...Object.keys(from), ...Object.values(from).flat()]),

@@ -1,108 +1,66 @@
 /** The store contract of payments: orders, what is recorded about them, checks and flags. */
+import { paymentsOf } from "../../src/store/payments-of.ts";
 import { createHash } from "node:crypto";
 
 import { TRANSITIONS } from "@turnstream/protocol/writer";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import type { ApplyResult, NewPayment, Payment } from "../../src/store/payments.ts";
-import type { PaymentChange } from "../../src/store/rules/payments.ts";
-import type { SessionRef } from "../../src/util/refs.ts";
-import type { PaymentInput, ReportInput } from "../../src/store/rules/payments.ts";
-import type { StoreParts } from "../../src/store/store.ts";
-import { type MakeStore, newSession, newTenant, unique } from "./harness.ts";
-import { anInteraction } from "./interactions.contract.ts";
-import { suite } from "./suite.ts";
-
-const MONEY = { amount: 1999, currency: "TWD" };
-const EVIDENCE = createHash("sha256").update("evidence").digest("hex");
-
-export function aPayment(more: Partial<NewPayment> = {}): NewPayment {
-  return {
-    id: unique("payment"),
-    orderNo: unique("order"),
-    tokenHash: unique("token"),
-    ...MONEY,
-    provider: "newebpay",
-    description: "Two tickets \0",
-    locale: "zh-TW",
-    continues: true,
-    agent: "clinic",
-    mode: "agent",
-    expiresMs: 3_600_000,
-    queryAfterMs: 60_000,
-    ...more,
-  };
-}
-
-export async function newPayment(
-  store: StoreParts,
-  ref: SessionRef,
-  more: Partial<NewPayment> = {},
-): Promise<{ wanted: NewPayment; payment: Payment }> {
-  const wanted = aPayment(more);
-  await store.interactions.request(ref, anInteraction("payment", { id: wanted.id }));
-  const { payment } = await store.payments.create(ref, wanted);
-  return { wanted, payment };
-}
-
-export function aReport(type: ReportInput["type"], more: Partial<ReportInput> = {}): ReportInput {
-  return {
-    type,
-    provider: "newebpay",
-    paid: type === "succeeded" || type === "refunded" ? MONEY : null,
-    providerRef: null,
-    event: unique("event"),
-    reason: null,
-    evidenceHash: EVIDENCE,
-    ...more,
-  };
-}
-
-/** Each input as a user, a provider or a timer can cause it. */
-export function inputsOf(orderNo: string): PaymentInput[] {
-  const event = (name: string) => ({ event: `${orderNo}/${name}` });
-  return [
-    { type: "checkout_opened" },
-    aReport("processing", event("began")),
-    aReport("succeeded", event("paid")),
-    aReport("succeeded", { ...event("asked"), evidenceHash: null }),
-    aReport("succeeded", { ...event("wrong"), paid: { ...MONEY, amount: 1 } }),
-    aReport("failed", event("failed")),
-    aReport("refunded", { ...event("back"), paid: { ...MONEY, amount: 500 } }),
-    { type: "expire" },
-    { type: "cancel", by: "an" },
-  ];
-}
-
-/** Whatever inputs were applied: statuses only go forward, every change has its row, and no row is lost. */
-export async function checkHistory(
-  store: StoreParts,
-  ref: SessionRef,
-  id: string,
-  results: readonly ApplyResult[],
-): Promise<PaymentChange[]> {
-  const rows = await store.payments.changes(ref, id);
-  expect(rows.map(({ n }) => n)).toEqual(rows.map((_, at) => at + 1));
-  const steps = rows.filter(({ outcome }) => outcome === "changed");
-  const path = ["pending", ...steps.map(({ to }) => to)];
-  expect(steps.map(({ from }) => from)).toEqual(path.slice(0, -1));
-  for (const [at, status] of path.slice(1).entries())
-    expect(TRANSITIONS.payment[path[at] ?? ""]).toContain(status);
-  expect(path.filter((status) => status === "succeeded").length).toBeLessThanOrEqual(1);
-  const recorded = results.flatMap((result) => ("recorded" in result ? result.recorded : []));
-  expect(recorded.toSorted((a, b) => a.n - b.n)).toEqual(rows);
-  const payment = await store.payments.get(ref, id);
-  expect(payment?.status).toBe(path.at(-1));
-  const interaction = await store.interactions.get(ref, id);
-  expect(interaction).toMatchObject({ status: path.at(-1), version: steps.length });
-  expect((await store.interactions.changes(ref, id)).map(({ status }) => status)).toEqual(path.slice(1));
-  return rows;
-}
+import type { ApplyResult, NewPayment, Payment } from "../../src/store/payments-part.ts";
+import type { PaymentChange } from "../../src/store/payment-transitions.ts";
+import type { SessionRef } from "../../../server/src/util/refs.ts";
+import type { PaymentInput, ReportInput } from "../../src/store/payment-transitions.ts";
+import type { StoreParts } from "../../../server/src/store/store.ts";
+import { type MakeStore, newSession, newTenant, unique } from "../../../server/test/store/harness.ts";
+import { anInteraction } from "../../../server/test/store/interactions.contract.ts";
+import {
+  aPayment,
+  aReport,
+  checkHistory,
+  EVIDENCE,
+  inputsOf,
+  MONEY,
+  newPayment,
+} from "../../../server/test/store/test-payments.ts";
+import { BAD_COUNTS, BAD_IDS, taken } from "../../../server/test/store/arguments.contract.ts";
+import { suite } from "../../../server/test/store/suite.ts";
 
 export function paymentsContract(name: string, makeStore: MakeStore, permutations = 50): void {
   suite(name, "payments", makeStore, (store, advance) => {
-    const apply = (orderNo: string, input: PaymentInput) => store().payments.apply(orderNo, input);
+    test.each(BAD_IDS)("refuses an invalid id in every argument: %j", async (bad) => {
+      const { ref } = await newSession(store());
+      const payments = paymentsOf(store());
+      expect(
+        await taken([
+          () => payments.get(ref, bad),
+          () => payments.getInTenant(ref.tenant, bad),
+          () => payments.byOrderNo(bad),
+          () => payments.byToken(bad),
+          () => payments.changes(ref, bad),
+          () => payments.apply(bad, { type: "expire" }),
+          () => payments.apply("o", { type: "cancel", by: bad }),
+          () => payments.setProviderRef(ref, "p", bad),
+          () => payments.resolveFlag(ref.tenant, "p", { by: bad, note: "" }),
+          () => payments.get({ ...ref, tenant: bad }, "p"),
+          () => payments.get({ ...ref, session: bad }, "p"),
+        ]),
+      ).toEqual([]);
+    });
+
+    test("refuses invalid numbers", async () => {
+      const { ref } = await newSession(store());
+      const payments = paymentsOf(store());
+      for (const bad of BAD_COUNTS)
+        expect(
+          await taken([
+            () => payments.claimQuery(ref, "p", bad),
+            () => payments.list(ref, { before: bad }),
+            () => payments.flagged(ref.tenant, { before: bad }),
+          ]),
+        ).toEqual([]);
+    });
+
+    const apply = (orderNo: string, input: PaymentInput) => paymentsOf(store()).apply(orderNo, input);
 
     test("stores a payment unchanged, and once", async () => {
       const { ref } = await newSession(store());
@@ -118,12 +76,12 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
       expect(payment).toMatchObject({ refundedAmount: 0, flag: null, flaggedAt: null, flagNote: null });
       expect(Math.abs(payment.expiresAt - payment.createdAt - expiresMs)).toBeLessThan(30_000);
       expect(JSON.stringify(payment)).not.toContain(tokenHash);
-      expect(await store().payments.create(ref, wanted)).toEqual({ created: false, payment });
+      expect(await paymentsOf(store()).create(ref, wanted)).toEqual({ created: false, payment });
       for (const read of [
-        store().payments.get(ref, wanted.id),
-        store().payments.getInTenant(ref.tenant, wanted.id),
-        store().payments.byToken(tokenHash),
-        store().payments.byOrderNo(wanted.orderNo),
+        paymentsOf(store()).get(ref, wanted.id),
+        paymentsOf(store()).getInTenant(ref.tenant, wanted.id),
+        paymentsOf(store()).byToken(tokenHash),
+        paymentsOf(store()).byOrderNo(wanted.orderNo),
       ])
         expect(await read).toEqual(payment);
       const next = anInteraction("payment");
@@ -136,7 +94,7 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
         { id: next.id, tokenHash: unique("token") },
         { id: next.id, orderNo: unique("order") },
       ]) {
-        const refused = store().payments.create(ref, { ...wanted, ...other });
+        const refused = paymentsOf(store()).create(ref, { ...wanted, ...other });
         await expect(refused).rejects.toMatchObject({ code: "EXISTS" });
       }
     });
@@ -149,7 +107,7 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
       for (const taken of [{ orderNo }, { tokenHash }])
         await expect(newPayment(store(), other, taken)).rejects.toMatchObject({ code: "EXISTS" });
       const { payment } = await newPayment(store(), other, { id });
-      expect(await store().payments.getInTenant(other.tenant, id)).toEqual(payment);
+      expect(await paymentsOf(store()).getInTenant(other.tenant, id)).toEqual(payment);
       const session = unique("session");
       await store().sessions.create({ tenant: ref.tenant, user: "an" }, { id: session });
       const second = newPayment(store(), { tenant: ref.tenant, session }, { id });
@@ -170,11 +128,11 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
 
     test("a payment belongs to an interaction of its kind", async () => {
       const { ref } = await newSession(store());
-      const refused = store().payments.create(ref, aPayment());
+      const refused = paymentsOf(store()).create(ref, aPayment());
       await expect(refused).rejects.toMatchObject({ code: "NOT_FOUND" });
       const form = anInteraction("form");
       await store().interactions.request(ref, form);
-      const wrong = store().payments.create(ref, aPayment({ id: form.id }));
+      const wrong = paymentsOf(store()).create(ref, aPayment({ id: form.id }));
       await expect(wrong).rejects.toMatchObject({ code: "INVALID" });
     });
 
@@ -208,7 +166,7 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
       });
       await checkHistory(store(), ref, id, [result]);
       const payment = "payment" in result ? result.payment : null;
-      expect(await store().payments.get(ref, id)).toEqual(payment);
+      expect(await paymentsOf(store()).get(ref, id)).toEqual(payment);
       expect(await store().interactions.changes(ref, id)).toEqual("changes" in result ? result.changes : []);
     });
 
@@ -269,10 +227,10 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
         });
         expect(await apply(orderNo, report)).toMatchObject({ outcome: "unchanged" });
       }
-      const { flaggedAt, ...now } = (await store().payments.get(ref, id)) as Payment;
+      const { flaggedAt, ...now } = (await paymentsOf(store()).get(ref, id)) as Payment;
       expect({ ...now, flaggedAt: null }).toEqual({ ...payment, flag: "mismatch" });
       expect(flaggedAt).toBeGreaterThanOrEqual(payment.createdAt);
-      expect(await store().payments.changes(ref, id)).toHaveLength(wrong.length);
+      expect(await paymentsOf(store()).changes(ref, id)).toHaveLength(wrong.length);
       expect(await apply(orderNo, aReport("succeeded"))).toMatchObject({ outcome: "changed" });
     });
 
@@ -291,7 +249,7 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
         const refused = apply(wanted.orderNo, aReport("succeeded", more));
         await expect(refused).rejects.toMatchObject({ code: "INVALID" });
       }
-      expect(await store().payments.changes(ref, wanted.id)).toEqual([]);
+      expect(await paymentsOf(store()).changes(ref, wanted.id)).toEqual([]);
     });
 
     test("S08 a success after the payment was closed is recorded and flagged once, until an operator resolves it", async () => {
@@ -308,25 +266,25 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
       });
       expect(await apply(orderNo, report)).toMatchObject({ outcome: "unchanged" });
       expect(await apply(orderNo, aReport("succeeded"))).toMatchObject({ outcome: "unchanged" });
-      expect(await store().payments.flagged(ref.tenant)).toMatchObject([{ id, flag: "late_success" }]);
+      expect(await paymentsOf(store()).flagged(ref.tenant)).toMatchObject([{ id, flag: "late_success" }]);
       const by = { by: "key_1", note: "paid back \0" };
-      const resolved = await store().payments.resolveFlag(ref.tenant, id, by);
+      const resolved = await paymentsOf(store()).resolveFlag(ref.tenant, id, by);
       expect(resolved).toMatchObject({
         resolved: true,
         payment: { flag: "late_success", flagResolvedBy: "key_1", flagNote: "paid back \0" },
       });
-      const again = await store().payments.resolveFlag(ref.tenant, id, { by: "key_2", note: "" });
+      const again = await paymentsOf(store()).resolveFlag(ref.tenant, id, { by: "key_2", note: "" });
       expect(again).toEqual({ resolved: false, payment: resolved?.payment });
-      expect(await store().payments.flagged(ref.tenant)).toEqual([]);
+      expect(await paymentsOf(store()).flagged(ref.tenant)).toEqual([]);
       expect(await apply(orderNo, aReport("succeeded"))).toMatchObject({ outcome: "unchanged" });
       const mismatch = aReport("succeeded", { paid: { ...MONEY, amount: 1 } });
       expect(await apply(orderNo, mismatch)).toMatchObject({
         payment: { flag: "late_success", flagResolvedAt: null, flagNote: null },
       });
       const { wanted: other } = await newPayment(store(), ref);
-      const unflagged = await store().payments.resolveFlag(ref.tenant, other.id, by);
+      const unflagged = await paymentsOf(store()).resolveFlag(ref.tenant, other.id, by);
       expect(unflagged).toMatchObject({ resolved: false, payment: { flag: null, flagNote: null } });
-      expect(await store().payments.resolveFlag(ref.tenant, "nothing", by)).toBeNull();
+      expect(await paymentsOf(store()).resolveFlag(ref.tenant, "nothing", by)).toBeNull();
     });
 
     test("the refunded sum only grows, and a refund implies a success", async () => {
@@ -348,7 +306,7 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
       expect(await apply(orderNo, aReport("succeeded"))).toMatchObject({ outcome: "unchanged" });
       expect(await apply(orderNo, refund(400))).toMatchObject({ outcome: "unchanged" });
       expect(await apply(orderNo, refund(1999))).toMatchObject({ outcome: "refunded" });
-      expect(await store().payments.get(ref, id)).toMatchObject({
+      expect(await paymentsOf(store()).get(ref, id)).toMatchObject({
         status: "succeeded",
         refundedAmount: 1999,
       });
@@ -398,7 +356,7 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
               seen.set(kind, (seen.get(kind) ?? 0) + 1);
             }
             const flagged = rows.some(({ outcome }) => outcome === "flagged" || outcome === "mismatch");
-            const payment = await store().payments.get(ref, wanted.id);
+            const payment = await paymentsOf(store()).get(ref, wanted.id);
             expect(payment?.flag !== null).toBe(flagged);
             expect(payment?.refundedAmount).toBe(
               rows.some(({ outcome }) => outcome === "refunded") ? 500 : 0,
@@ -414,7 +372,7 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
     });
 
     const dueOf = async (ref: SessionRef) => {
-      const lots = await Promise.all([1, 2, 3].map(() => store().payments.due({ limit: 1000 })));
+      const lots = await Promise.all([1, 2, 3].map(() => paymentsOf(store()).due({ limit: 1000 })));
       const rows = lots.flat().filter(({ session }) => session === ref.session);
       return rows.map(({ id, overdue }) => ({ id, overdue }));
     };
@@ -439,7 +397,7 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
         [open, pending].map(({ id }) => ({ id, overdue: true })).toSorted((a, b) => a.id.localeCompare(b.id)),
       );
       for (const { orderNo } of [open, pending]) await apply(orderNo, { type: "expire" });
-      await expect(store().payments.due({ limit: 0 })).rejects.toMatchObject({ code: "INVALID" });
+      await expect(paymentsOf(store()).due({ limit: 0 })).rejects.toMatchObject({ code: "INVALID" });
     });
 
     test("checks a payment that expired while it was processing for about a day, until its success is found", async () => {
@@ -466,22 +424,22 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
     test("one caller per interval may ask the provider", async () => {
       const { ref } = await newSession(store());
       const { wanted } = await newPayment(store(), ref);
-      const claim = () => store().payments.claimQuery(ref, wanted.id, 600_000);
+      const claim = () => paymentsOf(store()).claimQuery(ref, wanted.id, 600_000);
       const first = await Promise.all([1, 2, 3].map(claim));
       expect(first.filter(Boolean)).toHaveLength(1);
       expect(await claim()).toBe(false);
       await advance(700_000);
       expect(await claim()).toBe(true);
-      expect(await store().payments.claimQuery({ ...ref, tenant: "else" }, wanted.id, 0)).toBe(false);
+      expect(await paymentsOf(store()).claimQuery({ ...ref, tenant: "else" }, wanted.id, 0)).toBe(false);
     });
 
     test("the first number of a provider stays", async () => {
       const { ref } = await newSession(store());
       const { wanted } = await newPayment(store(), ref);
-      for (const number of ["cs_1", "cs_2"]) await store().payments.setProviderRef(ref, wanted.id, number);
+      for (const number of ["cs_1", "cs_2"]) await paymentsOf(store()).setProviderRef(ref, wanted.id, number);
       await apply(wanted.orderNo, aReport("succeeded", { providerRef: "pi_1" }));
-      expect(await store().payments.get(ref, wanted.id)).toMatchObject({ providerRef: "cs_1" });
-      expect(await store().payments.changes(ref, wanted.id)).toMatchObject([
+      expect(await paymentsOf(store()).get(ref, wanted.id)).toMatchObject({ providerRef: "cs_1" });
+      expect(await paymentsOf(store()).changes(ref, wanted.id)).toMatchObject([
         { providerRef: "pi_1" },
         { providerRef: "pi_1" },
       ]);
@@ -496,8 +454,8 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
         await apply(wanted.orderNo, aReport("succeeded", { paid: { ...MONEY, amount: 1 } }));
       }
       for (const list of [
-        (page: object) => store().payments.list(ref, page),
-        (page: object) => store().payments.flagged(ref.tenant, page),
+        (page: object) => paymentsOf(store()).list(ref, page),
+        (page: object) => paymentsOf(store()).flagged(ref.tenant, page),
       ]) {
         const first = await list({ limit: 3 });
         const rest = await list({ limit: 3, before: first.at(-1)?.n });
@@ -513,15 +471,15 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
       const { id } = wanted;
       const tenant = await newTenant(store());
       const foreign = { tenant, session: ref.session };
-      expect(await store().payments.get(foreign, id)).toBeNull();
-      expect(await store().payments.getInTenant(tenant, id)).toBeNull();
-      expect(await store().payments.list(foreign)).toEqual([]);
-      expect(await store().payments.changes(foreign, id)).toEqual([]);
-      expect(await store().payments.flagged(tenant)).toEqual([]);
-      expect(await store().payments.resolveFlag(tenant, id, { by: "k", note: "" })).toBeNull();
-      await store().payments.setProviderRef(foreign, id, "theirs");
-      await expect(store().payments.create(foreign, wanted)).rejects.toMatchObject({ code: "NOT_FOUND" });
-      expect(await store().payments.get(ref, id)).toEqual(payment);
+      expect(await paymentsOf(store()).get(foreign, id)).toBeNull();
+      expect(await paymentsOf(store()).getInTenant(tenant, id)).toBeNull();
+      expect(await paymentsOf(store()).list(foreign)).toEqual([]);
+      expect(await paymentsOf(store()).changes(foreign, id)).toEqual([]);
+      expect(await paymentsOf(store()).flagged(tenant)).toEqual([]);
+      expect(await paymentsOf(store()).resolveFlag(tenant, id, { by: "k", note: "" })).toBeNull();
+      await paymentsOf(store()).setProviderRef(foreign, id, "theirs");
+      await expect(paymentsOf(store()).create(foreign, wanted)).rejects.toMatchObject({ code: "NOT_FOUND" });
+      expect(await paymentsOf(store()).get(ref, id)).toEqual(payment);
     });
 
     test("are erased with their session, and a user's id with the user", async () => {
@@ -530,12 +488,12 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
       const { orderNo, id, tokenHash } = wanted;
       await apply(orderNo, { type: "cancel", by: "an" });
       await store().sessions.removeUser(ref.tenant, "an");
-      expect(await store().payments.changes(ref, id)).toMatchObject([{ actor: "user", by: null }]);
+      expect(await paymentsOf(store()).changes(ref, id)).toMatchObject([{ actor: "user", by: null }]);
       const { wanted: second } = await newPayment(store(), ref, { expiresMs: 0 });
       await store().sessions.remove(ref);
-      for (const read of [store().payments.byOrderNo(orderNo), store().payments.byToken(tokenHash)])
+      for (const read of [paymentsOf(store()).byOrderNo(orderNo), paymentsOf(store()).byToken(tokenHash)])
         expect(await read).toBeNull();
-      expect(await store().payments.changes(ref, id)).toEqual([]);
+      expect(await paymentsOf(store()).changes(ref, id)).toEqual([]);
       expect(await apply(second.orderNo, aReport("succeeded"))).toEqual({ outcome: "unknown" });
       await advance(5);
       expect(await dueOf(ref)).toEqual([]);

@@ -2,18 +2,19 @@
  * Tests a payment that an agent requests, for a client of the `responses` dialect: its stream ends with the request, and
  * the client polls the status. The payment provider is the sandbox.
  */
-import { openRealBackend } from "../../runtime/real-backend.ts";
+import { payments } from "../../src/payments.ts";
+import { openRealBackend } from "../../../server/test/runtime/real-backend.ts";
 import { postCheckoutForm } from "@turnstream/testkit/payments/post-checkout-form.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { script } from "../../../src/models/script-parts.ts";
-import { scriptedModel } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../server/src/models/script-parts.ts";
+import { scriptedModel } from "../../../server/src/models/scripted-model.ts";
 import { type PaymentSandbox, startPaymentSandbox } from "@turnstream/payments/sandbox";
-import { defineAgent } from "../../../src/runtime/define/agent.ts";
-import type { SessionRef } from "../../../src/util/refs.ts";
-import { outline } from "../../runtime/turn-harness.ts";
-import { StreamClient } from "../clients.ts";
-import { GatewayHarness } from "../gateway-harness.ts";
+import { defineAgent } from "../../../server/src/runtime/define/agent.ts";
+import type { SessionRef } from "../../../server/src/util/refs.ts";
+import { outline } from "../../../server/test/runtime/turn-harness.ts";
+import { StreamClient } from "../../../server/test/gateway/clients.ts";
+import { GatewayHarness } from "../../../server/test/gateway/gateway-harness.ts";
 
 let sandbox: PaymentSandbox;
 let harness: GatewayHarness;
@@ -21,18 +22,21 @@ let ref: SessionRef;
 
 beforeEach(async () => {
   sandbox = await startPaymentSandbox();
-  const payments = { providers: [sandbox.provider()] as const, publicUrl: "http://127.0.0.1:9" };
-  harness = await GatewayHarness.open(await openRealBackend(), { payments });
-  payments.publicUrl = harness.server.url;
+  const options = { providers: [sandbox.provider()] as const, publicUrl: "http://127.0.0.1:9" };
+  harness = await GatewayHarness.open(await openRealBackend(), { features: [payments(options)] });
+  options.publicUrl = harness.server.url;
   // The answer repeats the status that the model reads as the result of its call.
   const model = scriptedModel(({ step, prompt }) =>
     step === 0
       ? [script.toolCall("request_payment", { description: "Deposit", amount: 1200, currency: "TWD" })]
       : [script.text(/succeeded|cancelled|pending/.exec(JSON.stringify(prompt))?.[0] ?? "")],
   );
-  await harness.stage.worker([defineAgent({ name: "desk", title: false, requestPayments: true, model })], {
-    payments,
-  });
+  await harness.stage.worker(
+    [defineAgent({ name: "desk", title: false, featureTools: ["request_payment"], model })],
+    {
+      features: [payments(options)],
+    },
+  );
   ref = await harness.stage.session();
 });
 afterEach(async () => {

@@ -2,29 +2,31 @@
  * The contract of payments that end their turn: requested by the model, a tool, a sub-agent or a stream agent, decided
  * later, and continued in the next turn.
  */
+import { payments, type Payments } from "../../src/payments.ts";
+import { paymentsOf } from "../../src/store/payments-of.ts";
 import { afterEach, describe, expect, it } from "vitest";
 import { listBlocks, type PaymentBlock, type Turn } from "@turnstream/protocol";
 import { until } from "@turnstream/testkit/util/until.ts";
-import type { Prompt } from "../../../src/models/model.ts";
-import { script, type ScriptPart } from "../../../src/models/script-parts.ts";
-import { scriptedModel } from "../../../src/models/scripted-model.ts";
-import { hashCheckoutToken, readCheckoutToken } from "../../../src/payments/checkout-link.ts";
-import type { PaymentOptions } from "../../../src/payments/payment-options.ts";
-import type { ProviderReport } from "../../../src/payments/provider.ts";
+import type { Prompt } from "../../../server/src/models/model.ts";
+import { script, type ScriptPart } from "../../../server/src/models/script-parts.ts";
+import { scriptedModel } from "../../../server/src/models/scripted-model.ts";
+import { hashCheckoutToken, readCheckoutToken } from "../../src/checkout-link.ts";
+import type { PaymentOptions } from "../../src/payment-options.ts";
+import type { ProviderReport } from "../../src/provider.ts";
 import { type PaymentSandbox, startPaymentSandbox } from "@turnstream/payments/sandbox";
-import { type Agent, type AgentOptions, defineAgent } from "../../../src/runtime/define/agent.ts";
-import { defineStreamAgent } from "../../../src/runtime/define/stream-agent.ts";
-import type { StreamBodyEvent } from "../../../src/runtime/define/stream-body.ts";
-import { tool } from "../../../src/runtime/define/tool.ts";
-import { submitForm } from "../../../src/session/interactions/submit-form.ts";
-import { sendMessage } from "../../../src/session/messages/send.ts";
-import { applyReport } from "../../../src/session/payments/query-payment.ts";
-import { cancelPayment } from "../../../src/session/payments/cancel-payment.ts";
-import { openCheckout } from "../../../src/session/payments/checkout.ts";
-import type { PaymentBackend } from "../../../src/session/payments/apply-payment.ts";
-import type { SessionRef } from "../../../src/util/refs.ts";
-import { systemEnv } from "../../../src/util/env.ts";
-import { outline, TurnHarness, type HarnessBackend } from "../turn-harness.ts";
+import { type Agent, type AgentOptions, defineAgent } from "../../../server/src/runtime/define/agent.ts";
+import { defineStreamAgent } from "../../../server/src/runtime/define/stream-agent.ts";
+import type { StreamBodyEvent } from "../../../server/src/runtime/define/stream-body.ts";
+import { tool } from "../../../server/src/runtime/define/tool.ts";
+import { submitForm } from "../../../server/src/session/interactions/submit-form.ts";
+import { sendMessage } from "../../../server/src/session/messages/send.ts";
+import { applyReport } from "../../src/query-payment.ts";
+import { cancelPayment } from "../../src/cancel-payment.ts";
+import { openCheckout } from "../../src/checkout.ts";
+import type { PaymentBackend } from "../../src/apply-payment.ts";
+import type { SessionRef } from "../../../server/src/util/refs.ts";
+import { systemEnv } from "../../../server/src/util/env.ts";
+import { outline, TurnHarness, type HarnessBackend } from "../../../server/test/runtime/turn-harness.ts";
 
 const DEPOSIT = { description: "Deposit for bed 12", amount: 1200, currency: "TWD" };
 const FORM = { title: "Contact", fields: [{ name: "email", label: "E-mail", type: "email" }] } as const;
@@ -32,18 +34,20 @@ const FORM = { title: "Contact", fields: [{ name: "email", label: "E-mail", type
 export function paymentContract(makeBackend: () => Promise<HarnessBackend>): void {
   let harness: TurnHarness;
   let sandbox: PaymentSandbox;
-  let payments: PaymentOptions;
+  let options: PaymentOptions;
+  let feature: Payments;
   let prompts: Prompt[];
-  const open = async (options: Partial<PaymentOptions> = {}): Promise<void> => {
+  const open = async (more: Partial<PaymentOptions> = {}): Promise<void> => {
     harness = await TurnHarness.open(await makeBackend());
     sandbox = await startPaymentSandbox({ behavior: { notify: "never" } });
-    payments = { providers: [sandbox.provider()], publicUrl: "http://localhost:9", ...options };
+    options = { providers: [sandbox.provider()], publicUrl: "http://localhost:9", ...more };
+    feature = payments(options);
     prompts = [];
   };
-  const start = (...agents: Agent[]) => harness.worker(agents, { payments });
+  const start = (...agents: Agent[]) => harness.worker(agents, { features: [feature] });
   const backend = (): PaymentBackend => ({
     ...harness.backend,
-    payments,
+    payments: options,
     env: systemEnv,
     onError: (error, { during }) => harness.errors.push({ error, during }),
   });
@@ -51,7 +55,7 @@ export function paymentContract(makeBackend: () => Promise<HarnessBackend>): voi
   const desk = tool({
     label: "Opening the desk",
     idempotent: true,
-    run: (_, context) => context.requestPayment({ ...DEPOSIT, provider: "sandbox" }),
+    run: () => feature.request({ ...DEPOSIT, provider: "sandbox" }),
   });
 
   /** Replies `first` in its first turn and "thanks" in later ones. */
@@ -66,7 +70,7 @@ export function paymentContract(makeBackend: () => Promise<HarnessBackend>): voi
       model,
       tools: { look, desk },
       requestForms: true,
-      requestPayments: true,
+      featureTools: ["request_payment"],
       title: false,
       ...more,
     });
@@ -81,12 +85,12 @@ export function paymentContract(makeBackend: () => Promise<HarnessBackend>): voi
         return [script.toolCall("request_payment", { ...DEPOSIT, description: text })];
       return [script.text(`long answer ${"x".repeat(2_000)}`)];
     });
-    return defineAgent({ name: "cashier", model, requestPayments: true, title: false, ...more });
+    return defineAgent({ name: "cashier", model, featureTools: ["request_payment"], title: false, ...more });
   }
 
   const asked = async (ref: SessionRef, text = "book it"): Promise<{ turn: Turn; block: PaymentBlock }> => {
     const turn = await harness.ask(ref, text);
-    const [block] = paymentsOf(turn);
+    const [block] = blocksOf(turn);
     if (block === undefined) throw new Error(outline(turn).join("\n"));
     return { turn, block };
   };
@@ -132,7 +136,7 @@ export function paymentContract(makeBackend: () => Promise<HarnessBackend>): voi
       expect(block.order_no).toMatch(/^TS[A-Z2-7]{24}$/);
       expect(block.checkout_url).toMatch(/^http:\/\/localhost:9\/api\/v1\/payments\/checkout\/[\w-]{43}$/);
       const { store } = harness.backend;
-      const row = await store.payments.get(ref, block.payment);
+      const row = await paymentsOf(store).get(ref, block.payment);
       expect(row).toMatchObject({
         ...DEPOSIT,
         orderNo: block.order_no,
@@ -145,7 +149,7 @@ export function paymentContract(makeBackend: () => Promise<HarnessBackend>): voi
       });
       expect(Math.abs((row?.expiresAt ?? 0) - (block.deadline ?? 0))).toBeLessThan(60_000);
       const token = readCheckoutToken(block.checkout_url) ?? "";
-      expect(await store.payments.byToken(hashCheckoutToken(token))).toEqual(row);
+      expect(await paymentsOf(store).byToken(hashCheckoutToken(token))).toEqual(row);
       expect(await store.interactions.byKey(ref, block.payment)).toMatchObject({
         kind: "payment",
         status: "pending",
@@ -162,7 +166,7 @@ export function paymentContract(makeBackend: () => Promise<HarnessBackend>): voi
         await start(other, guide([script.toolCall("request_payment", DEPOSIT)]));
         const ref = await harness.session();
         const turn = await harness.ask(ref, "book it", { agent: "guide", mode: "chat" });
-        const [block] = paymentsOf(turn);
+        const [block] = blocksOf(turn);
         if (block === undefined) throw new Error(outline(turn).join("\n"));
         await Promise.all([report(block, status), report(block, status)]);
         const next = await nth(ref, 2);
@@ -177,7 +181,7 @@ export function paymentContract(makeBackend: () => Promise<HarnessBackend>): voi
         expect(prompts[1]?.map(({ role }) => role)).toEqual(["user", "assistant", "tool"]);
         expect(JSON.stringify(prompts[1]?.at(-1))).toMatch(namedAs(status));
         const state = await harness.state(ref);
-        expect(paymentsOf(state.turns.get(0))[0]).toMatchObject({ status });
+        expect(blocksOf(state.turns.get(0))[0]).toMatchObject({ status });
         await report(block, status);
         expect(await harness.backend.store.queuedMessages.list(ref)).toEqual([]);
         expect((await harness.state(ref)).turns.length).toBe(2);
@@ -271,7 +275,7 @@ export function paymentContract(makeBackend: () => Promise<HarnessBackend>): voi
       expect(listBlocks(turn).flatMap((block) => ("version" in block ? [block.kind] : []))).toEqual([kind]);
       const results = listBlocks(turn).filter((block) => block.kind === "tool_result");
       expect(results.filter(({ status }) => status === "success")).toHaveLength(1);
-      const [block] = paymentsOf(turn);
+      const [block] = blocksOf(turn);
       const [form] = listBlocks(turn).filter((one) => one.kind === "form");
       if (block !== undefined) await report(block, "succeeded");
       else
@@ -281,7 +285,7 @@ export function paymentContract(makeBackend: () => Promise<HarnessBackend>): voi
         });
       await nth(ref, 2);
       expect(lastPrompt()).toContain("Only one form or payment can be requested at a time");
-      expect(await harness.backend.store.payments.list(ref)).toHaveLength(kind === "payment" ? 1 : 0);
+      expect(await paymentsOf(harness.backend.store).list(ref)).toHaveLength(kind === "payment" ? 1 : 0);
     });
 
     it("that can't be charged is an error result for the model, and the turn continues", async () => {
@@ -301,16 +305,16 @@ export function paymentContract(makeBackend: () => Promise<HarnessBackend>): voi
       const ref = await harness.session();
       const turn = await harness.ask(ref, "go");
       expect(turn.status).toBe("end_turn");
-      expect(paymentsOf(turn)).toEqual([]);
+      expect(blocksOf(turn)).toEqual([]);
       expect(lastPrompt().split("The payment is invalid").length - 1).toBe(bad.length);
       for (const [, problem] of bad) expect(lastPrompt()).toContain(problem);
-      expect(await harness.backend.store.payments.list(ref)).toEqual([]);
+      expect(await paymentsOf(harness.backend.store).list(ref)).toEqual([]);
     });
 
     it("of a tool that is invalid fails the call, and so does one of a worker without payments", async () => {
       await open();
       const pay = (spec: object) =>
-        tool({ idempotent: true, run: (_, context) => context.requestPayment({ ...DEPOSIT, ...spec }) });
+        tool({ idempotent: true, run: () => feature.request({ ...DEPOSIT, ...spec }) });
       const tools = { cents: pay({ amount: 1.5 }), elsewhere: pay({ provider: "bank" }), fine: pay({}) };
       const calls = Object.keys(tools).map((name) => script.toolCall(name));
       const worker = await start(guide(calls.slice(0, 2), { tools }));
@@ -319,13 +323,13 @@ export function paymentContract(makeBackend: () => Promise<HarnessBackend>): voi
       expect(lastPrompt()).toContain("`amount` must be a whole number");
       expect(lastPrompt()).toContain("`provider` must be one of sandbox");
       await worker.shutdown();
-      await harness.worker([
-        guide([...calls.slice(2), script.toolCall("request_payment", DEPOSIT)], { tools }),
-      ]);
+      await expect(harness.worker([guide([])])).rejects.toThrow(
+        '`featureTools` of the agent guide must be tools of the worker\'s features (request_form), got "request_payment"',
+      );
+      await harness.worker([guide(calls.slice(2), { tools, featureTools: [] })]);
       const turn = await harness.ask(await harness.session(), "go");
       expect(turn.status).toBe("end_turn");
-      expect(lastPrompt()).toContain("the worker has no option `payments`");
-      expect(lastPrompt()).toContain("There is no tool request_payment.");
+      expect(lastPrompt()).toContain("The worker doesn't have the feature of payment requests.");
     });
 
     it("is named with its state if another payment was requested since", async () => {
@@ -407,7 +411,7 @@ export function paymentContract(makeBackend: () => Promise<HarnessBackend>): voi
         yield { type: "text.start", block: "a", part: false };
         yield { type: "text.delta", block: "a", text: isNew ? "Please pay." : "Thanks." };
         yield { type: "text.end", block: "a", final: true };
-        if (isNew) yield { type: "payment.request", block: "p", ...DEPOSIT };
+        if (isNew) yield feature.requestEvent("p", DEPOSIT);
       }
       const agent = defineStreamAgent({
         name: "own",
@@ -441,19 +445,19 @@ export function paymentContract(makeBackend: () => Promise<HarnessBackend>): voi
         defineStreamAgent({
           name: "own",
           run: async function* ({ signal }) {
-            if (isBlocked) yield* requestAndWait(signal);
+            if (isBlocked) yield* requestAndWait(feature, signal);
           },
         }),
       );
       const ref = await harness.session();
       await harness.send(ref, "go");
       const { store } = harness.backend;
-      await until("the payment", async () => (await store.payments.list(ref)).length === 1);
+      await until("the payment", async () => (await paymentsOf(store).list(ref)).length === 1);
       isBlocked = false;
       await harness.stop(ref);
       const turn = await nth(ref, 1);
       expect(turn.status).toBe("user_stopped");
-      const [block] = paymentsOf(turn);
+      const [block] = blocksOf(turn);
       if (block === undefined) throw new Error(outline(turn).join("\n"));
       expect(block.status).toBe("pending");
       await report(block, "succeeded");
@@ -468,11 +472,11 @@ function namedAs(status: string, description = DEPOSIT.description): RegExp {
 }
 
 /** A body that never ends by itself. */
-async function* requestAndWait(signal: AbortSignal): AsyncGenerator<StreamBodyEvent> {
-  yield { type: "payment.request", block: "p", ...DEPOSIT };
+async function* requestAndWait(feature: Payments, signal: AbortSignal): AsyncGenerator<StreamBodyEvent> {
+  yield feature.requestEvent("p", DEPOSIT);
   await new Promise((resolve) => signal.addEventListener("abort", resolve));
 }
 
-function paymentsOf(turn: Turn | undefined): PaymentBlock[] {
+function blocksOf(turn: Turn | undefined): PaymentBlock[] {
   return turn === undefined ? [] : listBlocks(turn).filter((block) => block.kind === "payment");
 }

@@ -6,10 +6,10 @@ import {
   renderLeavingPage,
   renderMessagePage,
   renderReturnPage,
-} from "../../../src/gateway/payment-pages/payment-page.ts";
-import type { Page } from "../../../src/gateway/payment-pages/render-page.ts";
-import { PAGE_STRINGS, selectPageStrings } from "../../../src/gateway/payment-pages/select-page-strings.ts";
-import type { PaymentStatus } from "../../../src/store/rules/payments.ts";
+} from "../../src/pages/payment-page.ts";
+import type { Page } from "../../src/pages/render-page.ts";
+import { PAGE_STRINGS, selectPageStrings } from "../../src/pages/select-page-strings.ts";
+import type { PaymentStatus } from "../../src/store/payment-transitions.ts";
 
 const NOW = 1_800_000_000_000;
 const STATUSES: readonly PaymentStatus[] = [

@@ -3,18 +3,19 @@
  * payment sandbox, and the turn that continues with the result. Everything is real and talks over HTTP: PostgreSQL,
  * Redis, the gateway, and the sandbox in its own process.
  */
+import { payments } from "../../src/payments.ts";
 import { PaymentSandboxProgram } from "@turnstream/testkit/payments/payment-sandbox-program.ts";
 import { postCheckoutForm } from "@turnstream/testkit/payments/post-checkout-form.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { script } from "../../../src/models/script-parts.ts";
-import { scriptedModel } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../server/src/models/script-parts.ts";
+import { scriptedModel } from "../../../server/src/models/scripted-model.ts";
 import { newebPay } from "@turnstream/payments/newebpay";
-import { defineAgent } from "../../../src/runtime/define/agent.ts";
-import type { SessionRef } from "../../../src/util/refs.ts";
-import { openRealBackend } from "../../runtime/real-backend.ts";
-import { StreamClient } from "../clients.ts";
-import { GatewayHarness } from "../gateway-harness.ts";
+import { defineAgent } from "../../../server/src/runtime/define/agent.ts";
+import type { SessionRef } from "../../../server/src/util/refs.ts";
+import { openRealBackend } from "../../../server/test/runtime/real-backend.ts";
+import { StreamClient } from "../../../server/test/gateway/clients.ts";
+import { GatewayHarness } from "../../../server/test/gateway/gateway-harness.ts";
 
 const FORM = {
   id: "booking",
@@ -32,13 +33,13 @@ let ref: SessionRef;
 
 beforeEach(async () => {
   sandbox = await PaymentSandboxProgram.launch();
-  const payments = {
+  const options = {
     providers: [newebPay(sandbox.providerOptions)] as const,
     publicUrl: "http://127.0.0.1:9",
   };
-  harness = await GatewayHarness.open(await openRealBackend(), { payments });
+  harness = await GatewayHarness.open(await openRealBackend(), { features: [payments(options)] });
   // The port is known only after the server has started.
-  payments.publicUrl = harness.server.url;
+  options.publicUrl = harness.server.url;
   // The last answer repeats the status that the model reads as the result of its call.
   const model = scriptedModel(({ prompt }) => {
     const results = prompt.filter(({ role }) => role === "tool");
@@ -52,10 +53,10 @@ beforeEach(async () => {
     name: "clinic",
     title: false,
     requestForms: true,
-    requestPayments: true,
+    featureTools: ["request_payment"],
     model,
   });
-  await harness.stage.worker([agent], { payments });
+  await harness.stage.worker([agent], { features: [payments(options)] });
   ref = await harness.stage.session();
 });
 afterEach(async () => {

@@ -1,17 +1,16 @@
-/** Tests the option `payments` of gateways and workers, and the identifiers of payments. */
+/** Tests the options of `payments()`, and the identifiers of payments. */
 import { describe, expect, it, test } from "vitest";
-import { z } from "zod";
 import {
   checkoutUrl,
   createCheckoutToken,
   createOrderNo,
   hashCheckoutToken,
   readCheckoutToken,
-} from "../../src/payments/checkout-link.ts";
+} from "../src/checkout-link.ts";
 import { newebPay } from "@turnstream/payments/newebpay";
-import { paymentOptions } from "../../src/payments/payment-options.ts";
-import { systemEnv } from "../../src/util/env.ts";
-import { parseOptions } from "../../src/util/parse-options.ts";
+import type { PaymentOptions } from "../src/payment-options.ts";
+import { payments } from "../src/payments.ts";
+import { systemEnv } from "../../server/src/util/env.ts";
 
 const keys = {
   merchantId: "MS000000001",
@@ -21,10 +20,9 @@ const keys = {
 const provider = newebPay(keys);
 const valid = { providers: [provider], publicUrl: "https://chat.example.com/base/" };
 
-const check = (options: unknown) => () =>
-  parseOptions(z.strictObject({ payments: paymentOptions }), { payments: options }, "the gateway");
+const check = (options: unknown) => () => payments(options as PaymentOptions);
 
-describe("the option payments", () => {
+describe("the options of payments()", () => {
   it.each([
     valid,
     { ...valid, publicUrl: "http://localhost:3000" },
@@ -35,39 +33,33 @@ describe("the option payments", () => {
   });
 
   test.each<[problem: string, options: unknown]>([
-    ["`payments` of the gateway must be an object, got null", null],
-    ["`payments` of the gateway must be an object, got a list", [provider]],
-    [
-      "`url` is not an option of `payments` of the gateway (did you mean `publicUrl`?)",
-      { ...valid, url: "" },
-    ],
+    ["the options of payments() must be an object, got null", null],
+    ["the options of payments() must be an object, got a list", [provider]],
+    ["`url` is not an option of payments() (did you mean `publicUrl`?)", { ...valid, url: "" }],
     ["must be a list of at least one provider, got an empty list", { ...valid, providers: [] }],
-    ["`providers` of `payments` of the gateway is missing", { publicUrl: "https://a.b" }],
+    ["`providers` of payments() is missing", { publicUrl: "https://a.b" }],
+    ["`providers[0]` of payments() must be a provider, got null", { ...valid, providers: [null] }],
     [
-      "`providers[0]` of `payments` of the gateway must be a provider, got null",
-      { ...valid, providers: [null] },
-    ],
-    [
-      '`name` of `providers[0]` of `payments` of the gateway must be a letter followed by up to 31 of a-z 0-9 -, got "A B"',
+      '`name` of `providers[0]` of payments() must be a letter followed by up to 31 of a-z 0-9 -, got "A B"',
       { ...valid, providers: [{ ...provider, name: "A B" }] },
     ],
     [
-      '`name` of `providers[1]` of `payments` of the gateway must be different from the names of the others, got "newebpay"',
+      '`name` of `providers[1]` of payments() must be different from the names of the others, got "newebpay"',
       { ...valid, providers: [provider, newebPay(keys)] },
     ],
     [
-      "`query` of `providers[0]` of `payments` of the gateway is missing",
+      "`query` of `providers[0]` of payments() is missing",
       { ...valid, providers: [{ ...provider, query: undefined }] },
     ],
-    ["`publicUrl` of `payments` of the gateway is missing", { ...valid, publicUrl: undefined }],
+    ["`publicUrl` of payments() is missing", { ...valid, publicUrl: undefined }],
     [
       '(HTTP is allowed only on localhost), got "http://chat.example.com"',
       { ...valid, publicUrl: "http://chat.example.com" },
     ],
     ["without user, query and fragment", { ...valid, publicUrl: "https://chat.example.com/?a=1" }],
-    ["`expiresMs` of `payments` of the gateway must be an integer from 1 to", { ...valid, expiresMs: 0 }],
+    ["`expiresMs` of payments() must be an integer from 1 to", { ...valid, expiresMs: 0 }],
     [
-      '`queryAfterMs` of `payments` of the gateway must be an integer from 1 to 316224000000, got "1m"',
+      '`queryAfterMs` of payments() must be an integer from 1 to 316224000000, got "1m"',
       { ...valid, queryAfterMs: "1m" },
     ],
   ])("is refused: %s", (problem, options) => {

@@ -2,42 +2,38 @@
  * The contract of the session functions of payments, with the payment sandbox over HTTP. It runs on memory and on real
  * servers.
  */
+import { paymentsOf } from "../src/store/payments-of.ts";
 import { createHash, randomUUID } from "node:crypto";
 import { listBlocks, type PaymentBlock } from "@turnstream/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  checkoutUrl,
-  createCheckoutToken,
-  createOrderNo,
-  hashCheckoutToken,
-} from "../../../src/payments/checkout-link.ts";
-import type { CheckoutStep } from "../../../src/payments/provider.ts";
+import { checkoutUrl, createCheckoutToken, createOrderNo, hashCheckoutToken } from "../src/checkout-link.ts";
+import type { CheckoutStep } from "../src/provider.ts";
 import { type PaymentSandbox, startPaymentSandbox } from "@turnstream/payments/sandbox";
-import { archiveSession } from "../../../src/session/archive/archive.ts";
-import { readHistory } from "../../../src/session/history/read-history.ts";
-import { readSharedSession } from "../../../src/session/history/shared-history.ts";
-import { applyPayment, type PaymentBackend } from "../../../src/session/payments/apply-payment.ts";
-import { cancelPayment } from "../../../src/session/payments/cancel-payment.ts";
-import { checkDuePayments } from "../../../src/session/payments/check-payments.ts";
-import { openCheckout, readCheckout } from "../../../src/session/payments/checkout.ts";
-import { applyReport, refreshPayment } from "../../../src/session/payments/query-payment.ts";
+import { archiveSession } from "../../server/src/session/archive/archive.ts";
+import { readHistory } from "../../server/src/session/history/read-history.ts";
+import { readSharedSession } from "../../server/src/session/history/shared-history.ts";
+import { applyPayment, type PaymentBackend } from "../src/apply-payment.ts";
+import { cancelPayment } from "../src/cancel-payment.ts";
+import { checkDuePayments } from "../src/check-payments.ts";
+import { openCheckout, readCheckout } from "../src/checkout.ts";
+import { applyReport, refreshPayment } from "../src/query-payment.ts";
 import {
   listFlagged,
   readPaymentChanges,
   resolveFlag,
   toOperatorPaymentJson,
   toPaymentJson,
-} from "../../../src/session/payments/read-payments.ts";
-import { TURNS_CHANNEL } from "../../../src/session/signal-channels.ts";
-import type { Signals } from "../../../src/signals/signals.ts";
-import { forkShare } from "../../../src/store/fork/fork-share.ts";
-import type { NewPayment, Payment } from "../../../src/store/payments.ts";
-import { formatShareToken } from "../../../src/store/shares.ts";
-import type { Store } from "../../../src/store/store.ts";
-import { systemEnv } from "../../../src/util/env.ts";
-import { connect } from "../../signals/signals.contract.ts";
-import { type SessionBackend, SessionHarness } from "../session-harness.ts";
-import { startTurn } from "../../store/start-turn.ts";
+} from "../src/read-payments.ts";
+import { TURNS_CHANNEL } from "../../server/src/session/signal-channels.ts";
+import type { Signals } from "../../server/src/signals/signals.ts";
+import { forkShare } from "../../server/src/store/fork/fork-share.ts";
+import type { NewPayment, Payment } from "../src/store/payments-part.ts";
+import { formatShareToken } from "../../server/src/store/shares.ts";
+import type { Store } from "../../server/src/store/store.ts";
+import { systemEnv } from "../../server/src/util/env.ts";
+import { connect } from "../../server/test/signals/signals.contract.ts";
+import { type SessionBackend, SessionHarness } from "../../server/test/session/session-harness.ts";
+import { startTurn } from "../../server/test/store/start-turn.ts";
 
 interface PaymentParts extends SessionBackend {
   readonly signals: Signals;
@@ -114,7 +110,7 @@ export function paymentsContract(name: string, makeBackend: () => Promise<Paymen
           ...PLACE,
           request: { ...shown, checkout_url },
         });
-        const made = await tx.payments.create(ref, {
+        const made = await paymentsOf(tx).create(ref, {
           id,
           orderNo: shown.order_no,
           tokenHash: hashCheckoutToken(token),
@@ -143,7 +139,7 @@ export function paymentsContract(name: string, makeBackend: () => Promise<Paymen
     }
 
     const statusOf = async ({ harness, payment }: Asked) =>
-      (await parts.store.payments.get(harness.ref, payment.id))?.status;
+      (await paymentsOf(parts.store).get(harness.ref, payment.id))?.status;
 
     /** What users and operators can see of a payment, outside of its row. */
     async function effectsOf({ harness: { ref, actor }, payment: { id } }: Asked) {
@@ -181,7 +177,7 @@ export function paymentsContract(name: string, makeBackend: () => Promise<Paymen
         returnUrl: `https://chat.example.com/api/v1/payments/return/${asked.token}`,
         notifyUrl: "https://chat.example.com/api/v1/payments/notify/sandbox",
       });
-      expect(await parts.store.payments.changes(asked.harness.ref, asked.payment.id)).toMatchObject([
+      expect(await paymentsOf(parts.store).changes(asked.harness.ref, asked.payment.id)).toMatchObject([
         { actor: "user", by: null, input: "checkout_opened", to: "processing", evidenceHash: null },
       ]);
       expect(await effectsOf(asked)).toEqual({
@@ -208,7 +204,9 @@ export function paymentsContract(name: string, makeBackend: () => Promise<Paymen
       const results = await Promise.all([apply(), apply(), apply()]);
       expect(results.map(({ outcome }) => outcome).toSorted()).toEqual(["changed", "unchanged", "unchanged"]);
       const hash = createHash("sha256").update(evidence).digest("hex");
-      expect((await parts.store.payments.changes(asked.harness.ref, asked.payment.id)).at(-1)).toMatchObject({
+      expect(
+        (await paymentsOf(parts.store).changes(asked.harness.ref, asked.payment.id)).at(-1),
+      ).toMatchObject({
         actor: "provider",
         from: "processing",
         to: "succeeded",
@@ -419,8 +417,8 @@ export function paymentsContract(name: string, makeBackend: () => Promise<Paymen
         } as const;
         const broken = { ...backend, store: failAt(parts.store, method) };
         await expect(applyPayment(broken, orderNo, report), method).rejects.toThrow("injected");
-        expect(await parts.store.payments.get(asked.harness.ref, id)).toEqual(asked.payment);
-        expect(await parts.store.payments.changes(asked.harness.ref, id)).toEqual([]);
+        expect(await paymentsOf(parts.store).get(asked.harness.ref, id)).toEqual(asked.payment);
+        expect(await paymentsOf(parts.store).changes(asked.harness.ref, id)).toEqual([]);
         expect(await effectsOf(asked), method).toEqual(before);
         expect(await applyPayment(backend, orderNo, report)).toMatchObject({ outcome: "changed" });
         expect(await effectsOf(asked), method).toEqual({
@@ -448,7 +446,7 @@ export function paymentsContract(name: string, makeBackend: () => Promise<Paymen
       }
       const events = await parts.store.archive.events(forked, { after: 0, limit: 100 });
       expect(JSON.stringify([seen, events])).not.toContain(asked.token);
-      expect(await parts.store.payments.list(forked)).toEqual([]);
+      expect(await paymentsOf(parts.store).list(forked)).toEqual([]);
       await expect(cancelPayment(backend, forked, { payment: asked.payment.id })).rejects.toMatchObject({
         code: "NOT_FOUND",
       });

@@ -2,23 +2,25 @@
  * Kills a worker at every point of two turns, the first of which requests a payment. The payment is requested once, in
  * the log and in the store, with one order number, and its success starts one further turn that reads it.
  */
+import { payments } from "../../src/payments.ts";
+import { paymentsOf } from "../../src/store/payments-of.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runInParallel } from "@turnstream/testkit/util/run-in-parallel.ts";
 import { expect, it } from "vitest";
 import { listBlocks } from "@turnstream/protocol";
-import { script } from "../../../src/models/script-parts.ts";
-import { scriptedModel } from "../../../src/models/scripted-model.ts";
+import { script } from "../../../server/src/models/script-parts.ts";
+import { scriptedModel } from "../../../server/src/models/scripted-model.ts";
 import { newebPay } from "@turnstream/payments/newebpay";
-import type { PaymentOptions } from "../../../src/payments/payment-options.ts";
-import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
-import { defineStreamAgent } from "../../../src/runtime/define/stream-agent.ts";
-import { tool } from "../../../src/runtime/define/tool.ts";
-import { applyReport } from "../../../src/session/payments/query-payment.ts";
-import { systemEnv } from "../../../src/util/env.ts";
-import { crashPoints } from "../crash-injection.ts";
-import { startCrashingTurn } from "../crashing-turn.ts";
-import { openRealBackend } from "../real-backend.ts";
-import { outline } from "../turn-harness.ts";
+import type { PaymentOptions } from "../../src/payment-options.ts";
+import { type Agent, defineAgent } from "../../../server/src/runtime/define/agent.ts";
+import { defineStreamAgent } from "../../../server/src/runtime/define/stream-agent.ts";
+import { tool } from "../../../server/src/runtime/define/tool.ts";
+import { applyReport } from "../../src/query-payment.ts";
+import { systemEnv } from "../../../server/src/util/env.ts";
+import { crashPoints } from "../../../server/test/runtime/crash-injection.ts";
+import { startCrashingTurn } from "../../../server/test/runtime/crashing-turn.ts";
+import { openRealBackend } from "../../../server/test/runtime/real-backend.ts";
+import { outline } from "../../../server/test/runtime/turn-harness.ts";
 
 const DEPOSIT = { description: "Deposit", amount: 1200, currency: "TWD" };
 const keys = {
@@ -26,18 +28,19 @@ const keys = {
   hashKey: "sandbox-hash-key-32-characters--",
   hashIv: "sandbox-hash-iv.",
 };
-const payments: PaymentOptions = { providers: [newebPay(keys)], publicUrl: "http://localhost:9" };
+const options: PaymentOptions = { providers: [newebPay(keys)], publicUrl: "http://localhost:9" };
+const feature = payments(options);
 
 function cast(by: "model" | "tool" | "sub-agent" | "stream agent"): Agent {
   if (by === "stream agent") return streamAgent();
   const look = tool({ idempotent: true, run: () => "seen" });
-  const desk = tool({ idempotent: true, run: (_, context) => context.requestPayment(DEPOSIT) });
+  const desk = tool({ idempotent: true, run: () => feature.request(DEPOSIT) });
   const asks = by === "tool" ? script.toolCall("desk") : script.toolCall("request_payment", DEPOSIT);
   const clerk = defineAgent({
     name: "clerk",
     model: scriptedModel([[asks, script.toolCall("look")], [script.text("never")]]),
     tools: { look },
-    requestPayments: true,
+    featureTools: ["request_payment"],
   });
   const model = scriptedModel(({ prompt }) => {
     if (JSON.stringify(prompt).includes("succeeded:")) return [script.text("thanks")];
@@ -46,7 +49,14 @@ function cast(by: "model" | "tool" | "sub-agent" | "stream agent"): Agent {
       : [script.toolCall("look"), asks];
   });
   const tools = { look, desk };
-  return defineAgent({ name: "a", model, tools, subAgents: { clerk }, requestPayments: true, title: false });
+  return defineAgent({
+    name: "a",
+    model,
+    tools,
+    subAgents: { clerk },
+    featureTools: ["request_payment"],
+    title: false,
+  });
 }
 
 function streamAgent(): Agent {
@@ -56,7 +66,7 @@ function streamAgent(): Agent {
     idempotent: true,
     run: async function* ({ prompt }) {
       const isPaid = JSON.stringify(prompt).includes("succeeded:");
-      if (!isPaid) yield { type: "payment.request", block: "p", ...DEPOSIT };
+      if (!isPaid) yield feature.requestEvent("p", DEPOSIT);
       if (!isPaid) return;
       yield { type: "text.start", block: "a", part: false };
       yield { type: "text.delta", block: "a", text: "thanks" };
@@ -66,14 +76,14 @@ function streamAgent(): Agent {
 }
 
 async function play(by: Parameters<typeof cast>[0], crash: { afterCalls: number; isExecuted: boolean }) {
-  const started = await startCrashingTurn(() => cast(by), crash, { payments }, openRealBackend);
+  const started = await startCrashingTurn(() => cast(by), crash, { features: [feature] }, openRealBackend);
   const { parts, harness, ref, died, crashPoint } = started;
-  const backend = { ...parts, payments, env: systemEnv, onError: () => {} };
+  const backend = { ...parts, payments: options, env: systemEnv, onError: () => {} };
   // It reports a success as soon as the order exists, even before its turn has ended.
   const provided = new AbortController();
   const provider = (async () => {
     for (; !provided.signal.aborted; await sleep(15))
-      for (const { orderNo, amount, currency } of await parts.store.payments.list(ref)) {
+      for (const { orderNo, amount, currency } of await paymentsOf(parts.store).list(ref)) {
         const paid = { amount, currency };
         const report = { orderNo, status: "succeeded", paid, providerRef: null, event: orderNo } as const;
         await applyReport(backend, { ...report, reason: null }, { provider: "newebpay", evidence: null });
@@ -98,7 +108,7 @@ it.each(["model", "tool", "sub-agent", "stream agent"] as const)(
       expect(one.state.turns.length, what).toBe(2);
       if (first === undefined || second === undefined) throw new Error(what);
       const blocks = listBlocks(first).filter((block) => block.kind === "payment");
-      const rows = await one.harness.backend.store.payments.list(one.ref);
+      const rows = await paymentsOf(one.harness.backend.store).list(one.ref);
       expect(
         blocks.map(({ status, payment, order_no }) => ({ status, id: payment, orderNo: order_no })),
         what,

@@ -9,7 +9,7 @@ import { TRANSITIONS } from "@turnstream/protocol/writer";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { checkAfterChange, nextCheck, type PaymentCheck } from "../../../src/store/rules/payment-checks.ts";
+import { checkAfterChange, nextCheck, type PaymentCheck } from "../../src/store/payment-checks.ts";
 import {
   INPUT_ACTORS,
   isFinalPayment,
@@ -19,7 +19,7 @@ import {
   type PaymentState,
   type PaymentStatus,
   resolvePayment,
-} from "../../../src/store/rules/payments.ts";
+} from "../../src/store/payment-transitions.ts";
 
 const CASES: CaseCounts = { push: 10_000, full: 100_000 };
 const MONEY = { amount: 100, currency: "TWD" };
@@ -170,7 +170,7 @@ describe("the table", () => {
   });
 
   test("S08 is the one of docs/payments.md", () => {
-    const page = readFileSync(new URL("../../../../../docs/payments.md", import.meta.url), "utf8");
+    const page = readFileSync(new URL("../../../../docs/payments.md", import.meta.url), "utf8");
     const [, section = ""] = page.split("## States\n");
     const lines = section.split("\n## ")[0]?.split("\n") ?? [];
     const rows = lines.filter((line) => /^\| `\w+` \((\w+)\) \|/.test(line)).map(cells);

@@ -2,23 +2,29 @@
  * The contract of payments over HTTP: the checkout and return pages, notifications, commands and operator routes. The
  * payment provider is the sandbox, which speaks NewebPay's wire over real HTTP.
  */
+import { payments } from "../../src/payments.ts";
+import { paymentsOf } from "../../src/store/payments-of.ts";
 import { randomUUID } from "node:crypto";
 import { readAllEvents } from "@turnstream/testkit/backend/read-all-events.ts";
 import { postCheckoutForm } from "@turnstream/testkit/payments/post-checkout-form.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { restReplies } from "@turnstream/protocol/schema";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { PAGE_STRINGS } from "../../../src/gateway/payment-pages/select-page-strings.ts";
-import { PaymentError, type PaymentProvider } from "../../../src/payments/provider.ts";
+import { PAGE_STRINGS } from "../../src/pages/select-page-strings.ts";
+import { PaymentError, type PaymentProvider } from "../../src/provider.ts";
 import { type PaymentSandbox, startPaymentSandbox } from "@turnstream/payments/sandbox";
-import { systemEnv } from "../../../src/util/env.ts";
-import type { SessionRef } from "../../../src/util/refs.ts";
-import type { HarnessBackend } from "../../runtime/turn-harness.ts";
-import { SocketClient } from "../clients.ts";
-import { createTestSession } from "../pending-interactions.ts";
-import { requestTestPayment, type TestPayment } from "../pending-payments.ts";
-import type { TestResponse } from "../test-server.ts";
-import { openTransport, type TransportName, type TransportServer } from "../transports.ts";
+import { systemEnv } from "../../../server/src/util/env.ts";
+import type { SessionRef } from "../../../server/src/util/refs.ts";
+import type { HarnessBackend } from "../../../server/test/runtime/turn-harness.ts";
+import { SocketClient } from "../../../server/test/gateway/clients.ts";
+import { createTestSession } from "../../../server/test/gateway/pending-interactions.ts";
+import { requestTestPayment, type TestPayment } from "../../../server/test/gateway/pending-payments.ts";
+import type { TestResponse } from "../../../server/test/gateway/test-server.ts";
+import {
+  openTransport,
+  type TransportName,
+  type TransportServer,
+} from "../../../server/test/gateway/transports.ts";
 
 const { en } = PAGE_STRINGS as { en: (typeof PAGE_STRINGS)[string] };
 
@@ -64,9 +70,9 @@ export function paymentsContract(
       parts = await makeParts();
       const providers = [counted, redirecting] as const;
       // The port is known only after the server has started.
-      const payments = { providers, publicUrl: "http://127.0.0.1:9" };
-      server = await openTransport(transport, parts, { payments });
-      payments.publicUrl = server.url;
+      const options = { providers, publicUrl: "http://127.0.0.1:9" };
+      server = await openTransport(transport, parts, { features: [payments(options)] });
+      options.publicUrl = server.url;
       ref = await createTestSession(parts, server.actor);
     });
     afterEach(async () => {
@@ -85,9 +91,9 @@ export function paymentsContract(
         ...(body === undefined ? {} : { body }),
       });
     const at = ({ id }: Pick<TestPayment, "id">, end = "") => `/sessions/${ref.session}/payments/${id}${end}`;
-    const statusOf = async ({ id }: TestPayment) => (await parts.store.payments.get(ref, id))?.status;
+    const statusOf = async ({ id }: TestPayment) => (await paymentsOf(parts.store).get(ref, id))?.status;
     const changesOf = async ({ id }: TestPayment) =>
-      (await parts.store.payments.changes(ref, id)).map(
+      (await paymentsOf(parts.store).changes(ref, id)).map(
         ({ input, outcome, to }) => `${input} ${outcome} ${to}`,
       );
     /** The statuses that clients of the session received. */
@@ -148,7 +154,7 @@ export function paymentsContract(
         303,
         `https://pay.example/${payment.orderNo}`,
       ]);
-      expect(await parts.store.payments.get(ref, payment.id)).toMatchObject({
+      expect(await paymentsOf(parts.store).get(ref, payment.id)).toMatchObject({
         status: "processing",
         providerRef: `ref-${payment.orderNo}`,
       });
@@ -247,7 +253,7 @@ export function paymentsContract(
       const result = { Amt: 24, TradeNo: "1", PayTime: "2026-11-16 18:00:00" };
       const wrong = { status: "SUCCESS", result };
       expect(await sandbox.sendNotification(payment.orderNo, wrong)).toBe(200);
-      expect(await parts.store.payments.get(ref, payment.id)).toMatchObject({
+      expect(await paymentsOf(parts.store).get(ref, payment.id)).toMatchObject({
         status: "processing",
         flag: "mismatch",
       });
@@ -394,7 +400,7 @@ export function paymentsContract(
       const payment = await requestTestPayment(parts, ref, { expiresMs: 4_000 });
       await open(payment);
       await until("the payment to expire", async () => {
-        await parts.store.payments.apply(payment.orderNo, { type: "expire" });
+        await paymentsOf(parts.store).apply(payment.orderNo, { type: "expire" });
         return (await statusOf(payment)) === "expired";
       });
       expectPage(await page("GET", `checkout/${payment.token}`), 200, en.statuses.expired.title);
@@ -488,7 +494,7 @@ export function paymentsContract(
     test("S08 an expired payment can't be opened, and its page shows that", async () => {
       const payment = await requestTestPayment(parts, ref, { expiresMs: 1 });
       await until("the expiry", async () => {
-        const found = await parts.store.payments.get(ref, payment.id);
+        const found = await paymentsOf(parts.store).get(ref, payment.id);
         return found !== null && systemEnv.now() > found.expiresAt;
       });
       for (const method of ["GET", "POST"]) {

@@ -4,19 +4,21 @@
  *
  * A run on a push flips one bit of each byte, and a full run all eight, cuts off each byte, and tries more amounts.
  */
+import { payments } from "../../src/payments.ts";
+import { paymentsOf } from "../../src/store/payments-of.ts";
 import { readAllEvents } from "@turnstream/testkit/backend/read-all-events.ts";
 import { postCheckoutForm } from "@turnstream/testkit/payments/post-checkout-form.ts";
 import { seededRandom } from "@turnstream/testkit/util/seeded-random.ts";
 import { SEED, isFull } from "@turnstream/conformance/support/cases.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newebPay } from "@turnstream/payments/newebpay";
-import type { PaymentProvider } from "../../../src/payments/provider.ts";
+import type { PaymentProvider } from "../../src/provider.ts";
 import { type PaymentSandbox, startPaymentSandbox } from "@turnstream/payments/sandbox";
-import type { SessionRef } from "../../../src/util/refs.ts";
-import { createTestSession } from "../pending-interactions.ts";
-import { requestTestPayment, type TestPayment } from "../pending-payments.ts";
-import { openRealBackend } from "../../runtime/real-backend.ts";
-import { openServer, type TestServer } from "../test-server.ts";
+import type { SessionRef } from "../../../server/src/util/refs.ts";
+import { createTestSession } from "../../../server/test/gateway/pending-interactions.ts";
+import { requestTestPayment, type TestPayment } from "../../../server/test/gateway/pending-payments.ts";
+import { openRealBackend } from "../../../server/test/runtime/real-backend.ts";
+import { openServer, type TestServer } from "../../../server/test/gateway/test-server.ts";
 
 /** Not signed, and not read by the adapter. */
 const IGNORED = "Version=2.0";
@@ -47,11 +49,11 @@ beforeAll(async () => {
   };
   const namesake = newebPay({ ...sandbox.providerOptions, name: "namesake" });
   // The port is known only after the server has started.
-  const payments = { providers: [recording, namesake] as const, publicUrl: "http://127.0.0.1:9" };
+  const options = { providers: [recording, namesake] as const, publicUrl: "http://127.0.0.1:9" };
   // A full run sends more of them from one address than a gateway accepts by default.
   const callerLimits = { address: { requestsPerMinute: null } };
-  server = await openServer(await openRealBackend(), { payments, callerLimits });
-  payments.publicUrl = server.url;
+  server = await openServer(await openRealBackend(), { features: [payments(options)], callerLimits });
+  options.publicUrl = server.url;
   ref = await createTestSession(server.backend, server.actor);
 });
 afterAll(async () => {
@@ -88,8 +90,8 @@ async function recordPaid({ orderNo }: TestPayment): Promise<Buffer<ArrayBuffer>
 /** Everything that an accepted notification would change. */
 async function readState({ id }: TestPayment) {
   const { store } = server.backend;
-  const payment = await store.payments.get(ref, id);
-  const steps = (await store.payments.changes(ref, id)).filter(({ outcome }) => outcome === "changed");
+  const payment = await paymentsOf(store).get(ref, id);
+  const steps = (await paymentsOf(store).changes(ref, id)).filter(({ outcome }) => outcome === "changed");
   const messages = (await store.queuedMessages.list(ref)).map((message) => message.id);
   const events = (await readAllEvents(server.backend, ref)).length;
   const { status, refundedAmount } = payment ?? {};
@@ -159,7 +161,7 @@ test("S08 another amount changes no status, in whatever form it is written", asy
     expect([200, 400], String(Amt)).toContain(status);
   }
   expect(await readState(payment)).toEqual(before);
-  expect(await server.backend.store.payments.get(ref, payment.id)).toMatchObject({ flag: "mismatch" });
+  expect(await paymentsOf(server.backend.store).get(ref, payment.id)).toMatchObject({ flag: "mismatch" });
   await sandbox.pay(payment.orderNo);
   expect((await readState(payment)).status).toBe("succeeded");
 });
@@ -204,7 +206,7 @@ test("S08 another merchant, key, order, currency or provider changes no status",
   const body = await recordPaid(payment);
   expect(await notify(body, "namesake")).toBe(200);
   expect(await Promise.all(all.map(readState))).toEqual(before);
-  const flags = await Promise.all(all.map(({ id }) => server.backend.store.payments.get(ref, id)));
+  const flags = await Promise.all(all.map(({ id }) => paymentsOf(server.backend.store).get(ref, id)));
   expect(flags.map((each) => each?.flag)).toEqual(["mismatch", "mismatch", "mismatch"]);
   expect(await notify(body)).toBe(200);
   expect((await readState(payment)).status).toBe("succeeded");

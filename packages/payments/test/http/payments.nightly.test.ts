@@ -1,0 +1,6 @@
+/** Runs the contract of payments over HTTP on PostgreSQL and Redis, in servers of other kinds. */
+import { openRealBackend } from "../../../server/test/runtime/real-backend.ts";
+import { paymentsContract } from "./payments.contract.ts";
+
+paymentsContract("real servers", "node", openRealBackend);
+paymentsContract("real servers", "fetch", openRealBackend);
