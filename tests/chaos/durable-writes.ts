@@ -135,7 +135,7 @@ export async function readFacts(url: string, { session }: SessionRef): Promise<s
   const tables = [
     read("'outbox', key, draft", "outbox"),
     read("'change', interaction_id, version, status, by_user, body", "interaction_changes"),
-    read("'payment', payment_id, n, outcome, to_status, evidence_hash", "payment_changes"),
+    read("'payment', payment_id, n, outcome, to_status, evidence_hash", "payments_changes"),
   ];
   return (await runSql(url, tables.join(" union all "))).map(({ fact }) => String(fact));
 }

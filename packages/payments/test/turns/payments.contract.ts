@@ -284,7 +284,7 @@ export function paymentContract(makeBackend: () => Promise<HarnessBackend>): voi
           values: { email: "an@example.org" },
         });
       await nth(ref, 2);
-      expect(lastPrompt()).toContain("Only one form or payment can be requested at a time");
+      expect(lastPrompt()).toContain("Only one request to the user");
       expect(await paymentsOf(harness.backend.store).list(ref)).toHaveLength(kind === "payment" ? 1 : 0);
     });
 
@@ -324,7 +324,7 @@ export function paymentContract(makeBackend: () => Promise<HarnessBackend>): voi
       expect(lastPrompt()).toContain("`provider` must be one of sandbox");
       await worker.shutdown();
       await expect(harness.worker([guide([])])).rejects.toThrow(
-        '`featureTools` of the agent guide must be tools of the worker\'s features (request_form), got "request_payment"',
+        '`featureTools` of the agent guide must be tools of the worker\'s features (none), got "request_payment"',
       );
       await harness.worker([guide(calls.slice(2), { tools, featureTools: [] })]);
       const turn = await harness.ask(await harness.session(), "go");

@@ -77,10 +77,12 @@ test("accepts a backend that has more than the gateway needs", async () => {
   await expect(given({ leases: {} })().close()).resolves.toBeUndefined();
 });
 
-test("names an invalid option of payments", () => {
-  expect(given({ payments: { providers: [], publicUrl: "https://chat.example.com" } })).toThrow(
-    "`providers` of `payments` of the gateway",
-  );
+test("a token can have the scope of a feature that allows it", async () => {
+  const tokens = { defaultScopes: ["read", "notes"] };
+  expect(given({ tokens, features: [{ name: "notes", scope: "keys" }] })).toThrow('got "notes"');
+  await expect(
+    given({ tokens, features: [{ name: "notes", scope: "tokens" }] })().close(),
+  ).resolves.toBeUndefined();
 });
 
 test.each<[message: string, options: object]>([

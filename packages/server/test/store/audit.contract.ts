@@ -204,7 +204,7 @@ export function auditContract(name: string, makeStore: MakeStore): void {
       await expect(rename("approved", "approval.approved")).rejects.toMatchObject({ code: "NOT_FOUND" });
       expect(await store().sessions.get(actor, ref.session)).toMatchObject({ title: "rejected" });
       expect(await store().audit.head("no such tenant")).toBeNull();
-      for (const action of ["approval.cancelled", "payment.cancelled", "session.erased"] as const)
+      for (const action of ["approval.cancelled", "form.cancelled", "session.erased"] as const)
         expect(await store().audit.add("no such tenant", { actor: "an", action, subject: {} })).toBeNull();
     });
 

@@ -85,8 +85,8 @@ test("leaves nothing of an erased user, and the audit is still valid", async () 
     "interaction_changes",
     "interaction_schemas",
     "interactions",
-    "payments_changes",
     "payments",
+    "payments_changes",
   ]);
   expect(await tablesWith(user)).toEqual([
     "allowances",

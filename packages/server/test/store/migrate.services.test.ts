@@ -148,13 +148,13 @@ test("reports a database that is newer than this version", async () => {
 
 test("refuses a database that another baseline created, and changes nothing", async () => {
   const { store, db } = await postgresHarness();
-  await sql`update migrations set name = '0001-baseline-0'`.execute(db);
+  await sql`update migrations set name = '0001-baseline-0' where name = ${baseline.name}`.execute(db);
   const message =
     "the schema turnstream: Another unreleased version created these tables, and they can't be migrated: drop the schema, or use an empty database.";
   for (const use of [migrate, requireBaseline])
     await expect(use(db)).rejects.toMatchObject({ code: "OTHER_BASELINE", message });
   expect(await readMigrations(db)).toEqual({ otherBaseline: "0001-baseline-0", pending: [], unknown: [] });
-  const { rows } = await sql`select name from migrations`.execute(db);
+  const { rows } = await sql`select name from migrations where not name like '%/%'`.execute(db);
   expect(rows).toEqual([{ name: "0001-baseline-0" }]);
   await sql`drop schema turnstream cascade`.execute(db);
   expect(await migrate(db)).toEqual([baseline.name]);

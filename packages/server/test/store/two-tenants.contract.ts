@@ -402,6 +402,7 @@ const WITHOUT_TENANT: readonly string[] = [
   "tickets.sweep",
   "idempotency.sweep",
   "webhooks.prune",
+  "features.requireTables",
   "keys.tenantOf",
   "leases.take",
   "leases.renew",
@@ -468,7 +469,8 @@ async function readAll(side: Side): Promise<string[]> {
 export function twoTenantsContract(name: string, makeStore: MakeStore): void {
   suite(name, "two tenants with equal ids", makeStore, (store, advance) => {
     test("every function of every part of the store is covered", () => {
-      const all = Object.entries(store()).flatMap(([port, methods]) =>
+      const parts = { ...store(), payments: paymentsOf(store()) };
+      const all = Object.entries(parts).flatMap(([port, methods]) =>
         typeof methods === "function" ? [] : Object.keys(methods).map((method) => `${port}.${method}`),
       );
       const covered = [...Object.keys(steps), ...Object.keys(overAll), ...FOR_ONE, ...WITHOUT_TENANT];

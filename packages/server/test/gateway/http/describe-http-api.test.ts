@@ -3,9 +3,9 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { describeHttpApi } from "../../../src/gateway/http/describe-http-api.ts";
-import { ALL_ROUTES } from "../../all-features.ts";
+import { ALL_FEATURES, ALL_ROUTES } from "../../all-features.ts";
 
-const api = describeHttpApi() as { paths: Record<string, Record<string, unknown>> };
+const api = describeHttpApi(ALL_FEATURES) as { paths: Record<string, Record<string, unknown>> };
 
 test("is a valid OpenAPI document", async () => {
   expect(await new Validator().validate(structuredClone(api))).toEqual({ valid: true });

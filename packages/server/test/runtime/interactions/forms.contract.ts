@@ -247,7 +247,7 @@ export function formContract(makeBackend: () => Promise<HarnessBackend>): void {
       ]);
       await submitForm(harness.backend, ref, { form, values });
       await next(ref);
-      expect(JSON.stringify(prompts[1])).toContain("one form or payment can be requested at a time");
+      expect(JSON.stringify(prompts[1])).toContain("Only one request to the user");
       expect(JSON.stringify(prompts[1])).toContain("an@example.org");
     });
 

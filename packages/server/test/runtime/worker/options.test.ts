@@ -77,8 +77,7 @@ describe("worker options", () => {
     ],
     ["`maxAttempts` of `webhooks` of the worker must be an integer from 1", { webhooks: { maxAttempts: 0 } }],
     ["`onError` of the worker must be a function, got true", { onError: true }],
-    ["`providers` of `payments` of the worker is missing", { payments: {} }],
-    ["`payments` of the worker must be an object, got null", { payments: null }],
+    ["`features` of the worker must be a list of features, got null", { features: null }],
   ])("are refused: %s", (message, options) => {
     expect(resolve(options)).toThrow(
       expect.objectContaining({ code: "BAD_OPTIONS", message: expect.stringContaining(message) }),
@@ -94,6 +93,7 @@ describe("worker options", () => {
       ...settings
     } = resolve({ leaseTtlMs: undefined })();
     expect(settings).toEqual({
+      features: [],
       leaseTtlMs: 15_000,
       maxConcurrentTurns: 100,
       parkAfterMs: 60_000,
