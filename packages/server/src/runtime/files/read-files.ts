@@ -20,7 +20,7 @@ import type { RuntimeStrings } from "../strings/runtime-strings.ts";
 import { EXTRACT_MEMORY_MB } from "../define/file-limits.ts";
 import { FileError, type LoadedFile, loadFile, nameOf } from "./load-file.ts";
 import { retryStore } from "../attempt/retry-store.ts";
-import { detectImageType } from "../attempt/stored-image.ts";
+import { detectImageType } from "../../text-extraction/image-type.ts";
 import { turnFiles } from "./turn-files.ts";
 
 const MAX_MESSAGE = 500;
