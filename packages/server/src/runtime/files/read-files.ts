@@ -169,7 +169,12 @@ async function tryFile(
   }
 }
 
-const BY_CODE = { TIMEOUT: "TIMEOUT", MEMORY: "TOO_LARGE", UNREADABLE: "UNREADABLE" } as const;
+const BY_CODE = {
+  TIMEOUT: "TIMEOUT",
+  MEMORY: "TOO_LARGE",
+  UNREADABLE: "UNREADABLE",
+  NO_PACKAGE: "UNSUPPORTED",
+} as const;
 
 /** Returns the bytes of a file, or why it can't be loaded. */
 async function load(reading: Reading, file: FileRef, n: number): Promise<LoadedFile | FileError> {
