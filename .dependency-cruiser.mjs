@@ -16,7 +16,8 @@ const npm = (...names) => names.map((name) => `(^|/)node_modules/${name}/`);
 const mayImport = {
   protocol: [],
   dev: [],
-  server: ["dev", "protocol"],
+  files: [],
+  server: ["dev", "files", "protocol"],
   cli: ["payments", "protocol", "server"],
   next: ["client", "server"],
   mcp: ["protocol", "server"],
@@ -80,9 +81,10 @@ export const written = [
   {
     name: "foreign-bytes-apart",
     severity: "error",
-    comment: "code that reads untrusted bytes imports only util, so that it can be reviewed by itself",
+    comment:
+      "code that reads untrusted bytes imports only util and the parsers, so that it can be reviewed by itself",
     from: { path: "^packages/server/src/(safe-fetch|text-extraction)/" },
-    to: { path: "^packages/[^/]+/src/", pathNot: "^packages/server/src/($1|util)/" },
+    to: { path: "^packages/[^/]+/src/", pathNot: "^packages/(files/src|server/src/($1|util))/" },
   },
   {
     name: "dev-on-its-own",
@@ -91,6 +93,17 @@ export const written = [
       "production must not need PostgreSQL in the process, so only the folder's module imports its package",
     from: { path: "^packages/[^/]+/src/", pathNot: "^packages/(dev/|server/src/store/pglite/)" },
     to: { path: ["^packages/dev/", ...npm("@electric-sql/pglite")] },
+  },
+  {
+    name: "files-on-its-own",
+    severity: "error",
+    comment:
+      "servers that read only text need no parsers, so only the module that finds their package imports it",
+    from: {
+      path: "^packages/[^/]+/src/",
+      pathNot: "^packages/(files|server/src/text-extraction)/",
+    },
+    to: { path: ["^packages/files/", ...npm("file-type", "htmlparser2", "unpdf")] },
   },
   {
     name: "protocol-imports-little",

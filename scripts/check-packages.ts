@@ -7,6 +7,7 @@ import { runSteps } from "./run-command.ts";
 const published = [
   "protocol",
   "dev",
+  "files",
   "server",
   "cli",
   "mcp",

@@ -21,7 +21,18 @@ import {
 } from "./supply-chain.ts";
 
 const AUDIT_TIMEOUT_MS = 8_000;
-const PACKAGES = ["protocol", "dev", "server", "cli", "testing", "next", "client", "react", "create"];
+const PACKAGES = [
+  "protocol",
+  "dev",
+  "files",
+  "server",
+  "cli",
+  "testing",
+  "next",
+  "client",
+  "react",
+  "create",
+];
 
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
 const run = promisify(execFile);

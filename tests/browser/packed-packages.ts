@@ -10,7 +10,7 @@ import { packPackages } from "@turnstream/testkit/packages/pack-packages.ts";
 import { makeFolder } from "@turnstream/testkit/processes/watch.ts";
 
 const run = promisify(execFile);
-const PACKAGES = ["protocol", "server", "next", "client", "react", "cli", "dev"];
+const PACKAGES = ["protocol", "server", "next", "client", "react", "cli", "dev", "files"];
 
 let packed: Promise<ReadonlyMap<string, string>> | null = null;
 

@@ -6,9 +6,11 @@
  * process for long. Error messages are for users.
  */
 import { truncateText } from "@turnstream/protocol/writer";
-import { htmlText } from "../text-extraction/html-text.ts";
+import { ExtractError } from "../text-extraction/extract.ts";
+import { importFilesPackage } from "../text-extraction/import-files-package.ts";
 import { findJsonExcess, type JsonExcess, MAX_NUMBER_CHARS } from "../util/json-bounds.ts";
 import { yieldToEventLoop } from "../util/sleep.ts";
+import { createTimeSlicer } from "../util/time-slicer.ts";
 
 export interface ReadableText {
   readonly title: string;
@@ -33,6 +35,9 @@ const EXCESSES: Readonly<Record<JsonExcess, string>> = {
   values: `The content has more than ${JSON_BOUNDS.maxValues} values. Split it into several objects.`,
   number: `A number has more than ${MAX_NUMBER_CHARS} characters.`,
 };
+
+/** All pages of the process share it, so that several of them block the event loop no longer than one. */
+const slices = createTimeSlicer();
 
 /**
  * @param name a path or file name. Its last part is the title if the text has none.
@@ -65,7 +70,7 @@ function decode(bytes: Uint8Array): string {
 async function readAs(type: string, text: string): Promise<ReadableText> {
   switch (type) {
     case "text/html":
-      return htmlText(text);
+      return readPage(text);
     case "text/markdown":
       return { title: firstHeading(text), text };
     case "application/json":
@@ -73,6 +78,12 @@ async function readAs(type: string, text: string): Promise<ReadableText> {
     default:
       return { title: "", text };
   }
+}
+
+async function readPage(html: string): Promise<ReadableText> {
+  const files = await importFilesPackage();
+  if (files === null) throw new ExtractError("NO_PACKAGE");
+  return files.readHtml(html, { run: slices.run });
 }
 
 /** Two steps, because a pattern for the whole heading would need quadratic time for a long line of spaces. */

@@ -7,6 +7,7 @@
 import { Worker } from "node:worker_threads";
 import { defineErrors } from "../util/errors.ts";
 import type { FileKind, DeclaredType } from "./file-kind.ts";
+import { importFilesPackage } from "./import-files-package.ts";
 
 export interface ExtractLimits {
   readonly maxChars: number;
@@ -23,6 +24,8 @@ export interface FileBytes extends DeclaredType {
 
 export interface ThreadTask extends FileBytes {
   readonly maxChars: number;
+  /** The URL of the package that reads PDF and HTML, or null if it is not installed. */
+  readonly filesPackage: string | null;
 }
 
 /** The type of a file and its text in chunks. Images and unsupported formats have no chunks. */
@@ -38,6 +41,7 @@ const MEANINGS = {
   MEMORY: "Reading the file took too much memory. Use a smaller or simpler one.",
   UNREADABLE:
     "The file is damaged, protected by a password, or not of its declared type. Save it again and retry.",
+  NO_PACKAGE: "PDF and HTML can't be read here. Install @turnstream/files to read them.",
 } as const;
 
 export class ExtractError extends defineErrors("ExtractError", MEANINGS, (_code, _what, meaning) => meaning) {
@@ -58,12 +62,13 @@ export async function extract(
   limits: ExtractLimits,
   signal: AbortSignal,
 ): Promise<ThreadAnswer> {
+  const filesPackage = (await importFilesPackage())?.moduleUrl ?? null;
   signal.throwIfAborted();
   const { memoryMb, timeoutMs, maxChars } = limits;
   // Copy a view on a larger buffer, because the transfer would move the whole buffer.
   const bytes =
     file.bytes.byteLength === file.bytes.buffer.byteLength ? file.bytes : new Uint8Array(file.bytes);
-  const workerData: ThreadTask = { ...file, bytes, maxChars };
+  const workerData: ThreadTask = { ...file, bytes, maxChars, filesPackage };
   const worker = new Worker(new URL(threadFile(import.meta.url), import.meta.url), {
     workerData,
     transferList: [bytes.buffer as ArrayBuffer],
@@ -79,7 +84,7 @@ export async function extract(
   let memoryTimer: NodeJS.Timeout | undefined;
   let stop: (() => void) | undefined;
   try {
-    return await new Promise<ThreadAnswer>((resolve, reject) => {
+    const answer = await new Promise<ThreadAnswer>((resolve, reject) => {
       timer = setTimeout(() => reject(new ExtractError("TIMEOUT")), timeoutMs);
       memoryTimer = setInterval(() => {
         void usedMemory(worker).then(
@@ -94,6 +99,9 @@ export async function extract(
       );
       worker.once("exit", () => reject(new ExtractError("UNREADABLE")));
     });
+    if (filesPackage === null && (answer.kind === "pdf" || answer.kind === "html"))
+      throw new ExtractError("NO_PACKAGE");
+    return answer;
   } finally {
     clearTimeout(timer);
     clearInterval(memoryTimer);

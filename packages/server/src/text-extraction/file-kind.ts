@@ -37,16 +37,17 @@ const HTML_TYPES = new Set(["text/html", "application/xhtml+xml"]);
 const HTML_START =
   /^\s*(<!doctype\s+html|<(html|head|body|title|meta|script|style|div|table|article|p|h1)\b)/i;
 const LOOKED_AT = 4_096;
+const PDF = "application/pdf";
 
 /** @param sniffed the media type by the first bytes, or null if it is unknown, as for text */
 export function detectFileKind(bytes: Uint8Array, sniffed: string | null, named: DeclaredType): FileKind {
-  if (sniffed === "application/pdf") return { kind: "pdf", mediaType: sniffed };
+  const start = new TextDecoder("latin1").decode(bytes.subarray(0, LOOKED_AT));
+  if (sniffed === PDF || start.startsWith("%PDF")) return { kind: "pdf", mediaType: PDF };
   if (sniffed?.startsWith("image/") === true && sniffed !== "image/svg+xml")
     return { kind: "image", mediaType: sniffed };
   const isMarkup = sniffed === null || sniffed === "application/xml" || sniffed === "image/svg+xml";
   if (!isMarkup) return { kind: "other", mediaType: sniffed };
   if (!looksLikeText(bytes)) return { kind: "other", mediaType: "application/octet-stream" };
-  const start = new TextDecoder("latin1").decode(bytes.subarray(0, LOOKED_AT));
   if (HTML_START.test(start.replace(/^(<\?xml[^>]*>|<!--[\s\S]*?-->|\s)+/, "")))
     return { kind: "html", mediaType: "text/html" };
   const mediaType = textType(named, sniffed);

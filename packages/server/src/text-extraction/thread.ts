@@ -6,20 +6,46 @@
  */
 import { constants, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
-import { fileTypeFromBuffer } from "file-type";
+import type * as FilesPackage from "@turnstream/files";
 import type { ThreadAnswer, ThreadTask } from "./extract.ts";
-import { detectFileKind } from "./file-kind.ts";
+import { decode, detectFileKind } from "./file-kind.ts";
 import { chunkText } from "./chunk-text.ts";
-import { toText } from "./to-text.ts";
+import { detectImageType } from "./image-type.ts";
 
 const task = workerData as ThreadTask;
+const { bytes, charset, maxChars, filesPackage } = task;
 
 async function answer(): Promise<ThreadAnswer> {
-  const { bytes, charset, maxChars } = task;
-  const sniffed = await fileTypeFromBuffer(bytes);
-  const kind = detectFileKind(bytes, sniffed?.mime ?? null, task);
-  const { title, text, isCut } = await toText(bytes, kind, charset, maxChars);
-  return { ...kind, title, pieces: chunkText(text), isCut };
+  const files = filesPackage === null ? null : ((await import(filesPackage)) as typeof FilesPackage);
+  const sniffed = files === null ? detectImageType(bytes) : await files.detectMediaType(bytes);
+  const kind = detectFileKind(bytes, sniffed, task);
+  const nothing = { ...kind, title: "", pieces: [], isCut: false };
+  if (kind.kind === "text") return { ...nothing, ...cut(decodeStart()) };
+  if (kind.kind === "pdf" && files !== null) {
+    const { text, isCut } = await files.readPdf(bytes, maxChars);
+    return { ...nothing, pieces: chunkText(text), isCut };
+  }
+  if (kind.kind === "html" && files !== null) {
+    const { title, text } = await files.readHtml(decode(bytes, charset), { links: true });
+    return { ...nothing, title, ...cut(text) };
+  }
+  return nothing;
+}
+
+/** No encoding uses more bytes for a character. */
+const MAX_CHAR_BYTES = 4;
+
+/**
+ * Decodes slightly more than `maxChars`, so that `cut` detects a longer text. The rest of a large file is never
+ * decoded.
+ */
+function decodeStart(): string {
+  return decode(bytes.subarray(0, (maxChars + 1) * MAX_CHAR_BYTES), charset, bytes.byteLength);
+}
+
+function cut(text: string): Pick<ThreadAnswer, "pieces" | "isCut"> {
+  const start = text.slice(0, maxChars).replaceAll("\r\n", "\n");
+  return { pieces: chunkText(start), isCut: text.length > maxChars };
 }
 
 // A file can take seconds of CPU time, and the other threads of the process must respond to all users meanwhile. Only

@@ -3,9 +3,10 @@
  * Pure.
  *
  * Invariant: the bytes decide about the type, because a provider refuses a request whose image is not of its declared
- * type. Only types that all vision models accept are described: PNG, JPEG, GIF and WebP.
+ * type.
  */
 import type { StoredImage } from "../../session/history/model-content.ts";
+import { detectImageType } from "../../text-extraction/image-type.ts";
 
 const DATA_URL = /^data:[^,]*;base64,/;
 
@@ -19,21 +20,4 @@ export function describeImage(url: string, bytes: Uint8Array): StoredImage | nul
 export function decodeDataUrl(url: string): Uint8Array | null {
   const start = DATA_URL.exec(url)?.[0];
   return start === undefined ? null : Buffer.from(url.slice(start.length), "base64");
-}
-
-const SIGNATURES: readonly (readonly [mediaType: string, at: number, bytes: string])[] = [
-  ["image/png", 0, "\x89PNG\r\n\x1a\n"],
-  ["image/jpeg", 0, "\xff\xd8\xff"],
-  ["image/gif", 0, "GIF87a"],
-  ["image/gif", 0, "GIF89a"],
-  ["image/webp", 8, "WEBP"],
-];
-
-export const SEEN_TYPES: readonly string[] = [...new Set(SIGNATURES.map(([mediaType]) => mediaType))];
-
-/** Returns the media type by the first bytes, or null if it is not supported. */
-export function detectImageType(bytes: Uint8Array): string | null {
-  const start = Buffer.from(bytes.subarray(0, 12)).toString("latin1");
-  const found = SIGNATURES.find(([, at, signature]) => start.startsWith(signature, at));
-  return found?.[0] ?? null;
 }

@@ -20,7 +20,7 @@ import type { RuntimeStrings } from "../strings/runtime-strings.ts";
 import { EXTRACT_MEMORY_MB } from "../define/file-limits.ts";
 import { FileError, type LoadedFile, loadFile, nameOf } from "./load-file.ts";
 import { retryStore } from "../attempt/retry-store.ts";
-import { detectImageType } from "../attempt/stored-image.ts";
+import { detectImageType } from "../../text-extraction/image-type.ts";
 import { turnFiles } from "./turn-files.ts";
 
 const MAX_MESSAGE = 500;
@@ -169,7 +169,12 @@ async function tryFile(
   }
 }
 
-const BY_CODE = { TIMEOUT: "TIMEOUT", MEMORY: "TOO_LARGE", UNREADABLE: "UNREADABLE" } as const;
+const BY_CODE = {
+  TIMEOUT: "TIMEOUT",
+  MEMORY: "TOO_LARGE",
+  UNREADABLE: "UNREADABLE",
+  NO_PACKAGE: "UNSUPPORTED",
+} as const;
 
 /** Returns the bytes of a file, or why it can't be loaded. */
 async function load(reading: Reading, file: FileRef, n: number): Promise<LoadedFile | FileError> {

@@ -26,7 +26,7 @@ import type { FileRecord } from "../attempt/journal-entries.ts";
 import { asJsonObject } from "../../util/json.ts";
 import { markersIn, withoutMarkers } from "../events/citation-markers.ts";
 import { escapeReferenceTags, referenceIds, modelText, unwrapReferences } from "../attempt/reference-pool.ts";
-import { SEEN_TYPES } from "../attempt/stored-image.ts";
+import { SEEN_TYPES } from "../../text-extraction/image-type.ts";
 import { stringifyContent } from "../attempt/tool-result.ts";
 import { imagePart, resultImages } from "./images.ts";
 

@@ -1,12 +1,9 @@
 /**
- * `htmlText` extracts the readable text of a web page as lines: headings, paragraphs, lists and table rows. Scripts,
+ * `readHtml` extracts the readable text of a web page as lines: headings, paragraphs, lists and table rows. Scripts,
  * styles, menus and hidden elements are left out. Does not fetch.
  * Invariant: it parses the page as a stream and builds no tree, so that deep nesting can't overflow the stack. Time
- * stays linear: lines are split at 5,000 characters, and a page is cut off at 2,000 levels. It parses in short tasks,
- * between which the process does other work.
+ * stays linear: lines are split at 5,000 characters, and a page is cut off at 2,000 levels.
  */
-import { Parser } from "htmlparser2";
-import { createTimeSlicer } from "../util/time-slicer.ts";
 
 export interface HtmlText {
   /** "" if the page has none. */
@@ -14,67 +11,16 @@ export interface HtmlText {
   readonly text: string;
 }
 
-const IGNORED = new Set([
-  "script",
-  "style",
-  "noscript",
-  "template",
-  "svg",
-  "math",
-  "iframe",
-  "object",
-  "canvas",
-  "head",
-  "nav",
-  "footer",
-  "select",
-  "button",
-  "textarea",
-  "audio",
-  "video",
-]);
-const LINES = new Set([
-  "p",
-  "div",
-  "section",
-  "article",
-  "main",
-  "header",
-  "aside",
-  "ul",
-  "ol",
-  "dl",
-  "dt",
-  "dd",
-  "table",
-  "tr",
-  "blockquote",
-  "pre",
-  "figure",
-  "figcaption",
-  "hr",
-  "address",
-  "details",
-  "summary",
-  "body",
-]);
+const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
+const IGNORED = words(
+  "script style noscript template svg math iframe object canvas head nav footer select button textarea audio video",
+);
+const LINES = words(
+  "p div section article main header aside ul ol dl dt dd table tr blockquote pre figure figcaption hr address details summary body",
+);
 const HEADING = /^h([1-6])$/;
 /** Elements without an end tag. */
-const VOID = new Set([
-  "area",
-  "base",
-  "br",
-  "col",
-  "embed",
-  "hr",
-  "img",
-  "input",
-  "link",
-  "meta",
-  "source",
-  "track",
-  "wbr",
-]);
+const VOID = words("area base br col embed hr img input link meta source track wbr");
 
 /** Longer lines are split. Appending to a very long line repeatedly would take quadratic time. */
 const MAX_LINE = 5_000;
@@ -82,16 +28,18 @@ const MAX_LINE = 5_000;
 /** The parser gets slower with depth. Real pages are not this deep, so the rest of a deeper page is left out. */
 const MAX_DEPTH = 2_000;
 const SLICE = 8_192;
-/** All pages of the process share it, so that several of them block the event loop no longer than one. */
-const slices = createTimeSlicer();
 const MAX_LINK = 2_000;
 
 export interface HtmlOptions {
   /** If true, the URL of each link follows its text in brackets. @default false */
   readonly links?: boolean;
+  /** Runs the parsing of one short part. The process can do other work between two parts. @default at once */
+  readonly run?: (task: () => void) => Promise<void> | void;
 }
 
-export async function htmlText(html: string, { links = false }: HtmlOptions = {}): Promise<HtmlText> {
+export async function readHtml(html: string, options: HtmlOptions = {}): Promise<HtmlText> {
+  const { links = false, run = (task) => task() } = options;
+  const { Parser } = await import("htmlparser2");
   const reader = new Reader(links);
   const parser = new Parser(
     {
@@ -103,7 +51,7 @@ export async function htmlText(html: string, { links = false }: HtmlOptions = {}
   );
   for (let at = 0; at < html.length && reader.depth < MAX_DEPTH; at += SLICE) {
     const part = html.slice(at, at + SLICE);
-    await slices.run(() => parser.write(part));
+    await run(() => parser.write(part));
   }
   if (reader.depth < MAX_DEPTH) parser.end();
   return reader.end();
