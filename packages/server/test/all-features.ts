@@ -7,7 +7,7 @@ import type { ServerFeature } from "../src/turnstream/feature.ts";
 const unreachable = () => Promise.reject(new PaymentError("UNAVAILABLE", "not part of this test"));
 
 /** A provider that can't be reached, and accepts no notification. */
-export const deadProvider: PaymentProvider = {
+const deadProvider: PaymentProvider = {
   name: "bank",
   formOrigin: null,
   checkMoney: () => null,

@@ -6,7 +6,7 @@
  * and follow from the block and the journal alone, so a takeover between the write and the commit repeats it with the
  * same order number and token. No provider is called: the checkout does that when the user opens it.
  */
-import { formatMoney, localeFallbacks, type PaymentBlock, type RequestBlock } from "@turnstream/protocol";
+import { formatMoney, localeFallbacks, type PaymentBlock } from "@turnstream/protocol";
 import { MAX_LABEL } from "@turnstream/protocol/writer";
 import {
   asJsonObject,

@@ -360,8 +360,8 @@ export function paymentsContract(
     });
 
     test("S13 S08 payments are listed and read at any time, by the names of the responses dialect too", async () => {
-      const payments: TestPayment[] = [];
-      for (let n = 0; n < 3; n++) payments.push(await requestTestPayment(parts, ref));
+      const requested: TestPayment[] = [];
+      for (let n = 0; n < 3; n++) requested.push(await requestTestPayment(parts, ref));
       const usd = await requestTestPayment(parts, ref, { currency: "USD", amount: 1_250 });
       const seen: string[] = [];
       for (let before = ""; ;) {
@@ -371,9 +371,9 @@ export function paymentsContract(
         if (!listed.has_more) break;
         before = `&before=${listed.next_before}`;
       }
-      expect(seen).toEqual([usd, ...payments.toReversed()].map(({ id }) => id));
+      expect(seen).toEqual([usd, ...requested.toReversed()].map(({ id }) => id));
       const { chat_id } = (await server.request("GET", `/sessions/${ref.session}`)).json;
-      const [first] = payments as [TestPayment];
+      const [first] = requested as [TestPayment];
       const read = await server.request("GET", `/chats/${chat_id}/payments/${first.id}`);
       expect(restReplies.payment.parse(read.json).payment).toMatchObject({
         payment_request_id: first.id,

@@ -1,16 +1,12 @@
 /** The store contract of payments: orders, what is recorded about them, checks and flags. */
 import { paymentsOf } from "../../src/store/payments-of.ts";
-import { createHash } from "node:crypto";
 
-import { TRANSITIONS } from "@turnstream/protocol/writer";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import type { ApplyResult, NewPayment, Payment } from "../../src/store/payments-part.ts";
-import type { PaymentChange } from "../../src/store/payment-transitions.ts";
+import type { NewPayment, Payment } from "../../src/store/payments-part.ts";
 import type { SessionRef } from "../../../server/src/util/refs.ts";
 import type { PaymentInput, ReportInput } from "../../src/store/payment-transitions.ts";
-import type { StoreParts } from "../../../server/src/store/store.ts";
 import { type MakeStore, newSession, newTenant, unique } from "../../../server/test/store/harness.ts";
 import { anInteraction } from "../../../server/test/store/interactions.contract.ts";
 import {
@@ -24,6 +20,10 @@ import {
 } from "../../../server/test/store/test-payments.ts";
 import { BAD_COUNTS, BAD_IDS, taken } from "../../../server/test/store/arguments.contract.ts";
 import { suite } from "../../../server/test/store/suite.ts";
+
+function refund(amount: number): ReportInput {
+  return aReport("refunded", { paid: { ...MONEY, amount } });
+}
 
 export function paymentsContract(name: string, makeStore: MakeStore, permutations = 50): void {
   suite(name, "payments", makeStore, (store, advance) => {
@@ -104,8 +104,8 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
       const { ref: other } = await newSession(store());
       const { wanted } = await newPayment(store(), ref);
       const { id, orderNo, tokenHash } = wanted;
-      for (const taken of [{ orderNo }, { tokenHash }])
-        await expect(newPayment(store(), other, taken)).rejects.toMatchObject({ code: "EXISTS" });
+      for (const same of [{ orderNo }, { tokenHash }])
+        await expect(newPayment(store(), other, same)).rejects.toMatchObject({ code: "EXISTS" });
       const { payment } = await newPayment(store(), other, { id });
       expect(await paymentsOf(store()).getInTenant(other.tenant, id)).toEqual(payment);
       const session = unique("session");
@@ -291,7 +291,6 @@ export function paymentsContract(name: string, makeStore: MakeStore, permutation
       const { ref } = await newSession(store());
       const { wanted } = await newPayment(store(), ref);
       const { orderNo, id } = wanted;
-      const refund = (amount: number) => aReport("refunded", { paid: { ...MONEY, amount } });
       // The refund arrives before the success.
       expect(await apply(orderNo, refund(500))).toMatchObject({
         outcome: "refunded",

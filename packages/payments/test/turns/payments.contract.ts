@@ -58,6 +58,9 @@ export function paymentContract(makeBackend: () => Promise<HarnessBackend>): voi
     run: () => feature.request({ ...DEPOSIT, provider: "sandbox" }),
   });
 
+  const pay = (spec: object) =>
+    tool({ idempotent: true, run: () => feature.request({ ...DEPOSIT, ...spec }) });
+
   /** Replies `first` in its first turn and "thanks" in later ones. */
   function guide(first: readonly ScriptPart[], more: Partial<AgentOptions> = {}): Agent {
     const model = scriptedModel(({ prompt }) => {
@@ -313,8 +316,6 @@ export function paymentContract(makeBackend: () => Promise<HarnessBackend>): voi
 
     it("of a tool that is invalid fails the call, and so does one of a worker without payments", async () => {
       await open();
-      const pay = (spec: object) =>
-        tool({ idempotent: true, run: () => feature.request({ ...DEPOSIT, ...spec }) });
       const tools = { cents: pay({ amount: 1.5 }), elsewhere: pay({ provider: "bank" }), fine: pay({}) };
       const calls = Object.keys(tools).map((name) => script.toolCall(name));
       const worker = await start(guide(calls.slice(0, 2), { tools }));

@@ -9,6 +9,6 @@ export interface GatewayFeature extends StoreFeature {
   readonly commands?: FeatureCommands;
   /** Who can have the scope that is named like the feature: API keys only, or tokens of users too. @default no scope */
   readonly scope?: "keys" | "tokens";
-  /** The types of its webhook events, such as `payment.refunded`. */
+  /** The types of its webhook events, such as `order.shipped`. */
   readonly webhookEvents?: readonly string[];
 }

@@ -11,8 +11,8 @@ export interface TaskContext extends CommandBackend {
   readonly onError: ErrorHandler;
 }
 
-export interface FeatureTask {
-  /** For errors: what it does, such as "checking payments". */
+interface FeatureTask {
+  /** For errors: what it does, such as "closing old orders". */
   readonly name: string;
   /** `poll`: every `pollIntervalMs`. `maintenance`: every `maintenanceIntervalMs`. */
   readonly every: "poll" | "maintenance";

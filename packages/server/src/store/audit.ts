@@ -20,7 +20,7 @@ import { canonicalJson } from "./rules/canonical-json.ts";
 export interface AuditEntry {
   /** The id of the user, or null for an action of the system or an operator. The row has the user's number instead. */
   readonly actor: string | null;
-  /** Of `AUDIT_ACTIONS`, or an action of a feature, such as `payment.refunded`. */
+  /** Of `AUDIT_ACTIONS`, or an action of a feature, such as `order.shipped`. */
   readonly action: AuditAction | (string & {});
   /** True if an action of a feature goes on without its entry. @default false */
   readonly isOptional?: boolean;

@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import type { AuditEntry, AuditHead, AuditRow } from "../../src/store/audit.ts";
+import type { AuditHead, AuditRow } from "../../src/store/audit.ts";
 import { signCheckpoint } from "../../src/store/rules/audit-checkpoint.ts";
 import { type AuditKey, hashAuditRow, parseAuditKeys } from "../../src/store/audit.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
@@ -35,7 +35,7 @@ beforeAll(async () => {
         subject: { session: `s${at}` },
         detail: { at },
       };
-      await harness.store.audit.add(to, entry as AuditEntry);
+      await harness.store.audit.add(to, entry);
     }
   }
   rows = await harness.store.audit.list(tenant, { after: 0, limit: 100 });

@@ -9,7 +9,7 @@
 import { sleep } from "../../util/sleep.ts";
 import type { ErrorHandler } from "../../util/error-handler.ts";
 import type { Caller } from "../caller.ts";
-import { HEARTBEAT_SLICES } from "../options.ts";
+import { HEARTBEAT_SLICES } from "../gateway-limits.ts";
 
 /** `serverRestart`: this process is shutting down. `unauthenticated`: the key or token is no longer valid. */
 export type DisconnectReason = "serverRestart" | "unauthenticated";

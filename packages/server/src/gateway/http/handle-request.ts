@@ -23,7 +23,7 @@ import { asClientAbort, readJsonBody } from "./read-body.ts";
 import { isStoreError } from "../../store/errors.ts";
 import { runAs } from "../../util/work-owner.ts";
 import type { RouteResult, GatewayContext } from "../context.ts";
-import { type GatewayLimits, MAX_COMMAND_BYTES } from "../options.ts";
+import { type GatewayLimits, MAX_COMMAND_BYTES } from "../gateway-limits.ts";
 import type { RouteContext, Route } from "./route.ts";
 import type { Router } from "./router.ts";
 

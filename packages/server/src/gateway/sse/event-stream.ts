@@ -11,7 +11,7 @@ import type { Connection, ConnectionRegistry, DisconnectReason } from "../connec
 import { SendQueue, type Transport } from "../connection/send-queue.ts";
 import type { SinkEvents, StreamEvents } from "../connection/frame-sink.ts";
 import type { StreamHandler } from "../context.ts";
-import type { GatewayLimits } from "../options.ts";
+import type { GatewayLimits } from "../gateway-limits.ts";
 
 export interface EventStreamOptions {
   readonly caller: Caller;

@@ -6,7 +6,7 @@
 import type { ErrorHandler } from "../../util/error-handler.ts";
 import type { Backend } from "../../session/backend.ts";
 import type { SessionRef } from "../../util/refs.ts";
-import type { GatewayLimits } from "../options.ts";
+import type { GatewayLimits } from "../gateway-limits.ts";
 import type { TimeSlicer } from "../../util/time-slicer.ts";
 import type { Position } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";

@@ -36,7 +36,7 @@ import { SocketTransport } from "./socket-transport.ts";
 import { type SocketHandle, SocketSubscriber } from "./socket-subscriber.ts";
 import { encodeTextFrame } from "../encoding/ws-frame.ts";
 import { runAs } from "../../util/work-owner.ts";
-import { MAX_COMMAND_BYTES } from "../options.ts";
+import { MAX_COMMAND_BYTES } from "../gateway-limits.ts";
 import { defined } from "../../util/defined.ts";
 
 export interface SocketContext {

@@ -29,11 +29,11 @@ export interface RequestHost {
   fromJournal<T>(key: JournalKey<T>): T | undefined;
 }
 
-export type ParsedRequest =
+type ParsedRequest =
   | { readonly ok: true; readonly request: EndingRequest }
   | { readonly ok: false; readonly problem: string };
 
-export interface RequestTool {
+interface RequestTool {
   readonly name: string;
   readonly description: string;
   /** Describes the arguments for the model. */
@@ -76,7 +76,7 @@ export interface RequestKind {
 type Unplaced<Draft> = Draft extends unknown ? Omit<Draft, "run" | "call"> : never;
 type RequestDraft = Unplaced<Extract<BlockDraft, { readonly type: `${RequestBlock["kind"]}.request` }>>;
 
-export interface StoredRequest {
+interface StoredRequest {
   readonly request: Json;
   /** Additional writes in the same commit. */
   readonly alsoCommit?: (tx: Store) => Promise<void>;

@@ -135,7 +135,7 @@ function formResult({ schema, status, values, reason }: FormOutcome): Json {
 }
 
 /** Returns the filled-in values with labels instead of option values, without empty fields. */
-export function formatFormValues(
+function formatFormValues(
   fields: readonly FormField[],
   values: Readonly<Record<string, Json>>,
 ): { readonly name: string; readonly label: string; readonly value: Json }[] {

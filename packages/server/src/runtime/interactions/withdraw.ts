@@ -1,5 +1,5 @@
 /**
- * `withdrawPending` cancels the pending interactions of a turn or call that ends, except payments and forms that
+ * `withdrawPending` cancels the pending interactions of a turn or call that ends, except requests that
  * outlive the turn.
  *
  * Invariant: it cancels in the store first, because a user may decide at the same time. Whichever change wins is

@@ -88,7 +88,7 @@ export const workerShape = {
   fetchPolicy: fetchPolicy.optional(),
   /** Limits for reading the files of a message, see [files.md](files.md#options-of-the-worker). */
   fileLimits: fileLimits.prefault({}),
-  /** [Features](features.md), such as payments. Pass the same ones to the gateway. @default [] */
+  /** [Features](features.md). Pass the same ones to the gateway. @default [] */
   features: z.custom<readonly WorkerFeature[]>(Array.isArray, "a list of features").default([]),
   /** How this worker sends [webhooks](webhooks.md#options-of-the-worker). */
   webhooks: webhookOptions.prefault({}),

@@ -250,9 +250,10 @@ class RunningWorker implements Worker {
       ["maintenance", maintenanceIntervalMs, () => this.#maintain()],
       ["comparing the reach of the log", GIVE_UP_CHECK_MS, () => this.#giveUpIfCutOff()],
       ...this.#settings.features.flatMap(({ tasks: own = [] }) =>
-        own.map(({ name, every, run }) => {
-          const everyMs = every === "poll" ? pollIntervalMs : maintenanceIntervalMs;
-          return [name, everyMs, () => run({ ...this.#context, signals: this.#options.signals })] as const;
+        own.map((task) => {
+          const everyMs = task.every === "poll" ? pollIntervalMs : maintenanceIntervalMs;
+          const run = () => task.run({ ...this.#context, signals: this.#options.signals });
+          return [task.name, everyMs, run] as const;
         }),
       ),
     ];

@@ -187,7 +187,7 @@ export interface BuiltInTables {
     name: string;
     /** The statements that delete its tables. */
     remove: string[];
-    /** Such as `payments_changes.by_user`. */
+    /** Such as `orders_changes.by_user`. */
     user_columns: string[];
     installed_at: Time;
   };

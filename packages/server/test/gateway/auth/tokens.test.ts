@@ -9,7 +9,7 @@ import {
   type TokenVerifier,
   verifyToken,
 } from "../../../src/gateway/auth/tokens.ts";
-import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/options.ts";
+import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/gateway-limits.ts";
 
 const NOW = 1_800_000_000_000;
 const SECONDS = NOW / 1_000;

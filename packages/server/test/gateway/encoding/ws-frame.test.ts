@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Caller } from "../../../src/gateway/caller.ts";
 import { ConnectionRegistry } from "../../../src/gateway/connection/connection-registry.ts";
 import type { StreamHandler } from "../../../src/gateway/context.ts";
-import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/options.ts";
+import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/gateway-limits.ts";
 import { encodeTextFrame } from "../../../src/gateway/encoding/ws-frame.ts";
 import { startEventStream, toWebStream } from "../../../src/gateway/sse/transports.ts";
 import { StreamClient } from "../clients.ts";

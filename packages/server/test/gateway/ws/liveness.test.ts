@@ -9,7 +9,7 @@ import fc from "fast-check";
 import { startProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { afterEach, describe, expect, test } from "vitest";
 import { createGateway } from "../../../src/gateway/gateway.ts";
-import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/options.ts";
+import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/gateway-limits.ts";
 import { checkLiveness } from "../../../src/gateway/ws/liveness.ts";
 import { hasTimedOut } from "../../../src/gateway/sse/idle-timeout.ts";
 import { SocketClient } from "../clients.ts";
