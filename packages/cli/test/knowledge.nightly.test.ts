@@ -126,7 +126,7 @@ describe("S11: turnstream knowledge", () => {
     expect(away.err).not.toContain("canary");
     expect(await turnstream(["knowledge", "list", "--tenant", "acme"])).toMatchObject({
       code: 1,
-      err: "turnstream: The database does not have the tables of this version. Run `turnstream migrate` first. The address is in DATABASE_URL.\n",
+      err: "turnstream: The database does not have the tables of this version or of a feature. Run `turnstream migrate` first, with `--feature` and the package of each feature. The address is in DATABASE_URL.\n",
     });
     const db = openDatabase({ url });
     await migrate(db);
