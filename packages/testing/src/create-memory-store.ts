@@ -13,6 +13,7 @@ import {
   type Env,
   resolveAuditOptions,
   type ResolvedAuditOptions,
+  StoreError,
   type StoreParts,
   systemEnv,
   trackTransaction,
@@ -77,6 +78,11 @@ function partsOn(tables: MemoryTables, env: Env, audit: ResolvedAuditOptions): S
     tickets: memoryTickets(tables, env),
     idempotency: memoryIdempotency(tables, env),
     webhooks: emptyWebhooks,
+    // The features of a process are no error: most of its turns don't use them.
+    features: { requireTables: async () => [] },
+    use: ({ name }) => {
+      throw new StoreError("UNSUPPORTED", `the in-memory store has no ${name}`);
+    },
   };
   return wrapParts(parts, async (name, args, call) => {
     checkArguments(name, args);
