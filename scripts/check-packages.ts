@@ -11,6 +11,7 @@ const published = [
   "cli",
   "mcp",
   "s3",
+  "knowledge",
   "tools",
   "payments",
   "testing",

@@ -1,14 +1,8 @@
 /**
  * Chapters of the store that the in-memory store doesn't have. Reads find nothing, and what would add a row is refused:
- * tests of webhooks, payments, knowledge bases and memories run on PostgreSQL.
+ * tests of webhooks, payments and memories run on PostgreSQL.
  */
-import {
-  type Knowledge,
-  type Memories,
-  type Payments,
-  StoreError,
-  type Webhooks,
-} from "@turnstream/server/internal";
+import { type Memories, type Payments, StoreError, type Webhooks } from "@turnstream/server/internal";
 
 const none = async (): Promise<[]> => [];
 const nothing = async (): Promise<null> => null;
@@ -47,17 +41,6 @@ export const emptyPayments: Payments = {
   due: none,
   claimQuery: no,
   setProviderRef: refuse("payments"),
-};
-
-export const emptyKnowledge: Knowledge = {
-  put: refuse("knowledge bases"),
-  remove: no,
-  removeBase: zero,
-  get: nothing,
-  list: none,
-  bases: none,
-  search: none,
-  lines: nothing,
 };
 
 export const emptyMemories: Memories = {

@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { createServer, createSession } from "@turnstream/server";
 import { createMemoryLog, createMemorySignals, createMemoryStore } from "@turnstream/testing";
+import { FEATURES } from "../backend/migrate-database.ts";
 import { measureSlowness } from "../util/cpu-slowness.ts";
 import { connectParent, readSettings } from "../processes/parent-process.ts";
 import type { MeasuredMessage, MeasuredRequest, MeasuredSettings } from "./measured-gateway.ts";
@@ -14,6 +15,7 @@ const server = createServer({
   ...backend,
   secrets: ["s".repeat(32)],
   limits,
+  features: FEATURES,
   onError: (error, { during }) => {
     // There is no worker, and the gateway reports that once.
     if (!String(error).includes("No worker is running"))

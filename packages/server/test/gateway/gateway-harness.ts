@@ -4,12 +4,12 @@
  */
 import { errorReply } from "@turnstream/protocol/schema";
 import { createRouter } from "../../src/gateway/http/router.ts";
-import { ROUTES } from "../../src/gateway/http/routes/index.ts";
 import type { ServerOptions } from "../../src/gateway/create-server.ts";
 import { TurnHarness, type HarnessBackend } from "../runtime/turn-harness.ts";
+import { ALL_ROUTES } from "./all-routes.ts";
 import { type TestRequest, openServer, type TestServer, type TestResponse } from "./test-server.ts";
 
-const router = createRouter(ROUTES);
+const router = createRouter(ALL_ROUTES);
 
 export class GatewayHarness {
   readonly stage: TurnHarness;

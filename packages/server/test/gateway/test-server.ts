@@ -8,6 +8,7 @@ import { createServer, type Server, type ServerOptions } from "../../src/gateway
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
 import { createMemoryStore } from "@turnstream/testing";
+import { FEATURES } from "@turnstream/testkit/backend/migrate-database.ts";
 import type { Actor } from "../../src/util/refs.ts";
 import type { HarnessBackend } from "../runtime/turn-harness.ts";
 
@@ -53,6 +54,7 @@ export async function openServer(
 ): Promise<TestServer> {
   const parts = given ?? createMemoryBackend();
   const { actor = { tenant: `tenant-${randomUUID()}`, user: `user-${randomUUID()}` }, ...rest } = options;
+  const features = [...FEATURES, ...(rest.features ?? [])];
   if ((await parts.store.tenants.get(actor.tenant)) === null)
     await parts.store.tenants.create({ id: actor.tenant, name: "Test" });
   const { key, secret } = await parts.store.keys.create(actor.tenant, { name: "test", scopes: [] });
@@ -60,7 +62,7 @@ export async function openServer(
   const errors: { error: unknown; during: string }[] = [];
   const { store, log, signals } = parts;
   const onError = (error: unknown, { during }: ErrorContext) => errors.push({ error, during });
-  const server = createServer({ store, log, signals, secrets, onError, ...rest });
+  const server = createServer({ store, log, signals, secrets, onError, ...rest, features });
   const url = await server.listen();
   const auth = { "x-api-key": secret, "x-user-id": actor.user };
   return {

@@ -3,11 +3,12 @@
  * another tenant. With these ids they read nothing and change nothing (T01 to T05, T08), and an idempotency key of one
  * is no key of another (D05, D06).
  */
+import { knowledgeOf } from "@turnstream/knowledge";
 import { listPendingInteractions } from "@turnstream/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { Route } from "../../../src/gateway/http/route.ts";
-import { ROUTES } from "../../../src/gateway/http/routes/index.ts";
+import { ALL_ROUTES } from "../all-routes.ts";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
@@ -92,7 +93,7 @@ export function foreignIdsContract(name: string, makeParts: () => Promise<Harnes
       const file = await harness.json("POST", `${path}/files?name=${CANARY}.txt`, { text: CANARY });
       const share = await harness.json("POST", `${path}/shares`, {});
       await store.memories.save(actor, { id: "memory-1", text: CANARY });
-      await store.knowledge.put(actor.tenant, "base", { id: "o", title: CANARY, text: CANARY });
+      await knowledgeOf(store).put(actor.tenant, "base", { id: "o", title: CANARY, text: CANARY });
       await harness.json("PUT", `/limits/users/${actor.user}`, { limits: { requests_per_minute: LIMIT } });
       // The approval waits during all attacks, and so does the message behind it.
       await harness.stage.send(ref, `${CANARY} buy`);
@@ -182,7 +183,7 @@ export function foreignIdsContract(name: string, makeParts: () => Promise<Harnes
             missed.push(`${who}: ${route.method} ${path}: ${status} ${text.slice(0, 200)}`);
         };
         // A link is for everyone who has it, and users of a tenant may fork its shares.
-        const routes = ROUTES.filter(
+        const routes = ALL_ROUTES.filter(
           ({ scope, path }) => scope !== null && (isOfOtherTenant || path !== "/shares/{token}/fork"),
         );
         // First by number, because an attacker without sessions has none with this number.
@@ -224,7 +225,7 @@ export function foreignIdsContract(name: string, makeParts: () => Promise<Harnes
     test("finds nothing of the victim in an own session, also in one with the same id", async () => {
       for (const [who, auth, isOfOtherTenant] of attackers) {
         const own = await create(auth, isOfOtherTenant ? { session_id: session } : {});
-        for (const route of ROUTES.filter(({ path }) => /^\/sessions\/\{session\}\/.*\{/.test(path))) {
+        for (const route of ALL_ROUTES.filter(({ path }) => /^\/sessions\/\{session\}\/.*\{/.test(path))) {
           const path = fill(route.path, own);
           const { status, text, json } = await request(auth, route.method, path, bodyFor(route));
           // There is nothing to stop, and that is no error.

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import type { ServerLogger } from "../../../src/gateway/create-server.ts";
 import { createGateway } from "../../../src/gateway/gateway.ts";
-import { ROUTES } from "../../../src/gateway/http/routes/index.ts";
+import { ALL_ROUTES } from "../all-routes.ts";
 import { LogError } from "../../../src/log/errors.ts";
 import type { SecurityEvent } from "../../../src/util/security-event.ts";
 import { createMemoryBackend, openServer, type TestServer } from "../test-server.ts";
@@ -154,7 +154,7 @@ test("logs no secrets and addresses: keys, tokens, tickets and links, on every r
   const share = (await server.request("POST", `/sessions/${id}/shares`, { body: {} })).json.token;
   const { ticket } = (await server.request("POST", "/tickets", { body: {} })).json;
   const auths = [server.auth, { authorization: `Bearer ${token}` }, { "x-api-key": `${server.key.secret}x` }];
-  for (const { method, path } of ROUTES) {
+  for (const { method, path } of ALL_ROUTES) {
     if (path.endsWith("/events")) continue;
     const filled = path
       .replace("{session}", id)
@@ -192,7 +192,7 @@ test("logs no secrets and addresses: keys, tokens, tickets and links, on every r
   const all = [...lines, JSON.stringify(events), ...server.errors.map(({ error }) => String(error))].join(
     "\n",
   );
-  expect(lines.length).toBeGreaterThan(ROUTES.length);
+  expect(lines.length).toBeGreaterThan(ALL_ROUTES.length);
   expect(all).toContain("/api/v1/shares/*");
   for (const secret of [server.key.secret, token, ticket, share, ...server.secrets])
     expect(all).not.toContain(secret);

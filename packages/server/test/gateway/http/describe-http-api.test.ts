@@ -1,11 +1,12 @@
 /** Tests the OpenAPI document: it is valid, and has exactly the routes. `recorded-answers` calls every route. */
 import { Validator } from "@seriousme/openapi-schema-validator";
+import { FEATURES } from "@turnstream/testkit/backend/migrate-database.ts";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { describeHttpApi } from "../../../src/gateway/http/describe-http-api.ts";
-import { ROUTES } from "../../../src/gateway/http/routes/index.ts";
+import { ALL_ROUTES } from "../all-routes.ts";
 
-const api = describeHttpApi() as { paths: Record<string, Record<string, unknown>> };
+const api = describeHttpApi(FEATURES) as { paths: Record<string, Record<string, unknown>> };
 
 test("is a valid OpenAPI document", async () => {
   expect(await new Validator().validate(structuredClone(api))).toEqual({ valid: true });
@@ -15,11 +16,11 @@ test("has each route as one operation, and no other", () => {
   const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );
-  expect(operations.toSorted()).toEqual(ROUTES.map(({ method, path }) => `${method} ${path}`).toSorted());
+  expect(operations.toSorted()).toEqual(ALL_ROUTES.map(({ method, path }) => `${method} ${path}`).toSorted());
 });
 
 test("only the schema of any JSON value is recursive, so a reference names no other", () => {
-  const schemas = ROUTES.flatMap(({ body, query, responseSchema }) => [body, query, responseSchema]);
+  const schemas = ALL_ROUTES.flatMap(({ body, query, responseSchema }) => [body, query, responseSchema]);
   const definitions = schemas.flatMap((schema) =>
     schema === undefined ? [] : Object.values(z.toJSONSchema(schema, { unrepresentable: "any" }).$defs ?? {}),
   );

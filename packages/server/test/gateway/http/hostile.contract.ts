@@ -7,8 +7,9 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createGateway, type Gateway } from "../../../src/gateway/gateway.ts";
 import type { Route } from "../../../src/gateway/http/route.ts";
-import { ROUTES } from "../../../src/gateway/http/routes/index.ts";
+import { ALL_ROUTES } from "../all-routes.ts";
 import { newebPay } from "@turnstream/payments/newebpay";
+import { FEATURES } from "@turnstream/testkit/backend/migrate-database.ts";
 import { PaymentError } from "../../../src/payments/provider.ts";
 import { createSession } from "../../../src/session/lifecycle/create.ts";
 import type { HarnessBackend } from "../../runtime/turn-harness.ts";
@@ -165,6 +166,7 @@ export function hostileContract(name: string, makeParts: () => Promise<HarnessBa
         log,
         signals,
         secrets: ["s".repeat(32)],
+        features: FEATURES,
         payments: { providers: [provider], publicUrl: "http://localhost" },
         // A refused request would not reach its route.
         callerLimits: { user: { requestsPerMinute: 1_000_000 }, tenant: { requestsPerMinute: 1_000_000 } },
@@ -235,7 +237,7 @@ export function hostileContract(name: string, makeParts: () => Promise<HarnessBa
       },
     );
 
-    test.each(ROUTES.map((route) => [`${route.method} ${route.path}`, route] as const))(
+    test.each(ALL_ROUTES.map((route) => [`${route.method} ${route.path}`, route] as const))(
       "%s executes or refuses any request",
       async (_, route) => {
         const params = (route.path.match(/\{\w+\}/g) ?? []).length;

@@ -3,7 +3,7 @@
  * new route must be listed.
  */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { ROUTES } from "../../../src/gateway/http/routes/index.ts";
+import { ALL_ROUTES } from "../all-routes.ts";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
@@ -133,7 +133,7 @@ export function idempotencyContract(
   };
 
   test("every POST either creates something and respects the key, or is listed as creating nothing", () => {
-    const posts = ROUTES.filter(({ method }) => method === "POST");
+    const posts = ALL_ROUTES.filter(({ method }) => method === "POST");
     const nameOf = ({ method, path }: (typeof posts)[number]) => `${method} ${path}`;
     const making = posts.filter(({ idempotent = false }) => idempotent !== false).map(nameOf);
     expect(making.toSorted()).toEqual(Object.keys(MAKINGS).toSorted());

@@ -6,9 +6,13 @@
  * process for long. Error messages are for users.
  */
 import { truncateText } from "@turnstream/protocol/writer";
-import { htmlText } from "../text-extraction/html-text.ts";
-import { findJsonExcess, type JsonExcess, MAX_NUMBER_CHARS } from "../util/json-bounds.ts";
-import { yieldToEventLoop } from "../util/sleep.ts";
+import {
+  findJsonExcess,
+  htmlText,
+  type JsonExcess,
+  MAX_NUMBER_CHARS,
+  yieldToEventLoop,
+} from "@turnstream/server/internal";
 
 export interface ReadableText {
   readonly title: string;
