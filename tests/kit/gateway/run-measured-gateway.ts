@@ -2,6 +2,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { createServer, createSession } from "@turnstream/server";
 import { createMemoryLog, createMemorySignals, createMemoryStore } from "@turnstream/testing";
+import {
+  checkObject,
+  chunksOf,
+  type Knowledge,
+} from "../../../packages/knowledge/src/store/knowledge-part.ts";
 import { FEATURES } from "../backend/migrate-database.ts";
 import { measureSlowness } from "../util/cpu-slowness.ts";
 import { connectParent, readSettings } from "../processes/parent-process.ts";
@@ -9,8 +14,15 @@ import type { MeasuredMessage, MeasuredRequest, MeasuredSettings } from "./measu
 
 const { limits = {} } = readSettings() as MeasuredSettings;
 const parent = connectParent<MeasuredRequest, MeasuredMessage>();
-const backend = { store: createMemoryStore(), log: createMemoryLog(), signals: createMemorySignals() };
-const { store } = backend;
+/** The work of an import in this process. Its statements would be work of PostgreSQL. */
+const knowledge: Pick<Knowledge, "put"> = {
+  async put(_tenant, _base, object) {
+    await chunksOf(await checkObject(object));
+    return "created";
+  },
+};
+const store = { ...createMemoryStore(), use: () => knowledge as never };
+const backend = { store, log: createMemoryLog(), signals: createMemorySignals() };
 const server = createServer({
   ...backend,
   secrets: ["s".repeat(32)],
