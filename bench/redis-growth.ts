@@ -15,6 +15,7 @@ import {
   Writer,
 } from "@turnstream/server/internal";
 import { createMemoryStore, script, scriptedModel } from "@turnstream/testing";
+import { FEATURES } from "@turnstream/testkit/backend/test-features.ts";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { type RedisServer, startRedis } from "@turnstream/testkit/servers/start-redis.ts";
 import { median } from "@turnstream/testkit/util/median.ts";
@@ -111,6 +112,7 @@ async function measureWhole({ wholeTurns, parts }: GrowthSize): Promise<Measurem
     log,
     signals,
     agents: [defineAgent({ name: "short", model, title: false })],
+    features: FEATURES,
     trimLogAfterMs: TRIM_MS,
     expireLogAfterMs: EXPIRE_MS,
     onError(error) {

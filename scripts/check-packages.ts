@@ -12,6 +12,7 @@ const published = [
   "cli",
   "mcp",
   "s3",
+  "knowledge",
   "tools",
   "payments",
   "testing",

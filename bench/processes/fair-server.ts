@@ -7,6 +7,7 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createServer, defineAgent, startWorker } from "@turnstream/server";
 import { script, scriptedModel } from "@turnstream/server/testing";
+import { FEATURES } from "@turnstream/testkit/backend/test-features.ts";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 
@@ -45,6 +46,7 @@ await startWorker({
   log,
   signals,
   agents: [defineAgent({ name: "bench", model, title: false })],
+  features: FEATURES,
   fetchPolicy: { allow: [slowFiles] },
   onError,
 });

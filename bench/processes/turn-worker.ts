@@ -3,6 +3,7 @@
  * the statements that it has sent, on request. Does not send messages.
  */
 import { createWorker, isLogError } from "@turnstream/server/internal";
+import { FEATURES } from "@turnstream/testkit/backend/test-features.ts";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 import { benchAgents, providerAgent } from "../turns-agents.ts";
@@ -56,6 +57,7 @@ const worker = await createWorker({
   log,
   signals,
   agents: provider === undefined ? benchAgents() : [providerAgent(provider)],
+  features: FEATURES,
   maxConcurrentToolCalls: 1_000,
   ...(ttlMs === undefined ? {} : { leaseTtlMs: ttlMs }),
   ...(maxConcurrentTurns === undefined ? {} : { maxConcurrentTurns }),

@@ -1,24 +1,18 @@
-/**
- * `importFeature` loads the package of a feature for a command that needs it.
- *
- * Invariant: the command works without any of them: each is installed only by those who use it.
- */
+/** `importFeature` imports the package of a feature, which only the commands of the feature need. */
 import { CommandError } from "./cli-context.ts";
 
 /**
- * @param load imports the package, with its name as a literal, so that bundlers and checks see it
- * @throws CommandError with what to install
+ * @param load imports `@turnstream/` and the name
+ * @throws CommandError that says how to install the package
  */
-export async function importFeature<Module>(
-  name: string,
-  command: string,
-  load: () => Promise<Module>,
-): Promise<Module> {
+export async function importFeature<Module>(name: string, load: () => Promise<Module>): Promise<Module> {
+  const missing = `@turnstream/${name}`;
   try {
     return await load();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code !== "ERR_MODULE_NOT_FOUND" || !message.includes(name)) throw error;
-    throw new CommandError(`${command} needs ${name}: npm install ${name}`);
+    if (code === "ERR_MODULE_NOT_FOUND" && message.includes(`'${missing}'`))
+      throw new CommandError(`turnstream ${name} needs ${missing}: npm install ${missing}`);
+    throw error;
   }
 }

@@ -3,7 +3,9 @@ import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { migrate, openDatabase, createPostgresStore } from "@turnstream/server";
+import { knowledgeOf } from "@turnstream/knowledge";
+import { openDatabase, createPostgresStore } from "@turnstream/server";
+import { migrateDatabase } from "@turnstream/testkit/backend/migrate-database.ts";
 import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ran } from "./ran.ts";
@@ -37,7 +39,7 @@ function spawned(args: readonly string[], env: Record<string, string> = { DATABA
 }
 
 async function prepare(): Promise<void> {
-  expect(await turnstream(["migrate"])).toMatchObject({ code: 0 });
+  await migrateDatabase(url);
   const store = createPostgresStore(openDatabase({ url }));
   await store.tenants.create({ id: "acme", name: "Acme" });
   await store.close();
@@ -64,7 +66,7 @@ describe("S11: turnstream knowledge", () => {
     expect(first).toMatchObject({ code: 0, out: "5 created, 0 replaced, 0 unchanged, 0 removed\n" });
     expect(first.err).toContain("created    leave/policy.html\n");
     const store = createPostgresStore(openDatabase({ url }));
-    const search = (text: string) => store.knowledge.search("acme", ["handbook"], { text, limit: 5 });
+    const search = (text: string) => knowledgeOf(store).search("acme", ["handbook"], { text, limit: 5 });
     expect(await search("holidays")).toMatchObject([
       { object: "leave/policy.html", title: "Leave", url: "https://example.com/leave/policy.html" },
     ]);
@@ -126,11 +128,9 @@ describe("S11: turnstream knowledge", () => {
     expect(away.err).not.toContain("canary");
     expect(await turnstream(["knowledge", "list", "--tenant", "acme"])).toMatchObject({
       code: 1,
-      err: "turnstream: The database does not have the tables of this version. Run `turnstream migrate` first. The address is in DATABASE_URL.\n",
+      err: "turnstream: The database does not have the tables of this version or of a feature. Run `turnstream migrate` first, with `--feature` and the package of each feature. The address is in DATABASE_URL.\n",
     });
-    const db = openDatabase({ url });
-    await migrate(db);
-    await db.destroy();
+    await migrateDatabase(url);
     expect((await turnstream(["knowledge", "list", "--tenant", "missing"])).err).toBe(
       "turnstream: There is no tenant missing. Correct `--tenant`, or create it with `turnstream keys create --new-tenant`.\n",
     );

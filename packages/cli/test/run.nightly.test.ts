@@ -1,5 +1,6 @@
 /** Tests what all commands share: migrations, errors for unusable database addresses, help and version. */
 import { openDatabase, createPostgresStore } from "@turnstream/server";
+import { migrateDatabase } from "@turnstream/testkit/backend/migrate-database.ts";
 import { freePort } from "@turnstream/testkit/network/free-port.ts";
 import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import type { Command } from "commander";
@@ -130,7 +131,7 @@ test("with --json, stdout is one JSON document, and notices are on stderr", asyn
     expect(code).toBe(0);
     return JSON.parse(out);
   };
-  await ran(["migrate"], { DATABASE_URL: url });
+  await migrateDatabase(url);
   const created = await json("keys", "create", "--new-tenant", "--name", "n");
   expect(created).toMatchObject({ tenant: "acme", secret: expect.any(String) });
   expect(await json("keys", "list")).toMatchObject([{ name: "n" }]);

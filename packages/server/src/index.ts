@@ -18,13 +18,11 @@ export { defineRoute, type Route } from "./gateway/http/route.ts";
 export type { HandleContext } from "./gateway/http/fetch-handler.ts";
 export { DEFAULT_GATEWAY_LIMITS, type GatewayLimits } from "./gateway/gateway-limits.ts";
 export { type GatewayOptions } from "./gateway/options.ts";
-export { importKnowledge, type KnowledgeFile } from "./knowledge/import.ts";
 export { isLogError, LogError } from "./log/errors.ts";
 export type { Log } from "./log/log.ts";
 export { createRedisLog, type RedisLogOptions } from "./log/redis/create-redis-log.ts";
 export { ModelError } from "./models/errors.ts";
 export type { Model } from "./models/model.ts";
-export { fullTextSearch, type KnowledgeQuery, type KnowledgeSearch } from "./runtime/built-in/knowledge.ts";
 export { type BuiltInOptions, builtInTools } from "./runtime/built-in/tools.ts";
 export {
   type Agent,
@@ -97,7 +95,6 @@ export { openDatabase, type PostgresOptions } from "./store/database/open-databa
 export { StoreError } from "./store/errors.ts";
 export { createTables, type FeatureTables, type StorePart } from "./store/features.ts";
 export { forkShare } from "./store/fork/fork-share.ts";
-export type { KnowledgeHit } from "./store/knowledge.ts";
 export type { ObjectStorage } from "./store/objects.ts";
 export { verifyTenantAudit } from "./store/rules/verify-audit.ts";
 export type { ClosableStore as Store } from "./store/store.ts";

@@ -6,7 +6,6 @@
 export { isEngineError } from "./engine/errors.ts";
 export { Lease, type LeaseEnv, type LeaseOptions } from "./engine/lease.ts";
 export { TOKEN_SCOPES } from "./gateway/auth/tokens.ts";
-export type { ImportOutcome } from "./knowledge/import.ts";
 export { LogEntry, MAX_EVENT_BYTES } from "./log/entry.ts";
 export { isLogError } from "./log/errors.ts";
 export type { AppendResult, AttachOptions, Log, LogDelivery } from "./log/log.ts";
@@ -82,7 +81,6 @@ export * from "./store/idempotency.ts";
 export * from "./store/interactions.ts";
 export * from "./store/journal.ts";
 export * from "./store/keys.ts";
-export * from "./store/knowledge.ts";
 export * from "./store/leases.ts";
 export * from "./store/memories.ts";
 export * from "./store/objects.ts";
@@ -95,9 +93,21 @@ export * from "./store/rules/audit-actions.ts";
 export { parseCheckpoints, signCheckpoint } from "./store/rules/audit-checkpoint.ts";
 export * from "./store/rules/audit-start.ts";
 export { type BlobGrant, readBlobToken, signBlob } from "./store/rules/blob-token.ts";
+export { canonicalJson } from "./store/rules/canonical-json.ts";
 export * from "./store/rules/interactions.ts";
 export * from "./store/rules/limits.ts";
 export * from "./store/rules/page-token.ts";
+export {
+  COMMON,
+  queryTerms,
+  scoreOf,
+  selectiveTerms,
+  snippetOf,
+  type Term,
+  tokenize,
+  type WeightedTerm,
+  weightTerms,
+} from "./store/rules/search.ts";
 export {
   AuditChecker,
   type AuditFault,
@@ -120,6 +130,7 @@ export * from "./store/usage.ts";
 export * from "./store/webhooks.ts";
 export * from "./store/wrap-parts.ts";
 export { extract, ExtractError } from "./text-extraction/extract.ts";
+export { importFilesPackage } from "./text-extraction/import-files-package.ts";
 export {
   DEFAULT_TENANT,
   explainServerError,
@@ -137,13 +148,15 @@ export { defined } from "./util/defined.ts";
 export { type Env, systemEnv } from "./util/env.ts";
 export type { ErrorContext } from "./util/error-handler.ts";
 export { defineErrors } from "./util/errors.ts";
+export { findJsonExcess, type JsonExcess, MAX_NUMBER_CHARS } from "./util/json-bounds.ts";
 export { withoutPatterns } from "./util/json-schema.ts";
-export { stringField } from "./util/json.ts";
+export { isJsonLongerThan, stringField } from "./util/json.ts";
 export { type Actor, sessionKey, type SessionRef } from "./util/refs.ts";
 export { isSupportedNode, MIN_NODE } from "./util/require-node.ts";
 export { backoffDelay } from "./util/retry.ts";
-export { MAX_TIMER_MS, sleep } from "./util/sleep.ts";
+export { MAX_TIMER_MS, sleep, yieldToEventLoop } from "./util/sleep.ts";
 export { runWithTimeLimit } from "./util/time-limit.ts";
+export { createTimeSlicer } from "./util/time-slicer.ts";
 export type { AckPayload, CommandContext, FeatureCommands } from "./gateway/command.ts";
 export type { GatewayContext, RouteResult } from "./gateway/context.ts";
 export { createPathRedactor } from "./gateway/create-server.ts";

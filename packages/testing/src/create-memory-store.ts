@@ -21,13 +21,7 @@ import {
 import { memoryAllowances, memoryFormDrafts, memoryInteractions } from "./interactions.ts";
 import { memoryArchive, memoryOutbox, memoryTurns } from "./archive.ts";
 import { memoryAttachments, memoryBlobs, memoryObjects, memoryUploads } from "./files.ts";
-import {
-  emptyFeatures,
-  emptyKnowledge,
-  emptyMemories,
-  emptyWebhooks,
-  refuseParts,
-} from "./empty-chapters.ts";
+import { emptyFeatures, emptyMemories, emptyWebhooks, refuseParts } from "./empty-chapters.ts";
 import { memoryAudit } from "./audit.ts";
 import { memoryIdempotency, memoryKeys, memoryShares, memoryTickets } from "./access.ts";
 import { memoryEpochs, memoryUserNumbers, memorySessions } from "./sessions.ts";
@@ -78,7 +72,6 @@ function partsOn(tables: MemoryTables, env: Env, audit: ResolvedAuditOptions): S
     audit: memoryAudit(tables, env, audit),
     agents: memoryAgents(tables),
     memories: emptyMemories,
-    knowledge: emptyKnowledge,
     tickets: memoryTickets(tables, env),
     idempotency: memoryIdempotency(tables, env),
     webhooks: emptyWebhooks,

@@ -1,10 +1,9 @@
 /**
  * Chapters of the store that the in-memory store doesn't have. Reads find nothing, and what would add a row is refused:
- * tests of webhooks, knowledge bases, memories and features run on PostgreSQL.
+ * tests of webhooks, memories and features run on PostgreSQL.
  */
 import {
   type Features,
-  type Knowledge,
   type Memories,
   StoreError,
   type UsePart,
@@ -38,17 +37,6 @@ export const emptyWebhooks: Webhooks = {
   prune: zero,
 };
 
-export const emptyKnowledge: Knowledge = {
-  put: refuse("knowledge bases"),
-  remove: no,
-  removeBase: zero,
-  get: nothing,
-  list: none,
-  bases: none,
-  search: none,
-  lines: nothing,
-};
-
 export const emptyMemories: Memories = {
   save: refuse("memories"),
   list: none,
@@ -57,12 +45,8 @@ export const emptyMemories: Memories = {
   removeAll: zero,
 };
 
-export const emptyFeatures: Features = {
-  async requireTables([first]) {
-    if (first !== undefined) throw unsupported(`the feature ${first}`);
-    return [];
-  },
-};
+/** The features of a process are no error: most turns don't use them. */
+export const emptyFeatures: Features = { requireTables: none };
 
 export const refuseParts: UsePart = ({ name }) => {
   throw unsupported(`the feature ${name}`);

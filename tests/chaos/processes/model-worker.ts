@@ -7,6 +7,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { defineAgent, startWorker, tool } from "@turnstream/server";
+import { FEATURES } from "@turnstream/testkit/backend/test-features.ts";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 import { createNamedEnv } from "./named-env.ts";
@@ -76,6 +77,7 @@ const worker = await startWorker({
       title: false,
     }),
   ],
+  features: FEATURES,
   ...(ttlMs === undefined ? {} : { leaseTtlMs: ttlMs }),
   onLeaseLost: () => parent.send({ lost: true }),
   onError: (error, { during }) => parent.send({ failed: `${during}: ${String(error)}` }),

@@ -2,18 +2,32 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { createServer, createSession } from "@turnstream/server";
 import { createMemoryLog, createMemorySignals, createMemoryStore } from "@turnstream/testing";
+import {
+  checkObject,
+  chunksOf,
+  type Knowledge,
+} from "../../../packages/knowledge/src/store/knowledge-part.ts";
+import { FEATURES } from "../backend/test-features.ts";
 import { measureSlowness } from "../util/cpu-slowness.ts";
 import { connectParent, readSettings } from "../processes/parent-process.ts";
 import type { MeasuredMessage, MeasuredRequest, MeasuredSettings } from "./measured-gateway.ts";
 
 const { limits = {} } = readSettings() as MeasuredSettings;
 const parent = connectParent<MeasuredRequest, MeasuredMessage>();
-const backend = { store: createMemoryStore(), log: createMemoryLog(), signals: createMemorySignals() };
-const { store } = backend;
+/** The work of an import in this process. Its statements would be work of PostgreSQL. */
+const knowledge: Pick<Knowledge, "put"> = {
+  async put(_tenant, _base, object) {
+    await chunksOf(await checkObject(object));
+    return "created";
+  },
+};
+const store = { ...createMemoryStore(), use: () => knowledge as never };
+const backend = { store, log: createMemoryLog(), signals: createMemorySignals() };
 const server = createServer({
   ...backend,
   secrets: ["s".repeat(32)],
   limits,
+  features: FEATURES,
   onError: (error, { during }) => {
     // There is no worker, and the gateway reports that once.
     if (!String(error).includes("No worker is running"))

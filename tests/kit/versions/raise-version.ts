@@ -15,6 +15,7 @@ const FOLDERS = [
   "packages/server",
   "packages/testing",
   "packages/s3",
+  "packages/knowledge",
   "packages/payments",
   "packages/client",
   "tests/conformance",

@@ -1,13 +1,14 @@
 /**
- * `runImport` runs `turnstream knowledge import`: it imports a folder into a knowledge base, one object per file. `importKnowledge` of the server skips unchanged files.
+ * `runImport` runs `turnstream knowledge import`: it imports a folder into a knowledge base, one object per file.
+ * `importKnowledge` of the package skips unchanged files.
  * Invariant: only `--prune` removes objects whose files no longer exist. A folder without files is an error, because a
  * prune would remove everything. Ctrl-C stops between two files and before the prune.
  */
-import { importKnowledge, type KnowledgeFile } from "@turnstream/server";
-import type { ImportOutcome } from "@turnstream/server/internal";
+import type { ImportOutcome, KnowledgeFile } from "@turnstream/knowledge";
 import { CommandError, type CliContext } from "../cli-context.ts";
 import type { CommandCall } from "../command-call.ts";
 import { requireTenant, withStore } from "../open-backend.ts";
+import { importKnowledgePackage } from "./knowledge-objects.ts";
 import { readFolder } from "./read-folder.ts";
 
 export interface ImportOptions {
@@ -19,6 +20,7 @@ export interface ImportOptions {
 }
 
 export async function runImport(call: CommandCall, options: ImportOptions, folder = ""): Promise<void> {
+  const { importKnowledge } = await importKnowledgePackage();
   const { context } = call;
   const { tenant, base, url = null, prune = false, quiet: isSilent = false } = options;
   const files = await readFolder(folder, url);

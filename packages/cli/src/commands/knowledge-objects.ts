@@ -4,9 +4,10 @@
  * Invariant: a whole knowledge base is removed only with `--all`, and never together with an object id. An unknown
  * tenant or object is an error, not an empty result.
  */
-import type { Store } from "@turnstream/server/internal";
+import type { Knowledge, KnowledgeObject } from "@turnstream/knowledge";
 import { CommandError, UsageError } from "../cli-context.ts";
 import type { CommandCall } from "../command-call.ts";
+import { importFeature } from "../import-feature.ts";
 import { requireTenant, withStore } from "../open-backend.ts";
 
 const PAGE = 100;
@@ -22,19 +23,22 @@ export interface RemoveKnowledgeOptions {
   readonly all?: boolean;
 }
 
+export const importKnowledgePackage = () => importFeature("knowledge", () => import("@turnstream/knowledge"));
+
 export async function listKnowledge(call: CommandCall, options: ListKnowledgeOptions): Promise<void> {
+  const { knowledgeOf } = await importKnowledgePackage();
   const { tenant, base } = options;
   await withStore(call.settings, async (store) => {
     await requireTenant(store, tenant);
     if (base === undefined) {
-      const bases = await store.knowledge.bases(tenant);
+      const bases = await knowledgeOf(store).bases(tenant);
       call.print(
         bases,
         bases.map((entry) => `${entry.base}\t${entry.objects} objects`),
       );
       return;
     }
-    const objects = await readObjects(store, tenant, base);
+    const objects = await readObjects(knowledgeOf(store), tenant, base);
     call.print(
       objects,
       objects.map(({ id, lines, title }) => `${id}\t${lines} lines\t${title}`),
@@ -42,8 +46,8 @@ export async function listKnowledge(call: CommandCall, options: ListKnowledgeOpt
   });
 }
 
-async function readObjects({ knowledge }: Store, tenant: string, base: string) {
-  const objects: Awaited<ReturnType<typeof knowledge.list>>[number][] = [];
+async function readObjects(knowledge: Knowledge, tenant: string, base: string): Promise<KnowledgeObject[]> {
+  const objects: KnowledgeObject[] = [];
   for (;;) {
     const after = objects.at(-1)?.id;
     const page = await knowledge.list(tenant, base, {
@@ -62,10 +66,11 @@ export async function removeKnowledge(
 ): Promise<void> {
   if ((object === undefined) !== all)
     throw new UsageError("Exactly one object id, or --all for the whole knowledge base, is required.");
+  const { knowledgeOf } = await importKnowledgePackage();
   const removed = await withStore(call.settings, async (store) => {
     await requireTenant(store, tenant);
-    if (object === undefined) return store.knowledge.removeBase(tenant, base);
-    if (!(await store.knowledge.remove(tenant, base, object)))
+    if (object === undefined) return knowledgeOf(store).removeBase(tenant, base);
+    if (!(await knowledgeOf(store).remove(tenant, base, object)))
       throw new CommandError(`There is no object ${object} in the knowledge base ${base}.`);
     return 1;
   });

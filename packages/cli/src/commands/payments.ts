@@ -59,7 +59,7 @@ const RESOLVE_EXAMPLE =
   'turnstream payments resolve --tenant acme pay_7 --note "Refunded at the provider." --by linh';
 
 function importPayments() {
-  return importFeature("@turnstream/payments", "turnstream payments", () => import("@turnstream/payments"));
+  return importFeature("payments", () => import("@turnstream/payments"));
 }
 
 /** Prints the payments with an unresolved flag, the newest first. */

@@ -5,7 +5,7 @@
  */
 import { open, readdir } from "node:fs/promises";
 import { extname, join, sep } from "node:path";
-import type { KnowledgeFile } from "@turnstream/server";
+import type { KnowledgeFile } from "@turnstream/knowledge";
 import { CommandError } from "../cli-context.ts";
 
 const ENDINGS = new Set([".md", ".markdown", ".txt", ".html", ".htm", ".csv", ".json"]);

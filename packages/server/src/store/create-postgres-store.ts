@@ -23,7 +23,6 @@ import { postgresIdempotency } from "./idempotency.ts";
 import { postgresInteractions } from "./interactions.ts";
 import { postgresJournal } from "./journal.ts";
 import { postgresKeys } from "./keys.ts";
-import { postgresKnowledge } from "./knowledge-sql.ts";
 import { LeaseLock, postgresLeases } from "./leases.ts";
 import { postgresMemories } from "./memories.ts";
 import { type ObjectStorage, type ObjectContext, postgresObjects } from "./objects.ts";
@@ -134,7 +133,6 @@ function partsOn(db: Db, { lock, objects, refusals }: Shared, audit: ResolvedAud
     audit: postgresAudit(db, audit),
     agents: postgresAgents(db),
     memories: postgresMemories(db),
-    knowledge: postgresKnowledge(db),
     tickets: postgresTickets(db),
     idempotency: postgresIdempotency(db, env),
     webhooks: postgresWebhooks(db, env),

@@ -21,7 +21,8 @@ export const STORE_ERRORS = {
   OUTDATED: "The database schema is newer than this version: deploy the newer version.",
   OTHER_BASELINE:
     "Another unreleased version created these tables, and they can't be migrated: drop the schema, or use an empty database.",
-  NOT_MIGRATED: "The database does not have the tables of this version. Run `turnstream migrate` first.",
+  NOT_MIGRATED:
+    "The database does not have the tables of this version or of a feature. Run `turnstream migrate` first, with `--feature` and the package of each feature.",
   UNAVAILABLE:
     "The database or the object storage can't be reached or refuses requests. Retry; if the error persists, read its log.",
   UNSUPPORTED: "This store keeps only what turns need. Use the store on PostgreSQL.",

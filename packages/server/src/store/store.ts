@@ -28,7 +28,6 @@ import type { Leases } from "./leases.ts";
 import type { RunningTurns } from "./running-turns.ts";
 import type { QueuedMessages } from "./queued-messages.ts";
 import type { TurnQueue } from "./turn-queue.ts";
-import type { Knowledge } from "./knowledge.ts";
 import type { Memories } from "./memories.ts";
 import type { CallerLimits } from "./caller-limits.ts";
 import type { StoredObjects } from "./objects.ts";
@@ -63,7 +62,6 @@ export interface StoreParts {
   readonly audit: Audit;
   readonly agents: Agents;
   readonly memories: Memories;
-  readonly knowledge: Knowledge;
   readonly tickets: Tickets;
   readonly idempotency: Idempotency;
   readonly webhooks: Webhooks;

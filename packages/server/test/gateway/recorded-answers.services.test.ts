@@ -6,7 +6,7 @@
 import { payments } from "@turnstream/payments";
 import { startPaymentSandbox } from "@turnstream/payments/sandbox";
 import type { Route } from "../../src/gateway/http/route.ts";
-import { ALL_ROUTES } from "../all-features.ts";
+import { ALL_ROUTES } from "./all-routes.ts";
 import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";

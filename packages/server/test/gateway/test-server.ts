@@ -2,13 +2,13 @@
  * `openServer` starts a gateway for tests as a real server on a free port, on memory or real backends. It creates a
  * tenant and a key, and a header names the user. Every suite that needs a gateway uses it.
  */
-import { ALL_FEATURES } from "../all-features.ts";
 import type { ErrorContext } from "../../src/util/error-handler.ts";
 import { randomBytes, randomUUID } from "node:crypto";
 import { createServer, type Server, type ServerOptions } from "../../src/gateway/create-server.ts";
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
 import { createMemoryStore } from "@turnstream/testing";
+import { withFeatures } from "@turnstream/testkit/backend/test-features.ts";
 import type { Actor } from "../../src/util/refs.ts";
 import type { HarnessBackend } from "../runtime/turn-harness.ts";
 
@@ -54,6 +54,7 @@ export async function openServer(
 ): Promise<TestServer> {
   const parts = given ?? createMemoryBackend();
   const { actor = { tenant: `tenant-${randomUUID()}`, user: `user-${randomUUID()}` }, ...rest } = options;
+  const features = withFeatures(rest.features);
   if ((await parts.store.tenants.get(actor.tenant)) === null)
     await parts.store.tenants.create({ id: actor.tenant, name: "Test" });
   const { key, secret } = await parts.store.keys.create(actor.tenant, { name: "test", scopes: [] });
@@ -61,7 +62,7 @@ export async function openServer(
   const errors: { error: unknown; during: string }[] = [];
   const { store, log, signals } = parts;
   const onError = (error: unknown, { during }: ErrorContext) => errors.push({ error, during });
-  const server = createServer({ store, log, signals, secrets, onError, features: ALL_FEATURES, ...rest });
+  const server = createServer({ store, log, signals, secrets, onError, ...rest, features });
   const url = await server.listen();
   const auth = { "x-api-key": secret, "x-user-id": actor.user };
   return {

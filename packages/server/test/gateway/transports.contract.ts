@@ -109,7 +109,7 @@ export function transportsContract(
 
     test("refuses an invalid user id before any lookup", async () => {
       const headers = { ...server.auth, "x-user-id": "n".repeat(257) };
-      const response = await server.request("GET", "/knowledge", { headers });
+      const response = await server.request("GET", "/memories", { headers });
       expectError(response, 400, "BAD_REQUEST");
       expect(response.json.message).toContain("x-user-id");
     });

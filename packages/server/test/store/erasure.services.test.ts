@@ -1,5 +1,6 @@
 /** Tests that after an erasure no table of PostgreSQL contains content of the erased users. */
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
+import { knowledgeOf } from "@turnstream/knowledge";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 
@@ -108,7 +109,7 @@ test("erasing a session, a user or a tenant leaves no canary", async () => {
   expect(await tablesWith(db, CANARY)).toEqual([]);
 
   await storeCanary(harness, tenant, "an");
-  await store.knowledge.put(tenant, CANARY, { id: CANARY, title: CANARY, text: CANARY });
+  await knowledgeOf(store).put(tenant, CANARY, { id: CANARY, title: CANARY, text: CANARY });
   expect(await tablesWith(db, CANARY)).toEqual(
     [...TABLES, "knowledge_chunks", "knowledge_objects"].toSorted(),
   );

@@ -7,7 +7,6 @@ import { filesContract } from "./files.contract.ts";
 import { forkContract } from "./fork.contract.ts";
 import { gatewayContract } from "./access.contract.ts";
 import { journalContract } from "./journal.contract.ts";
-import { knowledgeContract } from "./knowledge.contract.ts";
 import { memoriesContract } from "./memories.contract.ts";
 import { outboxContract } from "./outbox.contract.ts";
 import { timedHarness } from "./postgres-harness.ts";
@@ -33,7 +32,6 @@ const suites = [
   journalContract,
   memoriesContract,
   agentsContract,
-  knowledgeContract,
   filesContract,
   gatewayContract,
   webhooksContract,

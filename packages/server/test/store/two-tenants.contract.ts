@@ -4,6 +4,7 @@
  * part of the store fails this test until it has an entry here.
  */
 import { paymentsOf } from "@turnstream/payments";
+import { knowledgeOf } from "@turnstream/knowledge";
 import { expect, test } from "vitest";
 
 import type { Actor, SessionRef } from "../../src/util/refs.ts";
@@ -240,13 +241,12 @@ const steps: Readonly<Record<string, Step>> = {
   "memories.remove": ({ store, actor }) => store.memories.remove(actor, ID),
   "memories.removeAll": ({ store, actor }) => store.memories.removeAll(actor),
   "knowledge.put": ({ store, tenant, mark }) =>
-    store.knowledge.put(tenant, "base", { id: ID, title: mark, text: `word ${mark}` }),
-  "knowledge.get": ({ store, tenant }) => store.knowledge.get(tenant, "base", ID),
-  "knowledge.list": ({ store, tenant }) => store.knowledge.list(tenant, "base", PAGE),
-  "knowledge.bases": ({ store, tenant }) => store.knowledge.bases(tenant),
+    knowledgeOf(store).put(tenant, "base", { id: ID, title: mark, text: `word ${mark}` }),
+  "knowledge.list": ({ store, tenant }) => knowledgeOf(store).list(tenant, "base", PAGE),
+  "knowledge.bases": ({ store, tenant }) => knowledgeOf(store).bases(tenant),
   "knowledge.search": ({ store, tenant }) =>
-    store.knowledge.search(tenant, ["base"], { text: "word", limit: 5 }),
-  "knowledge.lines": ({ store, tenant }) => store.knowledge.lines(tenant, "base", ID, { from: 1, to: 2 }),
+    knowledgeOf(store).search(tenant, ["base"], { text: "word", limit: 5 }),
+  "knowledge.lines": ({ store, tenant }) => knowledgeOf(store).lines(tenant, "base", ID, { from: 1, to: 2 }),
   "tickets.redeem": ({ store, tenant }) => store.tickets.redeem(tenant, ID, 4_000_000_000_000),
   "idempotency.begin": async ({ store, actor, ref, saved }) => {
     const started = await store.idempotency.begin(actor, { ...REQUEST, digest: "d", session: ref.session });
@@ -469,7 +469,7 @@ async function readAll(side: Side): Promise<string[]> {
 export function twoTenantsContract(name: string, makeStore: MakeStore): void {
   suite(name, "two tenants with equal ids", makeStore, (store, advance) => {
     test("every function of every part of the store is covered", () => {
-      const parts = { ...store(), payments: paymentsOf(store()) };
+      const parts = { ...store(), knowledge: knowledgeOf(store()), payments: paymentsOf(store()) };
       const all = Object.entries(parts).flatMap(([port, methods]) =>
         typeof methods === "function" ? [] : Object.keys(methods).map((method) => `${port}.${method}`),
       );
@@ -519,8 +519,8 @@ const erasures: readonly ((side: Side, store: ClosableStore) => Promise<unknown>
     expect(await store.webhooks.deliveries(tenant, endpoint, PAGE)).toMatchObject([{ state: "delivered" }]);
     await store.webhooks.remove(tenant, endpoint);
   },
-  ({ tenant }, store) => store.knowledge.remove(tenant, "base", ID),
-  ({ tenant }, store) => store.knowledge.removeBase(tenant, "base"),
+  ({ tenant }, store) => knowledgeOf(store).remove(tenant, "base", ID),
+  ({ tenant }, store) => knowledgeOf(store).removeBase(tenant, "base"),
   async ({ ref, actor }, store) => {
     expect(await store.sessions.remove(ref)).toBe(true);
     await expect(store.sessions.create(actor, { id: ref.session })).rejects.toMatchObject({ code: "EXISTS" });

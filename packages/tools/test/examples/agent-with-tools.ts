@@ -1,9 +1,11 @@
 /** `helpDesk` defines an agent with built-in tools. Printed in docs/built-in-tools.md. */
+import { knowledgeTools } from "@turnstream/knowledge";
 import { builtInTools, defineAgent, type Model } from "@turnstream/server";
 import { type WebSearch, webTools } from "@turnstream/tools";
 
 export function helpDesk(model: Model, search: WebSearch, crmKey: string) {
-  const own = builtInTools({ memory: true, lookupHistory: true, knowledge: { bases: ["handbook"] } });
+  const own = builtInTools({ memory: true, lookupHistory: true });
+  const handbook = knowledgeTools({ bases: ["handbook"] });
   const web = webTools({
     fetchWebContent: true,
     searchWeb: search,
@@ -25,6 +27,6 @@ export function helpDesk(model: Model, search: WebSearch, crmKey: string) {
     model,
     instructions: "You help customers of Acme. Cite what you found.",
     recallMemories: true,
-    tools: { ...own, ...web },
+    tools: { ...own, ...handbook, ...web },
   });
 }

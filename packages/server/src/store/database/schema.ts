@@ -191,27 +191,6 @@ export interface BuiltInTables {
     user_columns: string[];
     installed_at: Time;
   };
-  knowledge_objects: {
-    tenant_id: string;
-    base: string;
-    id: string;
-    title: string;
-    url: string | null;
-    metadata: JsonColumn<Json>;
-    hash: string;
-    lines: number;
-    changed_at: Time;
-  };
-  knowledge_chunks: {
-    tenant_id: string;
-    base: string;
-    object_id: string;
-    n: number;
-    first_line: number;
-    last_line: number;
-    text: string;
-    words: Generated<string>;
-  };
 }
 
 export interface FileTables {

@@ -1,12 +1,12 @@
 /**
- * `tokenize`, `scoreOf` and `snippetOf` tokenize, rank and excerpt text for the search in knowledge bases. Pure. They
- * run here and not in the database, so that every store finds the same, whatever the server's configuration.
+ * `tokenize`, `scoreOf` and `snippetOf` tokenize, rank and excerpt text for searches in memories, history and knowledge
+ * bases. Pure. They run here and not in the database, so that every server finds the same, whatever its configuration.
  *
  * - Case, width and the marks on Latin letters are ignored: "Ha Noi" finds "Hà Nội".
  * - Scripts without spaces (Chinese, Japanese, Thai …) become pairs of adjacent characters.
  *
- * Invariant: tokens are stored, so another tokenization needs another `VERSION` in `knowledge.ts`. Tokens contain only
- * letters, marks and digits, because PostgreSQL queries contain them unescaped.
+ * Invariant: `@turnstream/knowledge` stores tokens, so another tokenization needs another `VERSION` there. Tokens contain
+ * only letters, marks and digits, because PostgreSQL queries contain them unescaped.
  */
 import { truncateText } from "@turnstream/protocol/writer";
 

@@ -3,11 +3,12 @@
  * another tenant. With these ids they read nothing and change nothing (T01 to T05, T08), and an idempotency key of one
  * is no key of another (D05, D06).
  */
+import { knowledgeOf } from "@turnstream/knowledge";
 import { listPendingInteractions } from "@turnstream/protocol";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { Route } from "../../../src/gateway/http/route.ts";
-import { ALL_ROUTES } from "../../all-features.ts";
+import { ALL_ROUTES } from "../all-routes.ts";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
@@ -92,7 +93,7 @@ export function foreignIdsContract(name: string, makeParts: () => Promise<Harnes
       const file = await harness.json("POST", `${path}/files?name=${CANARY}.txt`, { text: CANARY });
       const share = await harness.json("POST", `${path}/shares`, {});
       await store.memories.save(actor, { id: "memory-1", text: CANARY });
-      await store.knowledge.put(actor.tenant, "base", { id: "o", title: CANARY, text: CANARY });
+      await knowledgeOf(store).put(actor.tenant, "base", { id: "o", title: CANARY, text: CANARY });
       await harness.json("PUT", `/limits/users/${actor.user}`, { limits: { requests_per_minute: LIMIT } });
       // The approval waits during all attacks, and so does the message behind it.
       await harness.stage.send(ref, `${CANARY} buy`);

@@ -4,7 +4,8 @@
  * Invariant: a test compares the keys with the route table and the command schemas, so a new one must be listed here.
  */
 import type { SocketCommand } from "@turnstream/protocol/schema";
-import { type Scope, SCOPES } from "../../../src/gateway/auth/access.ts";
+import type { Scope } from "../../../src/gateway/auth/access.ts";
+import { ALL_SCOPES } from "../all-routes.ts";
 
 /**
  * - `session`: one session. For other users it doesn't exist.
@@ -30,7 +31,7 @@ export interface Access {
 export function expectedOutcome(
   { scope, also, resource }: Access,
   credentials: Credentials,
-  scopes: readonly Scope[] = SCOPES,
+  scopes: readonly Scope[] = ALL_SCOPES,
 ): Outcome {
   if (scope === null) return "allowed";
   if (credentials === "invalid") return "unauthenticated";

@@ -4,12 +4,13 @@
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { knowledgeOf } from "@turnstream/knowledge";
 import { socketCommands } from "@turnstream/protocol/schema";
 import { WebSocket } from "ws";
-import { type Scope, SCOPES } from "../../../src/gateway/auth/access.ts";
+import type { Scope } from "../../../src/gateway/auth/access.ts";
 import type { Route } from "../../../src/gateway/http/route.ts";
-import { ALL_ROUTES } from "../../all-features.ts";
-import { signToken, TOKEN_SCOPES, type TokenClaims } from "../../../src/gateway/auth/tokens.ts";
+import { ALL_ROUTES, ALL_SCOPES, ALL_TOKEN_SCOPES } from "../all-routes.ts";
+import { signToken, type TokenClaims } from "../../../src/gateway/auth/tokens.ts";
 import type { HarnessBackend } from "../../runtime/turn-harness.ts";
 import { systemEnv } from "../../../src/util/env.ts";
 import { openServer, type TestServer, type TestResponse } from "../test-server.ts";
@@ -46,7 +47,7 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
       session = { id: made.json.session_id, number: made.json.chat_id };
       const ref = { tenant, session: session.id };
       await store.memories.save(server.actor, { id: "m", text: CANARY });
-      await store.knowledge.put(tenant, "base", { id: "o", title: CANARY, text: CANARY });
+      await knowledgeOf(store).put(tenant, "base", { id: "o", title: CANARY, text: CANARY });
       await store.blobs.put(ref, { id: "b", mediaType: "text/plain", body: Buffer.from(CANARY) });
       const link = await server.request("POST", `/sessions/${session.id}/shares`, { body: {} });
 
@@ -85,12 +86,12 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
         "a share link as a key": { "x-api-key": link.json.token, "x-user-id": user },
         "basic credentials": { authorization: `Basic ${Buffer.from(`${user}:x`).toString("base64")}` },
       });
-      for (const missing of SCOPES) {
-        const ofKey = SCOPES.filter((scope) => scope !== missing);
+      for (const missing of ALL_SCOPES) {
+        const ofKey = ALL_SCOPES.filter((scope) => scope !== missing);
         const { secret: few } = await keyOf(tenant, ofKey);
         limited.push([`a key without ${missing}`, ofKey, { "x-api-key": few, "x-user-id": user }]);
-        if (!TOKEN_SCOPES.includes(missing)) continue;
-        const ofToken = TOKEN_SCOPES.filter((scope) => scope !== missing);
+        if (!ALL_TOKEN_SCOPES.includes(missing)) continue;
+        const ofToken = ALL_TOKEN_SCOPES.filter((scope) => scope !== missing);
         limited.push([`a token without ${missing}`, ofToken, await bearer({ scopes: ofToken })]);
       }
     });

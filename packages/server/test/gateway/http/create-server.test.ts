@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import type { ServerLogger } from "../../../src/gateway/create-server.ts";
 import { createGateway } from "../../../src/gateway/gateway.ts";
-import { ALL_ROUTES } from "../../all-features.ts";
+import { ALL_ROUTES } from "../all-routes.ts";
 import { LogError } from "../../../src/log/errors.ts";
 import type { SecurityEvent } from "../../../src/util/security-event.ts";
 import { createMemoryBackend, openServer, type TestServer } from "../test-server.ts";

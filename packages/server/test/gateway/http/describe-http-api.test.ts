@@ -1,11 +1,12 @@
 /** Tests the OpenAPI document: it is valid, and has exactly the routes. `recorded-answers` calls every route. */
 import { Validator } from "@seriousme/openapi-schema-validator";
+import { FEATURES } from "@turnstream/testkit/backend/test-features.ts";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { describeHttpApi } from "../../../src/gateway/http/describe-http-api.ts";
-import { ALL_FEATURES, ALL_ROUTES } from "../../all-features.ts";
+import { ALL_ROUTES } from "../all-routes.ts";
 
-const api = describeHttpApi(ALL_FEATURES) as { paths: Record<string, Record<string, unknown>> };
+const api = describeHttpApi(FEATURES) as { paths: Record<string, Record<string, unknown>> };
 
 test("is a valid OpenAPI document", async () => {
   expect(await new Validator().validate(structuredClone(api))).toEqual({ valid: true });

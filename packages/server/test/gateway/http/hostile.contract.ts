@@ -7,9 +7,9 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createGateway, type Gateway } from "../../../src/gateway/gateway.ts";
 import type { Route } from "../../../src/gateway/http/route.ts";
-import { ALL_FEATURES, ALL_ROUTES } from "../../all-features.ts";
-import { newebPay } from "@turnstream/payments/newebpay";
-import { PaymentError } from "../../../../payments/src/provider.ts";
+import { ALL_ROUTES } from "../all-routes.ts";
+import { FEATURES } from "@turnstream/testkit/backend/test-features.ts";
+import { PaymentError } from "@turnstream/payments";
 import { createSession } from "../../../src/session/lifecycle/create.ts";
 import type { HarnessBackend } from "../../runtime/turn-harness.ts";
 import { requestInteraction } from "../pending-interactions.ts";
@@ -128,13 +128,6 @@ const NEARLY = [
   { text: "x", resume_form_request_id: "\0", form_values: { "\0": 1 } },
   { message: "x", resume_form_request_id: "\0", form_values: { "\0": 1 } },
 ];
-/** Nothing listens at its address. */
-const provider = newebPay({
-  merchantId: "MS1",
-  hashKey: "k".repeat(32),
-  hashIv: "v".repeat(16),
-  url: "http://127.0.0.1:9",
-});
 /** Some routes wait for a turn or never end, so the test aborts their requests after this time. */
 const TIMEOUT_MS = 150;
 
@@ -165,7 +158,7 @@ export function hostileContract(name: string, makeParts: () => Promise<HarnessBa
         log,
         signals,
         secrets: ["s".repeat(32)],
-        features: ALL_FEATURES,
+        features: FEATURES,
         // A refused request would not reach its route.
         callerLimits: { user: { requestsPerMinute: 1_000_000 }, tenant: { requestsPerMinute: 1_000_000 } },
         onError(error) {
@@ -192,7 +185,7 @@ export function hostileContract(name: string, makeParts: () => Promise<HarnessBa
       const approval = await requestInteraction(parts, ref, "approval");
       const question = await requestInteraction(parts, ref, "question");
       const form = await requestInteraction(parts, ref, "form");
-      const payment = await requestTestPayment(parts, ref, { provider: provider.name });
+      const payment = await requestTestPayment(parts, ref, { provider: "bank" });
       const isQuestion = /answer|dismiss/.test(path);
       const interaction = path.endsWith("decide") ? approval : isQuestion ? question : form;
       await parts.store.memories.save(actor, { id: "m", text: "x" });
@@ -206,7 +199,7 @@ export function hostileContract(name: string, makeParts: () => Promise<HarnessBa
         memory: "m",
         payment: payment.id,
         token: payment.token,
-        provider: provider.name,
+        provider: "bank",
       };
     }
 

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { HTTP_STATUS } from "../../../src/gateway/errors.ts";
 import type { Route } from "../../../src/gateway/http/route.ts";
-import { ALL_ROUTES } from "../../all-features.ts";
+import { ALL_ROUTES } from "../all-routes.ts";
 
 const page = readFileSync(new URL("../../../../../docs/http.md", import.meta.url), "utf8");
 

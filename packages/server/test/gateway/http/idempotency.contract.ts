@@ -3,7 +3,7 @@
  * new route must be listed.
  */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { ALL_ROUTES } from "../../all-features.ts";
+import { ALL_ROUTES } from "../all-routes.ts";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";

@@ -1,5 +1,5 @@
 /** Tests the pure parts of HTTP handling: JSON input, the route table, errors, and redacted logs. */
-import { ALL_ROUTES } from "../../all-features.ts";
+import { ALL_ROUTES } from "../all-routes.ts";
 import { ERRORS, type ErrorCode } from "@turnstream/protocol";
 import { FORM_PROBLEMS } from "@turnstream/protocol/writer";
 import { errorReply } from "@turnstream/protocol/schema";

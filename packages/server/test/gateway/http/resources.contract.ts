@@ -1,4 +1,4 @@
-/** The contract of interactions, allowances, blobs, files, knowledge and memories over HTTP. */
+/** The contract of interactions, allowances, blobs, files and memories over HTTP. */
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { type IncomingMessage, request as httpRequest } from "node:http";
@@ -270,33 +270,6 @@ export function resourcesContract(name: string, makeParts: () => Promise<Harness
       expect(await repeat.json()).toEqual(await first.json());
       for (const refused of [await put("other bytes"), await put("first bytes", "b.txt")])
         expect([refused.status, await refused.json()]).toMatchObject([409, { error: "CONFLICT" }]);
-    });
-
-    it("adds, lists and removes knowledge", async () => {
-      const objects = [
-        { id: "docs/a.md", text: "# Beds\nTwelve." },
-        { id: "docs/b", text: "Food", title: "Meals", url: "https://x.test/b", metadata: { n: 1 } },
-        { id: "docs/c.bin", text: "x", media_type: "application/x-unknown" },
-      ];
-      const imported = await harness.json("POST", "/knowledge/huts/objects", { objects });
-      expect(imported).toMatchObject({ created: 2, failed: [{ id: "docs/c.bin" }] });
-      expect(await harness.json("GET", "/knowledge")).toEqual({ bases: [{ base: "huts", objects: 2 }] });
-      const page = await harness.json("GET", "/knowledge/huts/objects?limit=1");
-      expect(page).toMatchObject({ objects: [{ id: "docs/a.md", title: "Beds" }], has_more: true });
-      const next = await harness.json(
-        "GET",
-        `/knowledge/huts/objects?after=${encodeURIComponent(page.next_after)}`,
-      );
-      expect(next).toMatchObject({ objects: [{ title: "Meals", metadata: { n: 1 } }], next_after: null });
-      const one = `/knowledge/huts/objects/${encodeURIComponent("docs/a.md")}`;
-      expect((await harness.request("DELETE", one)).status).toBe(204);
-      expect(await harness.requestError("DELETE", one)).toBe("404 NOT_FOUND");
-      const pruned = { objects: [{ id: "new", text: "New" }], prune: true };
-      expect(await harness.json("POST", "/knowledge/huts/objects", pruned)).toMatchObject({
-        created: 1,
-        removed: 1,
-      });
-      expect(await harness.json("DELETE", "/knowledge/huts")).toEqual({ removed: 1 });
     });
 
     it("lists, changes and erases the memories of a user", async () => {

@@ -1,7 +1,7 @@
 /** A program for tests: without `@turnstream/files`, it reads files of a message and of a knowledge base. Prints JSON. */
 import { listBlocks } from "@turnstream/protocol";
 import { createMemoryStore } from "@turnstream/testing";
-import { readableText } from "../../../src/knowledge/readable-text.ts";
+import { readableText } from "../../../../knowledge/src/readable-text.ts";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";

@@ -11,7 +11,6 @@ import { blobRoutes } from "./blobs.ts";
 import { fileRoutes } from "./files.ts";
 import { historyRoutes } from "./history.ts";
 import { interactionRoutes } from "./interactions.ts";
-import { knowledgeRoutes } from "./knowledge.ts";
 import { limitRoutes } from "./limits.ts";
 import { memoryRoutes } from "./memories.ts";
 import { eventRoutes } from "./events.ts";
@@ -38,7 +37,6 @@ export const ROUTES: readonly Route[] = [
   ...allowanceRoutes,
   ...fileRoutes,
   ...blobRoutes,
-  ...knowledgeRoutes,
   ...memoryRoutes,
   ...webhookRoutes,
   ...limitRoutes,

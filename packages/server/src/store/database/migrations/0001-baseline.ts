@@ -620,7 +620,7 @@ const files = [
   )`,
 ];
 
-const knowledge = [
+const memories = [
   `create table memories (
     tenant_id text not null,
     user_id text not null,
@@ -631,34 +631,6 @@ const knowledge = [
     updated_at timestamptz(3) not null default clock_timestamp(),
     primary key (tenant_id, user_id, id)
   )`,
-
-  `create table knowledge_objects (
-    tenant_id text not null references tenants on delete cascade,
-    base text collate "C" not null,
-    id text collate "C" not null,
-    title text not null,
-    url text,
-    metadata json not null,
-    hash text not null,
-    lines integer not null,
-    changed_at timestamptz(3) not null default clock_timestamp(),
-    primary key (tenant_id, base, id)
-  )`,
-  // `words` is a tsvector of our own tokens (`rules/search.ts`), so the server's configuration has no effect. Each row also
-  // has the token of its base (`store/knowledge.ts`). So one index serves all tenants, and a search reads only its own base.
-  `create table knowledge_chunks (
-    tenant_id text not null,
-    base text collate "C" not null,
-    object_id text collate "C" not null,
-    n integer not null,
-    first_line integer not null,
-    last_line integer not null,
-    text text not null,
-    words tsvector not null,
-    primary key (tenant_id, base, object_id, n),
-    foreign key (tenant_id, base, object_id) references knowledge_objects on delete cascade
-  )`,
-  `create index knowledge_chunks_words on knowledge_chunks using gin (words)`,
 ];
 
 const features = [
@@ -1023,7 +995,7 @@ const statements = [
   ...queue,
   ...interactions,
   ...files,
-  ...knowledge,
+  ...memories,
   ...features,
   ...access,
   ...webhooks,

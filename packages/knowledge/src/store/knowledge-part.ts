@@ -1,7 +1,7 @@
 /**
  * `Knowledge` is the part of the store for knowledge bases: texts of a tenant, which agents search by terms and read by
  * lines; `knowledge-sql.ts` implements it. `checkObject` and `chunksOf` split objects into lines and chunks, and
- * `hitsOf` ranks found chunks. Does not read files; see `knowledge/import.ts`.
+ * `hitsOf` ranks found chunks. Does not read files; see `import-knowledge.ts`.
  *
  * Invariant: an object is stored completely or not at all. A base is only a name, and exists while it has objects.
  * Every line is in exactly one chunk, and reading by lines relies on this. Increase `VERSION` when chunks or tokens
@@ -9,13 +9,23 @@
  * between which other requests are served.
  */
 import type { Json } from "@turnstream/protocol";
+import {
+  canonicalJson,
+  checkCount,
+  checkId,
+  checkLimit,
+  checkText,
+  createTimeSlicer,
+  isJsonLongerThan,
+  queryTerms,
+  scoreOf,
+  snippetOf,
+  StoreError,
+  type Term,
+  tokenize,
+  type WeightedTerm,
+} from "@turnstream/server/internal";
 import { createHash } from "node:crypto";
-import { isJsonLongerThan } from "../util/json.ts";
-import { createTimeSlicer } from "../util/time-slicer.ts";
-import { StoreError } from "./errors.ts";
-import { checkText, checkId, checkLimit, checkCount } from "./rules/arguments.ts";
-import { canonicalJson } from "./rules/canonical-json.ts";
-import { tokenize, type Term, queryTerms, type WeightedTerm, scoreOf, snippetOf } from "./rules/search.ts";
 
 export interface NewKnowledgeObject {
   /** Unique in its base, such as a path. */
@@ -55,20 +65,13 @@ export interface KnowledgeHit {
   readonly score: number;
 }
 
-export interface KnowledgeLines {
-  readonly object: KnowledgeObject;
-  /** The number of the first returned line. Only lines that exist are returned. */
-  readonly from: number;
-  readonly lines: readonly string[];
-}
+const MAX_HITS = 50;
 
-export const MAX_HITS = 50;
+const MAX_LINES = 2_000;
 
-export const MAX_LINES = 2_000;
+const MAX_BASES = 20;
 
-export const MAX_BASES = 20;
-
-export const MAX_QUERY_CHARS = 1_000;
+const MAX_QUERY_CHARS = 1_000;
 
 /** The part of the store for knowledge bases. Every call is for one tenant. */
 export interface Knowledge {
@@ -88,7 +91,6 @@ export interface Knowledge {
    * @returns the number of its objects
    */
   removeBase(tenant: string, base: string): Promise<number>;
-  get(tenant: string, base: string, id: string): Promise<KnowledgeObject | null>;
   /** Returns objects ordered by id, after the id `after`. */
   list(
     tenant: string,
@@ -103,13 +105,16 @@ export interface Knowledge {
     bases: readonly string[],
     query: { readonly text: string; readonly limit: number },
   ): Promise<KnowledgeHit[]>;
-  /** Returns lines counted from 1, both ends included, at most MAX_LINES. Returns null if there is no such object. */
+  /**
+   * Returns the lines that exist in a range, counted from 1, both ends included, at most MAX_LINES. Returns null if there
+   * is no such object.
+   */
   lines(
     tenant: string,
     base: string,
     id: string,
     range: { readonly from: number; readonly to: number },
-  ): Promise<KnowledgeLines | null>;
+  ): Promise<{ readonly object: KnowledgeObject; readonly lines: readonly string[] } | null>;
 }
 
 export interface Chunk {

@@ -7,12 +7,17 @@
  */
 import { truncateText } from "@turnstream/protocol/writer";
 import { z } from "zod";
-import type { KnowledgeHit } from "../../store/knowledge.ts";
-import type { Store } from "../../store/store.ts";
-import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../define/tool.ts";
-import { RuntimeError } from "../errors.ts";
-import { hostOf } from "../tool-calls/tool-host.ts";
-import { toCitations } from "./citations.ts";
+import {
+  RuntimeError,
+  type Tool,
+  tool,
+  type ToolContext,
+  ToolError,
+  type ToolOutput,
+} from "@turnstream/server";
+import { hostOf, type Store, toCitations } from "@turnstream/server/internal";
+import { knowledgeOf } from "./store/knowledge-of.ts";
+import type { KnowledgeHit, KnowledgeObject } from "./store/knowledge-part.ts";
 
 /**
  * The search behind `retrieve_context_objs`, for example a vector store. Default: the full-text search of the store.
@@ -42,9 +47,9 @@ export interface KnowledgeOptions {
 }
 
 /** Returns the full-text search of the store, for combining it with another search. */
-export function fullTextSearch(store: Pick<Store, "knowledge">): KnowledgeSearch {
+export function fullTextSearch(store: Pick<Store, "use">): KnowledgeSearch {
   return {
-    search: ({ tenant, bases, text, limit }) => store.knowledge.search(tenant, bases, { text, limit }),
+    search: ({ tenant, bases, text, limit }) => knowledgeOf(store).search(tenant, bases, { text, limit }),
   };
 }
 
@@ -55,9 +60,15 @@ const LINES = 100;
 const MAX_LINES = 500;
 const MAX_CHARS = 20_000;
 
-export function knowledgeTools(options: KnowledgeOptions): Record<string, Tool> {
+/**
+ * @example `defineAgent({ name: "guide", model, tools: { ...knowledgeTools({ bases: ["handbook"] }), mine } })`
+ * @throws RuntimeError without a base
+ */
+export function knowledgeTools(
+  options: KnowledgeOptions,
+): Record<"retrieve_context_objs" | "get_context_obj_lines", Tool> {
   if (Array.isArray(options.bases) && options.bases.length === 0)
-    throw new RuntimeError("BAD_AGENT", "`knowledge.bases` must have at least one base, got none");
+    throw new RuntimeError("BAD_AGENT", "`bases` must have at least one base, got none");
   return { retrieve_context_objs: retrieveTool(options), get_context_obj_lines: linesTool(options) };
 }
 
@@ -130,7 +141,7 @@ function linesTool(options: KnowledgeOptions): Tool {
         throw new ToolError("No such lines.", { modelMessage: "`to` must not be before `from`." });
       const range = { from, to: Math.min(to, from + MAX_LINES - 1) };
       for (const knowledgeBase of within) {
-        const read = await store.knowledge.lines(context.tenant, knowledgeBase, object, range);
+        const read = await knowledgeOf(store).lines(context.tenant, knowledgeBase, object, range);
         if (read !== null) return linesOutput(read.object, read.lines, from);
       }
       throw new ToolError("There is no such object.", {
@@ -141,11 +152,7 @@ function linesTool(options: KnowledgeOptions): Tool {
 }
 
 function linesOutput(
-  {
-    title,
-    url,
-    lines: total,
-  }: { readonly title: string; readonly url: string | null; readonly lines: number },
+  { title, url, lines: total }: KnowledgeObject,
   lines: readonly string[],
   from: number,
 ): ToolOutput {

@@ -5,9 +5,10 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { scopeToken } from "../../src/store/knowledge.ts";
-import { newTenant } from "./harness.ts";
-import { type PostgresHarness, postgresHarness } from "./postgres-harness.ts";
+import { newTenant } from "../../server/test/store/harness.ts";
+import { type PostgresHarness, postgresHarness } from "../../server/test/store/postgres-harness.ts";
+import { knowledgeOf } from "../src/store/knowledge-of.ts";
+import { scopeToken } from "../src/store/knowledge-part.ts";
 
 const PIECES = 100_000;
 const PER_OBJECT = 10;
@@ -54,7 +55,7 @@ beforeAll(async () => {
 afterAll(() => harness.store.close());
 
 async function timed(tenant: string, text: string) {
-  const search = () => harness.store.knowledge.search(tenant, ["b"], { text, limit: 10 });
+  const search = () => knowledgeOf(harness.store).search(tenant, ["b"], { text, limit: 10 });
   await search();
   statements.length = 0;
   const times: number[] = [];
@@ -69,7 +70,7 @@ async function timed(tenant: string, text: string) {
 /** The scans of the statements of one search. */
 async function scans(tenant: string, text: string): Promise<string[]> {
   statements.length = 0;
-  await harness.store.knowledge.search(tenant, ["b"], { text, limit: 10 });
+  await knowledgeOf(harness.store).search(tenant, ["b"], { text, limit: 10 });
   const plans: string[] = [];
   for (const { sql: statement, parameters } of statements.slice()) {
     const result = await harness.db.executeQuery<{ "QUERY PLAN": string }>({
@@ -106,6 +107,6 @@ test("S11: searching a small base next to a large one of another tenant is equal
   console.log(`knowledge.search, a small base beside a large one: ${ms.toFixed(1)} ms`);
   expect(hits.length).toBeGreaterThan(0);
   expect(ms).toBeLessThan(1_500);
-  const lines = await harness.store.knowledge.lines(big, "b", "o7", { from: 15, to: 16 });
+  const lines = await knowledgeOf(harness.store).lines(big, "b", "o7", { from: 15, to: 16 });
   expect(lines?.object.title).toBe("Object 7");
 });

@@ -6,11 +6,9 @@
  * read. An empty list then removes all objects. Everything belongs to the given tenant and base.
  */
 import type { Json } from "@turnstream/protocol";
-import { isStoreError } from "../store/errors.ts";
-import { MAX_PAGE } from "../store/rules/arguments.ts";
-import type { Store } from "../store/store.ts";
+import { defined, isStoreError, MAX_PAGE, type Store } from "@turnstream/server/internal";
 import { readableText } from "./readable-text.ts";
-import { defined } from "../util/defined.ts";
+import { knowledgeOf } from "./store/knowledge-of.ts";
 
 export interface KnowledgeFile {
   /** Unique in its base and stable between imports, such as a path. */
@@ -46,7 +44,7 @@ export interface Imported {
 }
 
 /** @throws StoreError if the store is unavailable or the tenant is unknown. Files that were already imported stay. */
-export async function importKnowledge(store: Store, options: ImportOptions): Promise<Imported> {
+export async function importKnowledge(store: Pick<Store, "use">, options: ImportOptions): Promise<Imported> {
   const { tenant, base, files, prune = false, onFile } = options;
   const counts = { created: 0, replaced: 0, unchanged: 0, removed: 0 };
   const failed: { id: string; problem: string }[] = [];
@@ -60,7 +58,7 @@ export async function importKnowledge(store: Store, options: ImportOptions): Pro
   }
   if (prune) {
     for (const id of await missing(store, tenant, base, seen)) {
-      if (await store.knowledge.remove(tenant, base, id)) counts.removed++;
+      if (await knowledgeOf(store).remove(tenant, base, id)) counts.removed++;
       onFile?.(id, "removed");
     }
   }
@@ -68,7 +66,7 @@ export async function importKnowledge(store: Store, options: ImportOptions): Pro
 }
 
 async function importFile(
-  store: Store,
+  store: Pick<Store, "use">,
   tenant: string,
   base: string,
   file: KnowledgeFile,
@@ -82,7 +80,7 @@ async function importFile(
   }
   try {
     const { text } = readable;
-    return await store.knowledge.put(tenant, base, {
+    return await knowledgeOf(store).put(tenant, base, {
       id,
       title: file.title ?? readable.title,
       url,
@@ -96,14 +94,14 @@ async function importFile(
 }
 
 async function missing(
-  store: Store,
+  store: Pick<Store, "use">,
   tenant: string,
   base: string,
   seen: ReadonlySet<string>,
 ): Promise<string[]> {
   const missingIds: string[] = [];
   for (let after: string | undefined; ;) {
-    const page = await store.knowledge.list(tenant, base, {
+    const page = await knowledgeOf(store).list(tenant, base, {
       limit: MAX_PAGE,
       ...defined({ after }),
     });

@@ -1,5 +1,6 @@
 /** `importFaq` imports texts into a knowledge base. Printed in docs/knowledge.md. */
-import { importKnowledge, type Store } from "@turnstream/server";
+import { importKnowledge } from "@turnstream/knowledge";
+import type { Store } from "@turnstream/server";
 
 export function importFaq(store: Store, tenant: string, faq: ReadonlyMap<string, string>) {
   const files = [...faq].map(([question, answer], n) => ({

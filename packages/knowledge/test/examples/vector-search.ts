@@ -2,7 +2,8 @@
  * `vectorSearch` combines a vector search with the full-text search. The vectors are in an array here; use pgvector,
  * Qdrant or similar instead. Printed in docs/knowledge.md.
  */
-import { fullTextSearch, type KnowledgeHit, type KnowledgeSearch, type Store } from "@turnstream/server";
+import { fullTextSearch, type KnowledgeHit, type KnowledgeSearch } from "@turnstream/knowledge";
+import type { Store } from "@turnstream/server";
 import { cosineSimilarity, embed, type EmbeddingModel } from "ai";
 
 type Piece = Omit<KnowledgeHit, "score" | "snippet"> & { readonly tenant: string; readonly vector: number[] };

@@ -5,10 +5,19 @@
  * base; the scope token only makes the index selective. A search counts a term up to `COMMON` and weighs at most
  * `MOST_WEIGHED` chunks, so its work is bounded.
  */
-import type { Json } from "@turnstream/protocol";
-import { sql } from "kysely";
-import type { Db } from "./database/database.ts";
-import { inTransaction, clock } from "./database/session-row.ts";
+import {
+  checkLimit,
+  clock,
+  COMMON,
+  type Db,
+  inTransaction,
+  MAX_PAGE,
+  selectiveTerms,
+  type Term,
+  type WeightedTerm,
+  weightTerms,
+} from "@turnstream/server/internal";
+import { type Selectable, sql } from "kysely";
 import {
   type Knowledge,
   checkObject,
@@ -24,23 +33,25 @@ import {
   hitsOf,
   type FoundChunk,
   CANDIDATES,
-} from "./knowledge.ts";
-import { checkLimit, MAX_PAGE } from "./rules/arguments.ts";
-import { selectiveTerms, weightTerms, COMMON, type Term, type WeightedTerm } from "./rules/search.ts";
+} from "./knowledge-part.ts";
+import type { KnowledgeTables } from "./knowledge-tables.ts";
 
 const COLUMNS = ["base", "id", "title", "url", "metadata", "hash", "lines", "changed_at"] as const;
 
 const CHUNKS_AT_ONCE = 50;
 
+function tablesIn(db: Db) {
+  return db.withTables<Pick<KnowledgeTables, keyof KnowledgeTables>>();
+}
+
 export function postgresKnowledge(db: Db): Knowledge {
-  const object = (tenant: string, base: string, id: string) =>
-    db
+  const objects = (tenant: string, base: string) =>
+    tablesIn(db)
       .selectFrom("knowledge_objects")
       .select(COLUMNS)
-      .where("tenant_id", "=", tenant)
-      .where("base", "=", base)
-      .where("id", "=", id)
-      .executeTakeFirst();
+      .where((eb) => eb.and({ tenant_id: tenant, base }));
+  const object = (tenant: string, base: string, id: string) =>
+    objects(tenant, base).where("id", "=", id).executeTakeFirst();
   return {
     async put(tenant, base, wanted) {
       const checked = await checkObject(wanted);
@@ -48,42 +59,18 @@ export function postgresKnowledge(db: Db): Knowledge {
       const chunks = await chunksOf(checked);
       return inTransaction(db, (tx) => put(tx, tenant, base, checked, chunks));
     },
-    async remove(tenant, base, id) {
-      const { numDeletedRows } = await db
-        .deleteFrom("knowledge_objects")
-        .where("tenant_id", "=", tenant)
-        .where("base", "=", base)
-        .where("id", "=", id)
-        .executeTakeFirst();
-      return numDeletedRows > 0n;
-    },
+    remove: async (tenant, base, id) => (await removeObjects(db, { tenant_id: tenant, base, id })) > 0,
     removeBase: (tenant, base) =>
       inTransaction(db, async (tx) => {
         await sql`select set_config('statement_timeout', '0', true)`.execute(tx);
-        const { numDeletedRows } = await tx
-          .deleteFrom("knowledge_objects")
-          .where("tenant_id", "=", tenant)
-          .where("base", "=", base)
-          .executeTakeFirst();
-        return Number(numDeletedRows);
+        return removeObjects(tx, { tenant_id: tenant, base });
       }),
-    async get(tenant, base, id) {
-      const row = await object(tenant, base, id);
-      return row === undefined ? null : objectOf(row);
-    },
-    async list(tenant, base, { limit, after }) {
-      let query = db
-        .selectFrom("knowledge_objects")
-        .select(COLUMNS)
-        .where("tenant_id", "=", tenant)
-        .where("base", "=", base)
-        .orderBy("id")
-        .limit(checkLimit(limit, MAX_PAGE));
-      if (after !== undefined) query = query.where("id", ">", after);
-      return (await query.execute()).map(objectOf);
+    async list(tenant, base, { limit, after = "" }) {
+      const query = objects(tenant, base).where("id", ">", after).orderBy("id");
+      return (await query.limit(checkLimit(limit, MAX_PAGE)).execute()).map(objectOf);
     },
     async bases(tenant) {
-      return db
+      return tablesIn(db)
         .selectFrom("knowledge_objects")
         .select((eb) => ["base", eb.fn.countAll<number>().as("objects")])
         .where("tenant_id", "=", tenant)
@@ -96,25 +83,29 @@ export function postgresKnowledge(db: Db): Knowledge {
       checkRange(range);
       const row = await object(tenant, base, id);
       if (row === undefined) return null;
-      const chunks = await db
+      const chunks = await tablesIn(db)
         .selectFrom("knowledge_chunks")
         .select(["first_line as firstLine", "text"])
-        .where("tenant_id", "=", tenant)
-        .where("base", "=", base)
-        .where("object_id", "=", id)
+        .where((eb) => eb.and({ tenant_id: tenant, base, object_id: id }))
         .where("last_line", ">=", range.from)
         .where("first_line", "<=", range.to)
         .orderBy("n")
         .execute();
-      return { object: objectOf(row), from: range.from, lines: linesWithin(chunks, range) };
+      return { object: objectOf(row), lines: linesWithin(chunks, range) };
     },
   };
+}
+
+async function removeObjects(db: Db, of: { tenant_id: string; base: string; id?: string }): Promise<number> {
+  const query = tablesIn(db).deleteFrom("knowledge_objects");
+  const { numDeletedRows } = await query.where((eb) => eb.and(of)).executeTakeFirst();
+  return Number(numDeletedRows);
 }
 
 async function put(tx: Db, tenant: string, base: string, checked: CheckedObject, chunks: readonly Chunk[]) {
   const { id, title, url, metadata, hash } = checked;
   const values = { title, url, metadata, hash, lines: checked.lines.length };
-  const row = await tx
+  const row = await tablesIn(tx)
     .insertInto("knowledge_objects")
     .values({ tenant_id: tenant, base, id, ...values })
     // A concurrent put of the same object waits here, and then finds it unchanged.
@@ -128,11 +119,10 @@ async function put(tx: Db, tenant: string, base: string, checked: CheckedObject,
     .executeTakeFirst();
   if (row === undefined) return "unchanged";
   if (!row.created) {
-    await tx
+    const former = { tenant_id: tenant, base, object_id: id };
+    await tablesIn(tx)
       .deleteFrom("knowledge_chunks")
-      .where("tenant_id", "=", tenant)
-      .where("base", "=", base)
-      .where("object_id", "=", id)
+      .where((eb) => eb.and(former))
       .execute();
   }
   for (let n = 0; n < chunks.length; n += CHUNKS_AT_ONCE)
@@ -161,16 +151,7 @@ async function insert(
       as r(n integer, first_line integer, last_line integer, text text, words json)`.execute(tx);
 }
 
-function objectOf(row: {
-  base: string;
-  id: string;
-  title: string;
-  url: string | null;
-  metadata: Json;
-  hash: string;
-  lines: number;
-  changed_at: number;
-}): KnowledgeObject {
+function objectOf(row: Omit<Selectable<KnowledgeTables["knowledge_objects"]>, "tenant_id">): KnowledgeObject {
   const { changed_at: changedAt, ...object } = row;
   return { ...object, changedAt };
 }

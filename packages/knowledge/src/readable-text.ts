@@ -6,11 +6,15 @@
  * process for long. Error messages are for users.
  */
 import { truncateText } from "@turnstream/protocol/writer";
-import { ExtractError } from "../text-extraction/extract.ts";
-import { importFilesPackage } from "../text-extraction/import-files-package.ts";
-import { findJsonExcess, type JsonExcess, MAX_NUMBER_CHARS } from "../util/json-bounds.ts";
-import { yieldToEventLoop } from "../util/sleep.ts";
-import { createTimeSlicer } from "../util/time-slicer.ts";
+import {
+  createTimeSlicer,
+  ExtractError,
+  findJsonExcess,
+  importFilesPackage,
+  type JsonExcess,
+  MAX_NUMBER_CHARS,
+  yieldToEventLoop,
+} from "@turnstream/server/internal";
 
 export interface ReadableText {
   readonly title: string;

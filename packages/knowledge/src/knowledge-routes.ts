@@ -6,12 +6,16 @@
  */
 import { restBodies, restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
-import { importKnowledge } from "../../../knowledge/import.ts";
-import { MAX_PAGE } from "../../../store/rules/arguments.ts";
-import { RequestError } from "../../errors.ts";
-import { pageLimit } from "./page-query.ts";
-import { type Route, defineRoute } from "../route.ts";
-import { defined } from "../../../util/defined.ts";
+import {
+  defined,
+  defineRoute,
+  MAX_PAGE,
+  pageLimit,
+  RequestError,
+  type Route,
+} from "@turnstream/server/internal";
+import { importKnowledge } from "./import-knowledge.ts";
+import { knowledgeOf } from "./store/knowledge-of.ts";
 
 const DEFAULT_OBJECTS = 50;
 
@@ -23,7 +27,7 @@ const bases = defineRoute({
   responseSchema: restReplies.bases,
   handle: async ({ context, caller }) => ({
     status: 200,
-    json: { bases: await context.store.knowledge.bases(caller.tenant) },
+    json: { bases: await knowledgeOf(context.store).bases(caller.tenant) },
   }),
 });
 
@@ -40,7 +44,7 @@ const objects = defineRoute({
   async handle({ context, caller, params, query }) {
     const { after, limit } = query;
     const page = { limit: limit + 1, ...defined({ after }) };
-    const found = await context.store.knowledge.list(caller.tenant, params["base"] ?? "", page);
+    const found = await knowledgeOf(context.store).list(caller.tenant, params["base"] ?? "", page);
     const listed = found.slice(0, limit);
     const hasMore = found.length > limit;
     return {
@@ -96,7 +100,7 @@ const remove = defineRoute({
   scope: "knowledge",
   async handle({ context, caller, params }) {
     const { base = "", object = "" } = params;
-    if (!(await context.store.knowledge.remove(caller.tenant, base, object)))
+    if (!(await knowledgeOf(context.store).remove(caller.tenant, base, object)))
       throw new RequestError("NOT_FOUND", "The base has no such object.");
     return { status: 204 };
   },
@@ -110,7 +114,7 @@ const removeBase = defineRoute({
   responseSchema: restReplies.removed,
   handle: async ({ context, caller, params }) => ({
     status: 200,
-    json: { removed: await context.store.knowledge.removeBase(caller.tenant, params["base"] ?? "") },
+    json: { removed: await knowledgeOf(context.store).removeBase(caller.tenant, params["base"] ?? "") },
   }),
 });
 
