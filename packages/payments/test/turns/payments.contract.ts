@@ -324,10 +324,11 @@ export function paymentContract(makeBackend: () => Promise<HarnessBackend>): voi
       expect(lastPrompt()).toContain("`amount` must be a whole number");
       expect(lastPrompt()).toContain("`provider` must be one of sandbox");
       await worker.shutdown();
-      await expect(harness.worker([guide([])])).rejects.toThrow(
+      const without = { features: [{ name: "payments" }] };
+      await expect(harness.worker([guide([])], without)).rejects.toThrow(
         '`featureTools` of the agent guide must be tools of the worker\'s features (none), got "request_payment"',
       );
-      await harness.worker([guide(calls.slice(2), { tools, featureTools: [] })]);
+      await harness.worker([guide(calls.slice(2), { tools, featureTools: [] })], without);
       const turn = await harness.ask(await harness.session(), "go");
       expect(turn.status).toBe("end_turn");
       expect(lastPrompt()).toContain("The worker doesn't have the feature of payment requests.");

@@ -166,7 +166,9 @@ test("reports a database that is not migrated, with the command to run", async (
   const store = createPostgresStore(openDatabase({ url: await freshDatabaseUrl() }));
   await expect(store.tenants.get("t")).rejects.toMatchObject({
     code: "NOT_MIGRATED",
-    message: expect.stringContaining("Run `turnstream migrate` first."),
+    message: expect.stringContaining(
+      "Run `turnstream migrate` first, with `--feature` and the package of each feature.",
+    ),
   });
   await store.close();
 });
