@@ -5,6 +5,7 @@
  *
  * Not searched: PostgreSQL's write-ahead log, which is overwritten in time.
  */
+import { verifyTenantAudit } from "../../packages/cli/src/audit/verify-audit.ts";
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
@@ -16,7 +17,6 @@ import {
   openDatabase,
   type Backend,
   createPostgresStore,
-  verifyTenantAudit,
 } from "@turnstream/server";
 import { finishErasures, isStoreError } from "@turnstream/server/internal";
 import { createS3Storage } from "@turnstream/s3";

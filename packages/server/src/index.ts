@@ -96,7 +96,6 @@ export { StoreError } from "./store/errors.ts";
 export { createTables, type FeatureTables, type StorePart } from "./store/features.ts";
 export { forkShare } from "./store/fork/fork-share.ts";
 export type { ObjectStorage } from "./store/objects.ts";
-export { verifyTenantAudit } from "./store/rules/verify-audit.ts";
 export type { ClosableStore as Store } from "./store/store.ts";
 export type { ServerFeature } from "./turnstream/feature.ts";
 export type { TurnstreamOptions } from "./turnstream/options.ts";

@@ -90,7 +90,6 @@ export * from "./store/queued-messages.ts";
 export * from "./store/rules/api-key.ts";
 export * from "./store/rules/arguments.ts";
 export * from "./store/rules/audit-actions.ts";
-export { parseCheckpoints, signCheckpoint } from "./store/rules/audit-checkpoint.ts";
 export * from "./store/rules/audit-start.ts";
 export { type BlobGrant, readBlobToken, signBlob } from "./store/rules/blob-token.ts";
 export { canonicalJson } from "./store/rules/canonical-json.ts";
@@ -108,12 +107,6 @@ export {
   type WeightedTerm,
   weightTerms,
 } from "./store/rules/search.ts";
-export {
-  AuditChecker,
-  type AuditFault,
-  type AuditVerdict,
-  type VerifyOptions,
-} from "./store/rules/verify-audit.ts";
 export * from "./store/running-turn.ts";
 export * from "./store/running-turns.ts";
 export * from "./store/sessions.ts";

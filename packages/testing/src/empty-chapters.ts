@@ -45,8 +45,12 @@ export const emptyMemories: Memories = {
   removeAll: zero,
 };
 
-/** The features of a process are no error: most turns don't use them. */
-export const emptyFeatures: Features = { requireTables: none };
+export const emptyFeatures: Features = {
+  async requireTables([first]) {
+    if (first !== undefined) throw unsupported(`the feature ${first}`);
+    return [];
+  },
+};
 
 export const refuseParts: UsePart = ({ name }) => {
   throw unsupported(`the feature ${name}`);

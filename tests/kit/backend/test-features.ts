@@ -5,6 +5,7 @@
 import { knowledge } from "@turnstream/knowledge";
 import { PaymentError, type PaymentProvider, payments } from "@turnstream/payments";
 import type { ServerFeature } from "@turnstream/server";
+import type { Store } from "@turnstream/server/internal";
 
 const unreachable = () => Promise.reject(new PaymentError("UNAVAILABLE", "not part of this test"));
 
@@ -25,9 +26,19 @@ export const FEATURES: readonly ServerFeature[] = [
   payments({ providers: [deadProvider], publicUrl: "http://127.0.0.1:9" }),
 ];
 
+/** Returns `FEATURES` if the store has their tables; the one in memory hasn't. */
+export async function featuresOf({ features }: Pick<Store, "features">): Promise<readonly ServerFeature[]> {
+  const names = FEATURES.map(({ name }) => name);
+  return features.requireTables(names).then(
+    () => FEATURES,
+    () => [],
+  );
+}
+
 /** @param given features with other options */
 export function withFeatures<Feature extends { readonly name: string }>(
   given: readonly Feature[] = [],
+  all: readonly ServerFeature[] = FEATURES,
 ): (Feature | ServerFeature)[] {
-  return [...FEATURES.filter(({ name }) => given.every((feature) => feature.name !== name)), ...given];
+  return [...all.filter(({ name }) => given.every((feature) => feature.name !== name)), ...given];
 }

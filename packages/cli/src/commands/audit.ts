@@ -5,24 +5,25 @@
  * `verify` is 1 for an audit that is not intact, and the message names the first faulty row.
  */
 import { open, readFile } from "node:fs/promises";
-import { verifyTenantAudit } from "@turnstream/server";
 import {
   readAuditKeys,
-  AuditChecker,
-  type AuditFault,
   type AuditHead,
   type AuditKey,
   type AuditRow,
   type AuditStart,
-  type AuditVerdict,
   EMPTY_AUDIT_HEAD,
   isStoreError,
-  parseCheckpoints,
-  signCheckpoint,
   type Store,
-  type VerifyOptions,
 } from "@turnstream/server/internal";
 import type { Command } from "commander";
+import { parseCheckpoints, signCheckpoint } from "../audit/audit-checkpoint.ts";
+import {
+  AuditChecker,
+  type AuditFault,
+  type AuditVerdict,
+  type VerifyOptions,
+  verifyTenantAudit,
+} from "../audit/verify-audit.ts";
 import { CommandError, type CliContext } from "../cli-context.ts";
 import { action, type CommandCall, examples } from "../command-call.ts";
 import { requireTenant, withStore } from "../open-backend.ts";

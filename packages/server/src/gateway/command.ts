@@ -7,7 +7,7 @@ import type { CommandBackend } from "../session/backend.ts";
 import type { Env } from "../util/env.ts";
 import type { ErrorHandler } from "../util/error-handler.ts";
 import type { SessionRef } from "../util/refs.ts";
-import type { CallerLimiter } from "./auth/limits/caller-limiter.ts";
+import type { CallerLimiter } from "./limits/caller-limiter.ts";
 import type { Caller } from "./caller.ts";
 
 export type CommandWithType<Type extends SocketCommand["type"]> = Extract<

@@ -13,7 +13,7 @@ import type { TokenRules } from "./auth/tokens.ts";
 import type { FrameSink, StreamEvents } from "./connection/frame-sink.ts";
 import type { GatewayAudit } from "./auth/gateway-audit.ts";
 import type { SessionFeeds } from "./feed/session-feeds.ts";
-import type { CallerLimiter } from "./auth/limits/caller-limiter.ts";
+import type { CallerLimiter } from "./limits/caller-limiter.ts";
 import type { GatewayLimits } from "./gateway-limits.ts";
 import type { ReportOnce } from "../util/error-handler.ts";
 import type { ReportSecurityEvent } from "../util/security-event.ts";

@@ -57,12 +57,6 @@ const limitShape = {
   snapshotTurns: integer(1, MAX_PAGE).default(20),
   /** How often the gateway looks for revoked keys and expired tokens. @default 4000 */
   revocationCheckMs: integer(1, MAX_TIMER_MS).default(4_000),
-  /**
-   * How long other gateways count the connections of a gateway that was killed. Each gateway renews its counts three
-   * times in this time.
-   * @default 30000
-   */
-  connectionLeaseMs: integer(300, MAX_TIMER_MS).default(30_000),
 };
 
 export interface GatewayLimitOptions extends OptionsInput<typeof limitShape> {}

@@ -28,7 +28,7 @@ import { ROUTES } from "./http/routes/index.ts";
 import type { HttpContext } from "./http/handle-request.ts";
 import { createReportOnce } from "../util/error-handler.ts";
 import { createSecurityReporter, hashAddress, type ReportSecurityEvent } from "../util/security-event.ts";
-import { CallerLimiter } from "./auth/limits/caller-limiter.ts";
+import { CallerLimiter } from "./limits/caller-limiter.ts";
 import { createLossReporter } from "../session/lifecycle/report-loss.ts";
 import { createSessionFeeds } from "./feed/session-feeds.ts";
 import { closeRevokedConnections } from "./auth/revocation.ts";
@@ -101,7 +101,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       clearInterval(refusals);
       removeOutageListener?.();
       await connections.close();
-      await http.context.limiter.close();
+      http.context.limiter.close();
       await http.context.feeds.close();
       await audit.writeRefusals();
     },
@@ -175,7 +175,6 @@ function createHttpContext(options: ResolvedGatewayOptions, connections: Connect
       signals,
       env,
       callerLimits: options.callerLimits,
-      leaseMs: limits.connectionLeaseMs,
       reportSecurityEvent,
     }),
     blobBase,

@@ -20,7 +20,7 @@ import {
 } from "../util/parse-options.ts";
 import { OptionsError } from "../util/options-error.ts";
 import type { SecurityEventHandler } from "../util/security-event.ts";
-import { callerLimits } from "./auth/limits/resolve-limits.ts";
+import { callerLimits } from "./limits/resolve-limits.ts";
 import { signInOptions } from "./auth/sign-in.ts";
 import { TOKEN_SCOPES, tokenOptions } from "./auth/tokens.ts";
 import type { GatewayFeature } from "./feature.ts";

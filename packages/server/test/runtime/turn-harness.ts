@@ -12,7 +12,7 @@ import {
   type Turn,
 } from "@turnstream/protocol";
 import { checkEvent } from "@turnstream/protocol/writer";
-import { withFeatures } from "@turnstream/testkit/backend/test-features.ts";
+import { featuresOf, withFeatures } from "@turnstream/testkit/backend/test-features.ts";
 import { readAllEvents } from "@turnstream/testkit/backend/read-all-events.ts";
 import type { Log } from "../../src/log/log.ts";
 import type { Agent } from "../../src/runtime/define/agent.ts";
@@ -78,7 +78,7 @@ export class TurnHarness {
       drainMs: 0,
       onError: (error, { during }) => this.errors.push({ error, during }),
       ...options,
-      features: withFeatures(options.features),
+      features: withFeatures(options.features, await featuresOf(store)),
       // Files are read at the lowest priority, and on a busy machine slowly. A test of the limit sets its own.
       fileLimits: { extractTimeoutMs: 600_000, ...options.fileLimits },
     });

@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 import type { AuditRow } from "../../src/store/audit.ts";
 import { createPostgresStore } from "../../src/store/create-postgres-store.ts";
 import { hashAuditRow, parseAuditKeys } from "../../src/store/audit.ts";
-import { verifyTenantAudit } from "../../src/store/rules/verify-audit.ts";
+import { verifyTenantAudit } from "../../../cli/src/audit/verify-audit.ts";
 import type { Store } from "../../src/store/store.ts";
 import { newTenant } from "./harness.ts";
 import { connectAsApp, type PostgresHarness, timedHarness } from "./postgres-harness.ts";

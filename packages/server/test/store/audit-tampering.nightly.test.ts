@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import type { AuditHead, AuditRow } from "../../src/store/audit.ts";
-import { signCheckpoint } from "../../src/store/rules/audit-checkpoint.ts";
+import { signCheckpoint } from "../../../cli/src/audit/audit-checkpoint.ts";
 import { type AuditKey, hashAuditRow, parseAuditKeys } from "../../src/store/audit.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import { createPostgresStore } from "../../src/store/create-postgres-store.ts";
@@ -12,7 +12,7 @@ import {
   type AuditVerdict,
   verifyTenantAudit,
   type VerifyOptions,
-} from "../../src/store/rules/verify-audit.ts";
+} from "../../../cli/src/audit/verify-audit.ts";
 import { postgresAudit } from "../../src/store/audit-sql.ts";
 import type { Db } from "../../src/store/database/database.ts";
 import { newTenant, noteLostEntry } from "./harness.ts";

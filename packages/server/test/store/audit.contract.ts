@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { AuditEntry, AuditRow } from "../../src/store/audit.ts";
 import type { AuditAction } from "../../src/store/rules/audit-actions.ts";
 import { EMPTY_AUDIT_HEAD } from "../../src/store/audit.ts";
-import { verifyTenantAudit } from "../../src/store/rules/verify-audit.ts";
+import { verifyTenantAudit } from "../../../cli/src/audit/verify-audit.ts";
 import { lostEntries, type MakeStore, newSession, newTenant } from "./harness.ts";
 import { suite } from "./suite.ts";
 

@@ -5,7 +5,7 @@ import { paymentsOf } from "@turnstream/payments";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { verifyTenantAudit } from "../../src/store/rules/verify-audit.ts";
+import { verifyTenantAudit } from "../../../cli/src/audit/verify-audit.ts";
 import { newSession, newTenant, unique } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";
 import { aReport, newPayment } from "./test-payments.ts";

@@ -41,17 +41,17 @@ export const LIMITS = {
   },
   sockets: {
     unit: "sockets",
-    description: "Open sockets on all gateways.",
+    description: "Open sockets of one gateway process.",
     defaults: { key: 20_000, user: 100, tenant: 20_000 },
   },
   streams: {
     unit: "streams",
-    description: "Open event streams, and requests that wait for a whole answer, on all gateways.",
+    description: "Open event streams, and requests that wait for a whole answer, of one gateway process.",
     defaults: { key: 20_000, user: 100, tenant: 20_000 },
   },
   subscriptions: {
     unit: "subscriptions",
-    description: "Sessions to which open sockets are subscribed, on all gateways.",
+    description: "Sessions to which open sockets of one gateway process are subscribed.",
     defaults: { key: 200_000, user: 2_000, tenant: 200_000 },
   },
   connections: {

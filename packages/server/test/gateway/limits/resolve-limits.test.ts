@@ -2,12 +2,12 @@
 import { readFileSync } from "node:fs";
 import { readTables } from "@turnstream/conformance/support/markdown.ts";
 import { describe, expect, test } from "vitest";
-import { groupAddress } from "../../../src/gateway/auth/limits/limit-keys.ts";
+import { groupAddress } from "../../../src/gateway/limits/limit-keys.ts";
 import {
   type CallerLimitOptions,
   callerLimits,
   resolveLimits,
-} from "../../../src/gateway/auth/limits/resolve-limits.ts";
+} from "../../../src/gateway/limits/resolve-limits.ts";
 import type { LimitSource } from "../../../src/store/rules/limits.ts";
 import type { StoredLimit } from "../../../src/store/caller-limits.ts";
 import {

@@ -6,7 +6,7 @@ import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "@turnstream/testing";
-import { verifyTenantAudit } from "../../../src/store/rules/verify-audit.ts";
+import { verifyTenantAudit } from "../../../../cli/src/audit/verify-audit.ts";
 import { systemEnv } from "../../../src/util/env.ts";
 import { TurnHarness } from "../turn-harness.ts";
 

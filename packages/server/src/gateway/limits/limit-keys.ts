@@ -6,8 +6,8 @@
  */
 import { createHash } from "node:crypto";
 import ipaddr from "ipaddr.js";
-import type { LimitName, LimitScope } from "../../../store/rules/limits.ts";
-import type { Caller } from "../../caller.ts";
+import type { LimitName, LimitScope } from "../../store/rules/limits.ts";
+import type { Caller } from "../caller.ts";
 
 const HASH_LENGTH = 22;
 const IPV6_GROUPS_OF_NETWORK = 4;

@@ -3,8 +3,8 @@
  * Invariant: after a timeout every call fails at once for some seconds. So a Redis that hangs delays one request in that
  * time and not all of them. A failed call may have been executed.
  */
-import type { Log } from "../../../log/log.ts";
-import { withTimeout } from "../../../util/with-timeout.ts";
+import type { Log } from "../../log/log.ts";
+import { withTimeout } from "../../util/with-timeout.ts";
 
 export type Evaluate = NonNullable<Log["evaluate"]>;
 

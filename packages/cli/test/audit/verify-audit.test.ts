@@ -2,18 +2,18 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import type { AuditHead, AuditRow, AuditStart } from "../../../src/store/audit.ts";
-import { StoreError } from "../../../src/store/errors.ts";
-import { parseCheckpoints, signCheckpoint } from "../../../src/store/rules/audit-checkpoint.ts";
+import type { AuditHead, AuditRow, AuditStart } from "../../../server/src/store/audit.ts";
+import { StoreError } from "../../../server/src/store/errors.ts";
+import { parseCheckpoints, signCheckpoint } from "../../src/audit/audit-checkpoint.ts";
 import {
   type AuditKey,
   EMPTY_AUDIT_HEAD,
   hashAuditRow,
   nextAuditRow,
   parseAuditKeys,
-} from "../../../src/store/audit.ts";
-import { startAfter } from "../../../src/store/rules/audit-start.ts";
-import { AuditChecker, verifyAudit, type VerifyOptions } from "../../../src/store/rules/verify-audit.ts";
+} from "../../../server/src/store/audit.ts";
+import { startAfter } from "../../../server/src/store/rules/audit-start.ts";
+import { AuditChecker, verifyAudit, type VerifyOptions } from "../../src/audit/verify-audit.ts";
 
 function chain(length: number, key: AuditKey | null = null): { rows: AuditRow[]; head: AuditHead } {
   const rows: AuditRow[] = [];

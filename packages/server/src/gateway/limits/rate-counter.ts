@@ -4,8 +4,8 @@
  * the same turn of the event loop share it. A client that has exceeded a limit is refused from memory until its minute
  * ends, without a round trip. Every counter expires after a minute.
  */
-import type { ExceededLimit, LimitName, LimitScope } from "../../../store/rules/limits.ts";
-import { CallBatcher } from "../../../util/call-batcher.ts";
+import type { ExceededLimit, LimitName, LimitScope } from "../../store/rules/limits.ts";
+import { CallBatcher } from "../../util/call-batcher.ts";
 import type { Evaluate } from "./evaluate.ts";
 import { hashTag } from "./limit-keys.ts";
 

@@ -3,12 +3,12 @@
  * Invariant: a change takes effect within `MAX_AGE_MS` in every gateway, and at once if the signal arrives. While the
  * store can't be read, the last known limits apply, or those of the code. The cache is bounded.
  */
-import { LIMITS_CHANNEL } from "../../../session/limits.ts";
-import type { Signals } from "../../../signals/signals.ts";
-import type { StoredLimit } from "../../../store/caller-limits.ts";
-import { MAX_BATCH } from "../../../store/rules/arguments.ts";
-import type { Actor } from "../../../util/refs.ts";
-import type { Store } from "../../../store/store.ts";
+import { LIMITS_CHANNEL } from "../../session/limits.ts";
+import type { Signals } from "../../signals/signals.ts";
+import type { StoredLimit } from "../../store/caller-limits.ts";
+import { MAX_BATCH } from "../../store/rules/arguments.ts";
+import type { Actor } from "../../util/refs.ts";
+import type { Store } from "../../store/store.ts";
 import { type CallerLimitOptions, type CallerLimitSet, resolveLimits } from "./resolve-limits.ts";
 
 const MAX_AGE_MS = 5_000;

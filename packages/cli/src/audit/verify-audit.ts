@@ -5,9 +5,16 @@
  * Invariant: they only read, and never repair. Rows are checked in the order of `n`, after the start if expired rows were
  * dropped. The head is read after the rows, so that rows that are added meanwhile are not reported as faults.
  */
-import type { Audit, AuditHead, AuditRow, AuditStart } from "../audit.ts";
-import { isSignedStart } from "./audit-start.ts";
-import { type AuditKey, hashAuditRow, EMPTY_AUDIT_HEAD } from "../audit.ts";
+import {
+  type Audit,
+  type AuditHead,
+  type AuditKey,
+  type AuditRow,
+  type AuditStart,
+  EMPTY_AUDIT_HEAD,
+  hashAuditRow,
+  isSignedStart,
+} from "@turnstream/server/internal";
 
 /**
  * - `changed`: the hash of the row does not fit. This row or the one before it was changed, or rows were inserted,

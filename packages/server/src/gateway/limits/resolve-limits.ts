@@ -5,8 +5,8 @@
  * API key can lower the limits of the tenant, and never raise them above what the operator has set.
  */
 import { z } from "zod";
-import type { StoredLimit } from "../../../store/caller-limits.ts";
-import type { OptionsInput } from "../../../util/parse-options.ts";
+import type { StoredLimit } from "../../store/caller-limits.ts";
+import type { OptionsInput } from "../../util/parse-options.ts";
 import {
   defaultLimit,
   expectedLimit,
@@ -17,7 +17,7 @@ import {
   type LimitNameOf,
   type LimitScope,
   type LimitValues,
-} from "../../../store/rules/limits.ts";
+} from "../../store/rules/limits.ts";
 
 const callerLimitShape = {
   /** For each network address, before sign-in. */

@@ -5,10 +5,7 @@
  * Invariant: a checkpoint is valid only with a signature of an audit key, so a process that can only write to the database
  * can't make one. A changed format needs a new version number.
  */
-import { StoreError } from "../errors.ts";
-import type { AuditHead } from "../audit.ts";
-import { hashesEqual } from "./api-key.ts";
-import { type AuditKey, mac } from "../audit.ts";
+import { type AuditHead, type AuditKey, hashesEqual, mac, StoreError } from "@turnstream/server/internal";
 
 export interface AuditCheckpoint extends AuditHead {
   readonly tenant: string;

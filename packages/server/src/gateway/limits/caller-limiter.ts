@@ -5,16 +5,16 @@
  * away, the limits apply in this process, and requests are served. The first refusal of a client in a minute is a
  * security event.
  */
-import { LimitExceededError, type OwnerLimits } from "../../../session/limit-exceeded.ts";
-import type { Log } from "../../../log/log.ts";
-import type { Signals } from "../../../signals/signals.ts";
-import type { ExceededLimit, LimitName } from "../../../store/rules/limits.ts";
-import { toWireName } from "../../../store/rules/limits.ts";
-import type { Store } from "../../../store/store.ts";
-import type { Env } from "../../../util/env.ts";
-import type { ReportSecurityEvent } from "../../../util/security-event.ts";
-import type { Caller } from "../../caller.ts";
-import { SignInError } from "../security-events.ts";
+import { LimitExceededError, type OwnerLimits } from "../../session/limit-exceeded.ts";
+import type { Log } from "../../log/log.ts";
+import type { Signals } from "../../signals/signals.ts";
+import type { ExceededLimit, LimitName } from "../../store/rules/limits.ts";
+import { toWireName } from "../../store/rules/limits.ts";
+import type { Store } from "../../store/store.ts";
+import type { Env } from "../../util/env.ts";
+import type { ReportSecurityEvent } from "../../util/security-event.ts";
+import type { Caller } from "../caller.ts";
+import { SignInError } from "../auth/security-events.ts";
 import { createEvaluate } from "./evaluate.ts";
 import { addressKey, type CallerKeys, callerKeys, counterKey, groupAddress } from "./limit-keys.ts";
 import { OpenCounter, type OpenPoint } from "./open-counter.ts";
@@ -26,7 +26,7 @@ import {
   resolveScope,
 } from "./resolve-limits.ts";
 import { StoredLimits } from "./stored-limits.ts";
-import { defined } from "../../../util/defined.ts";
+import { defined } from "../../util/defined.ts";
 
 export interface CallerLimiterOptions {
   readonly store: Store;
@@ -34,8 +34,6 @@ export interface CallerLimiterOptions {
   readonly signals: Signals;
   readonly env: Env;
   readonly callerLimits: CallerLimitOptions;
-  /** How long the counts of a killed gateway stay. */
-  readonly leaseMs: number;
   readonly reportSecurityEvent: ReportSecurityEvent;
 }
 
@@ -60,7 +58,7 @@ const MAX_REPORTED = 10_000;
 
 export class CallerLimiter {
   readonly #rates: RateCounter;
-  readonly #open: OpenCounter;
+  readonly #open = new OpenCounter();
   readonly #stored: StoredLimits;
   readonly #address: EffectiveLimits<"address">;
   readonly #gateway: EffectiveLimits<"gateway">;
@@ -70,11 +68,10 @@ export class CallerLimiter {
   #connections = 0;
 
   constructor(options: CallerLimiterOptions) {
-    const { env, callerLimits, leaseMs } = options;
+    const { env, callerLimits } = options;
     const now = () => env.now();
     const evaluate = createEvaluate(options.log, () => performance.now());
     this.#rates = new RateCounter({ evaluate, now });
-    this.#open = new OpenCounter({ evaluate, gateway: env.id(), leaseMs });
     this.#stored = new StoredLimits(options, callerLimits, now);
     this.#address = resolveScope("address", [callerLimits.address ?? {}]);
     this.#gateway = resolveScope("gateway", [callerLimits.gateway ?? {}]);
@@ -113,25 +110,16 @@ export class CallerLimiter {
   }
 
   /**
-   * Counts a request or a command. With `opens`, also a connection or subscription, in the same round trip.
+   * Counts a request or a command. With `opens`, also a connection or subscription of this process.
    * @returns the function that counts it as closed; it does nothing without `opens`
    * @throws LimitExceededError
    */
   async countRequest(caller: Caller, { opens = null, isUrgent = false }: RequestKind = {}): Promise<Release> {
     const limits = await this.#stored.get(caller);
     const keys = callerKeys(caller);
-    const points = requestPoints(keys, limits, isUrgent);
-    const opened =
-      opens === null
-        ? null
-        : this.#openOne(caller, openPoints(keys, limits, opens), opens !== "subscriptions");
-    const [counted, release] = await Promise.allSettled([this.#consume(points, caller), opened]);
-    if (counted.status === "rejected") {
-      if (release.status === "fulfilled") release.value?.();
-      throw counted.reason;
-    }
-    if (release.status === "rejected") throw release.reason;
-    return release.value ?? noop;
+    await this.#consume(requestPoints(keys, limits, isUrgent), caller);
+    if (opens === null) return noop;
+    return this.#openOne(caller, openPoints(keys, limits, opens), opens !== "subscriptions");
   }
 
   /** Returns the limits that the store compares in the transaction that adds something. */
@@ -150,9 +138,8 @@ export class CallerLimiter {
     this.#stored.forget(tenant);
   }
 
-  async close(): Promise<void> {
+  close(): void {
     this.#stored.close();
-    await this.#open.close();
   }
 
   #addressPoints(from: string, limit: "requestsPerMinute" | "failedSignInsPerMinute"): RatePoint[] {
@@ -168,16 +155,13 @@ export class CallerLimiter {
     if (exceeded !== null) throw new LimitExceededError(exceeded);
   }
 
-  async #openOne(caller: Caller, points: readonly OpenPoint[], isConnection: boolean): Promise<Release> {
+  #openOne(caller: Caller, points: readonly OpenPoint[], isConnection: boolean): Release {
     const most = this.#gateway.connections;
     if (isConnection && most !== null && this.#connections >= most)
       throw this.#refuse({ limit: "connections", scope: "gateway", retryAfterMs: RETRY_GATEWAY_MS }, caller);
+    const result = this.#open.open(points);
+    if (typeof result !== "function") throw this.#refuse(result, caller);
     if (isConnection) this.#connections += 1;
-    const result = await this.#open.open(points);
-    if (typeof result !== "function") {
-      if (isConnection) this.#connections -= 1;
-      throw this.#refuse(result, caller);
-    }
     let isOpen = true;
     return () => {
       if (!isOpen) return;
