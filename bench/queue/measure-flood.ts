@@ -85,7 +85,7 @@ async function measureQueueStarts(environment: TurnsEnvironment, more: number): 
 
 async function countQueued({ backend }: TurnsEnvironment): Promise<number> {
   const [row] = await runSql(
-    backend.postgres.url,
+    backend.databaseUrl,
     "select count(*)::int as n from turnstream.turn_queue where executor is null and rank is not null",
   );
   return Number(row?.["n"]);

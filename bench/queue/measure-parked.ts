@@ -53,7 +53,7 @@ export async function measureParked({ parked, real, decided }: QueueSize): Promi
       await inParallel(() => queueTurns(environment, each));
       await inParallel(() => parkQueued(environment));
       // Counting switches autovacuum off, and each parked turn leaves a dead row in the indexes.
-      await runSql(environment.backend.postgres.url, "vacuum");
+      await runSql(environment.backend.databaseUrl, "vacuum");
     }
     // The others may have locked the last rows. A queued turn would run in the measured worker.
     await parkQueued(environment);
