@@ -2,29 +2,12 @@
  * Checks what users install: the packages, their types and sizes, licences and known vulnerabilities. Runs at night and
  * before a release. Builds the packages first.
  */
+import { packages } from "./pack-docs.ts";
 import { runSteps } from "./run-command.ts";
-
-const published = [
-  "protocol",
-  "dev",
-  "files",
-  "server",
-  "cli",
-  "mcp",
-  "s3",
-  "knowledge",
-  "tools",
-  "payments",
-  "testing",
-  "next",
-  "client",
-  "react",
-  "create",
-];
 
 await runSteps([
   { name: "build", command: "npm run --silent build" },
-  ...published.flatMap((name) => [
+  ...packages.flatMap((name) => [
     { name: `package ${name}`, command: "publint --strict", folder: `packages/${name}` },
     {
       name: `types of ${name}`,

@@ -10,6 +10,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
+import { packages } from "./pack-docs.ts";
 import { root } from "./run-command.ts";
 import {
   createLicencesPage,
@@ -21,18 +22,6 @@ import {
 } from "./supply-chain.ts";
 
 const AUDIT_TIMEOUT_MS = 8_000;
-const PACKAGES = [
-  "protocol",
-  "dev",
-  "files",
-  "server",
-  "cli",
-  "testing",
-  "next",
-  "client",
-  "react",
-  "create",
-];
 
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
 const run = promisify(execFile);
@@ -71,7 +60,7 @@ function parse(text: string): unknown {
 const lock = JSON.parse(read("package-lock.json")) as Lockfile;
 const published = listPublished(
   lock,
-  PACKAGES.map((name) => `packages/${name}`),
+  packages.map((name) => `packages/${name}`),
 );
 const page = createLicencesPage(published);
 

@@ -12,7 +12,7 @@ import { root } from "./run-command.ts";
 interface OptionTable {
   readonly page: string;
   readonly heading: string;
-  /** Where the options are declared: a file in packages/server/src, and the name of a shape or an interface. */
+  /** Where the options are declared: a file, from packages/server/src, and the name of a shape or an interface. */
   readonly from: readonly (readonly [file: string, declaration: string])[];
 }
 
@@ -30,13 +30,14 @@ export const OPTION_TABLES: readonly OptionTable[] = [
     ["gateway/options.ts", "gatewayShape"],
     ["gateway/create-server.ts", "ServerOptions"],
   ),
-  table("gateway.md", "### Limits", ["gateway/options.ts", "limitShape"]),
+  table("gateway.md", "### Limits", ["gateway/gateway-limits.ts", "limitShape"]),
   table(
     "one-call.md",
     "## Options",
     ["turnstream/settings.ts", "settingsShape"],
     ["turnstream/options.ts", "turnstreamShape"],
   ),
+  table("payments.md", "## `payments(options)`", ["../../payments/src/payment-options.ts", "paymentShape"]),
   table("webhooks.md", "## Options of the worker", ["session/webhooks/webhook-options.ts", "webhookShape"]),
 ];
 
@@ -166,6 +167,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ModelOption: "AI SDK model or string",
   TrustProxy: "boolean, string or string[]",
   localeTag: "string",
+  providers: "PaymentProvider[]",
   secrets: "string[]",
   webOrigin: "string",
   title: "`false` or object",

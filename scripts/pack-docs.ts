@@ -17,6 +17,11 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
   react: ["docs/{react,react-content,sharing,sign-in,start,styling}.md"],
   protocol: ["docs/{PROTOCOL,DIALECTS,resuming}.md"],
   next: ["docs/{nextjs,sign-in,start}.md"],
+  mcp: ["docs/mcp.md"],
+  s3: ["docs/files.md"],
+  knowledge: ["docs/knowledge.md"],
+  payments: ["docs/payments.md"],
+  tools: ["docs/built-in-tools.md"],
   cli: ["docs/{backup-and-restore,debug-a-stuck-turn,managed-redis,start,upgrade}.md"],
 };
 

@@ -1,6 +1,6 @@
 /**
  * `startClinic` runs the clinic in one process: the gateway with the payment pages, the worker, the sign-in and the
- * chat page on one origin. In production, gateway and worker are separate processes that get the same `payments`.
+ * chat page on one origin. In production, gateway and worker are separate processes that get the same `features`.
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";

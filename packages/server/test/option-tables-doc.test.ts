@@ -37,7 +37,13 @@ test.each([
     "../../knowledge/src/knowledge-tools.ts",
     "KnowledgeOptions",
   ],
-  ["payments.md", "#### `stripe(options)`", "Option", "../../payments/src/stripe.ts", "StripeOptions"],
+  [
+    "payments.md",
+    "#### `stripe(options)`",
+    "Option",
+    "../../payments/src/providers/stripe.ts",
+    "StripeOptions",
+  ],
   ["client.md", "### Options of `createClient`", "Option", "../../client/src/options.ts", "ClientOptions"],
 ])("%s: the table under '%s' lists what its type has", (page, heading, column, file, name) => {
   const inherited = name === "ClientOptions" ? membersOf("../../client/src/report.ts", "ReportOptions") : [];
@@ -47,9 +53,12 @@ test.each([
 });
 
 test("payments.md: the tables of newebPay and the sandbox list what their types have", () => {
-  const keys = membersOf("../../payments/src/newebpay-cipher.ts", "NewebPayKeys");
-  const own = membersOf("../../payments/src/newebpay.ts", "NewebPayOptions");
-  const sandbox = membersOf("../../payments/src/sandbox/start-payment-sandbox.ts", "PaymentSandboxOptions");
+  const keys = membersOf("../../payments/src/providers/newebpay-cipher.ts", "NewebPayKeys");
+  const own = membersOf("../../payments/src/providers/newebpay.ts", "NewebPayOptions");
+  const sandbox = membersOf(
+    "../../payments/src/providers/sandbox/start-payment-sandbox.ts",
+    "PaymentSandboxOptions",
+  );
   expect(namesIn("payments.md", "#### `newebPay(options)`", "Option")).toEqual([...keys, ...own].toSorted());
   expect(namesIn("payments.md", "#### `startPaymentSandbox(options)`", "Option")).toEqual(
     [...keys, ...sandbox].toSorted(),
@@ -64,6 +73,6 @@ test("payments.md: the table of the sandbox lists its members", () => {
     )[0] ?? [];
   const names = rows.flatMap(([cell = ""]) => readCode(cell).map((code) => code.replace(/[(].*/, "")));
   expect(names.toSorted()).toEqual(
-    membersOf("../../payments/src/sandbox/start-payment-sandbox.ts", "PaymentSandbox").toSorted(),
+    membersOf("../../payments/src/providers/sandbox/start-payment-sandbox.ts", "PaymentSandbox").toSorted(),
   );
 });
