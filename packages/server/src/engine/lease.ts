@@ -175,7 +175,7 @@ export class Lease {
     const isDue = ++this.#ticks % ticks === 0;
     if (isDue) void this.#hold();
     if (isDue || this.#hasLock) void this.#renew();
-    if (isDue) void this.#compareHeld();
+    if (this.#ticks % (2 * ticks) === 0) void this.#compareHeld();
   }
 
   /** A failure only means that others notice the death of this process later. */

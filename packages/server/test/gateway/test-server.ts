@@ -4,11 +4,12 @@
  */
 import type { ErrorContext } from "../../src/util/error-handler.ts";
 import { randomBytes, randomUUID } from "node:crypto";
-import { createServer, type Server, type ServerOptions } from "../../src/gateway/create-server.ts";
+import type { Server, ServerOptions } from "../../src/gateway/create-server.ts";
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { createMemorySignals } from "../../src/signals/memory.ts";
 import { createMemoryStore } from "@turnstream/testing";
 import { withFeatures } from "@turnstream/testkit/backend/test-features.ts";
+import { mount } from "./mount.ts";
 import type { Actor } from "../../src/util/refs.ts";
 import type { HarnessBackend } from "../runtime/turn-harness.ts";
 
@@ -62,7 +63,7 @@ export async function openServer(
   const errors: { error: unknown; during: string }[] = [];
   const { store, log, signals } = parts;
   const onError = (error: unknown, { during }: ErrorContext) => errors.push({ error, during });
-  const server = createServer({ store, log, signals, secrets, onError, ...rest, features });
+  const server = mount({ store, log, signals, secrets, onError, ...rest, features });
   const url = await server.listen();
   const auth = { "x-api-key": secret, "x-user-id": actor.user };
   return {
