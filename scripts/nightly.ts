@@ -13,10 +13,38 @@ type Step =
   | { readonly tests: readonly string[]; readonly env?: Readonly<Record<string, string>> }
   | { readonly command: string };
 
+/** The files of docs/attacks.md that attack a gateway over HTTP. */
+const ATTACKS = [
+  "attacks/",
+  "auth/",
+  "entrances",
+  "equal-ids",
+  "gateway-audit",
+  "hidden-content",
+  "http/raw-requests",
+  "http/resources",
+  "http/served-files",
+  "http/shares",
+  "limits/caller-limits",
+  "security-events",
+  "sse/streams",
+  "sse/tickets",
+  "ws/authorize-upgrade",
+  "ws/hostile-connections",
+  "ws/sockets",
+].map((name) => `packages/server/test/gateway/${name}`);
+
 const PARTS: Readonly<Record<string, { readonly about: string; readonly steps: readonly Step[] }>> = {
   servers: {
-    about: "all contracts on servers, kills, restarts, query plans",
-    steps: [{ tests: ["--project=nightly"] }],
+    about:
+      "all contracts on servers, kills, restarts, query plans, and the attacks on each mounting of the gateway",
+    steps: [
+      { tests: ["--project=nightly"] },
+      ...["express", "fastify", "fetch"].map((mounting) => ({
+        tests: ["--project=test", "--project=services", ...ATTACKS],
+        env: { TURNSTREAM_MOUNTING: mounting },
+      })),
+    ],
   },
   browser: {
     about: "pages and network faults in Chromium, and the React package and the gallery on React 18",

@@ -40,6 +40,15 @@ const MOUNTINGS: Readonly<Record<string, AddTo>> = {
   },
 };
 
+/** For tests of what the standalone server does beside the gateway: its log, its answers to what is not HTTP, its end. */
+export const isStandalone = process.env["TURNSTREAM_MOUNTING"] === undefined;
+
+/**
+ * False where the host of a fetch handler reads the request line and the client's address, and ends a connection whose body
+ * nobody has read.
+ */
+export const isOnNode = process.env["TURNSTREAM_MOUNTING"] !== "fetch";
+
 export function mount(options: ServerOptions): Server {
   const name = process.env["TURNSTREAM_MOUNTING"];
   if (name === undefined) return createServer(options);

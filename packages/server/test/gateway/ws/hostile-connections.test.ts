@@ -2,6 +2,7 @@
  * Tests hostile connections byte by byte: whatever they send, the process keeps running, buffers little, and serves
  * others.
  */
+import { isStandalone } from "../mount.ts";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -78,7 +79,7 @@ describe("hostile request", () => {
     },
   );
 
-  test.for([
+  test.runIf(isStandalone).for([
     {
       what: "a request that is not HTTP",
       line: "hello? what is",
@@ -105,7 +106,7 @@ describe("hostile request", () => {
     expect(server.errors).toEqual([]);
   });
 
-  test("a request that offers HTTP/2 is answered over HTTP/1.1", async () => {
+  test.runIf(isStandalone)("a request that offers HTTP/2 is answered over HTTP/1.1", async () => {
     const offer = { connection: "Upgrade, HTTP2-Settings", upgrade: "h2c", "http2-settings": "AAMAAABk" };
     const text = await answerTo(head("GET /api/v1/sessions", { ...server.auth, ...offer }), "\r\n\r\n");
     expect(text).toMatch(/^HTTP\/1.1 200 /);
