@@ -62,7 +62,7 @@ export function mount(options: ServerOptions): Server {
 class MountedServer implements Server {
   readonly #gateway: Gateway;
   readonly #addTo: AddTo;
-  #server: HttpServer | null = null;
+  #server = createHttpServer();
 
   constructor(gateway: Gateway, addTo: AddTo) {
     this.#gateway = gateway;
@@ -70,7 +70,7 @@ class MountedServer implements Server {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server?.address() as AddressInfo).port}`;
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
   async listen(): Promise<string> {
@@ -85,7 +85,7 @@ class MountedServer implements Server {
 
   async close(): Promise<void> {
     await this.#gateway.close();
-    this.#server?.closeAllConnections();
-    this.#server?.close();
+    this.#server.closeAllConnections();
+    this.#server.close();
   }
 }

@@ -481,7 +481,7 @@ describe("following a session", () => {
     expect(stream.frames.at(-1)).toMatchObject({ type: "subscribed" });
   });
 
-  test.runIf(isStandalone)("a shutdown doesn\'t wait for a connection that has sent no request", async () => {
+  test.runIf(isStandalone)("a shutdown doesn't wait for a connection that has sent no request", async () => {
     await open();
     const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
     await once(socket, "connect");
