@@ -34,6 +34,6 @@ test("a call fails in a store that has no knowledge bases, and the error names w
   await harness.ask(await harness.session(), "go");
   expect(last.results).toMatchObject([{ isError: true }]);
   expect(harness.errors.map(({ error }) => String(error))).toEqual([
-    expect.stringContaining("the in-memory store has no knowledge"),
+    expect.stringContaining("the in-memory store doesn't have the feature knowledge"),
   ]);
 });
