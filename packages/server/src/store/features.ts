@@ -34,18 +34,24 @@ export interface FeatureTables {
 
 export type UserColumn = readonly [table: string, column: string];
 
+/** Functions that all return promises. */
+type Calls<Part> = { readonly [Name in keyof Part]: (...args: never[]) => Promise<unknown> };
+
 /**
  * The statements of a feature on its tables. `store.use(part)` returns it bound to the pool, and `tx.use(part)` to the
- * transaction of `tx`, so its changes are part of that commit.
+ * transaction of `tx`, so its changes are part of that commit. Declare it once, outside of functions.
  */
-export interface StorePart<Part extends object> {
+export interface StorePart<Part extends Calls<Part>> {
   /** For errors: the name of the feature, or one that starts with it. */
   readonly name: string;
-  /** Returns an object of functions that don't use `this`. They may run again after a deadlock. */
+  /**
+   * Returns an object of functions that don't use `this`. They may run again after a deadlock. An argument that is a string
+   * must be an id of at most 256 characters, or the call fails with INVALID: pass other texts in objects.
+   */
   create(db: Db): Part;
 }
 
-export type UsePart = <Part extends object>(part: StorePart<Part>) => Part;
+export type UsePart = <Part extends Calls<Part>>(part: StorePart<Part>) => Part;
 
 /** The first migration of a feature. Its name has a digest, so a database tells which statements created its tables. */
 export function createTables(statements: readonly string[]): StoreMigration {
