@@ -26,7 +26,7 @@ export interface FeatureTables {
    */
   readonly migrations: readonly [StoreMigration, ...StoreMigration[]];
   /**
-   * Columns with the id of a user who need not own the session. The erasure of a user empties them. Each table has
+   * Columns with the id of a user who need not own the session. The erasure of a user sets them to null. Each table has
    * `tenant_id` and `session_id`.
    */
   readonly userColumns?: readonly UserColumn[];
@@ -66,20 +66,26 @@ export function createTables(statements: readonly string[]): StoreMigration {
 
 const FEATURE = /^[a-z][a-z0-9_]{0,39}$/;
 
-/** @throws TypeError */
+/** @throws StoreError with INVALID */
 export function checkFeatureTables({ feature, names, userColumns = [] }: FeatureTables): void {
   if (!FEATURE.test(feature))
-    throw new TypeError(
+    throw new StoreError(
+      "INVALID",
       `a feature's name must have small letters, digits and _, got ${JSON.stringify(feature)}`,
     );
-  const wrong = names.find((name) => name !== feature && !name.startsWith(`${feature}_`));
+  const pattern = new RegExp(`^${feature}(_[a-z0-9_]+)?$`);
+  const wrong = names.find((name) => !pattern.test(name));
   if (wrong !== undefined)
-    throw new TypeError(
-      `the table ${wrong} of the feature ${feature} must be ${feature} or start with ${feature}_`,
+    throw new StoreError(
+      "INVALID",
+      `the table ${wrong} of the feature ${feature} must be ${feature}, or start with ${feature}_ and have small letters, digits and _`,
     );
   const unknown = userColumns.find(([table]) => !names.includes(table));
   if (unknown !== undefined)
-    throw new TypeError(`the user column ${unknown.join(".")} must be of a table of the feature ${feature}`);
+    throw new StoreError(
+      "INVALID",
+      `the user column ${unknown.join(".")} must be of a table of the feature ${feature}`,
+    );
 }
 
 /** What gateway and worker have of a feature in common. */
