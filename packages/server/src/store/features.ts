@@ -126,7 +126,7 @@ export async function requireFeatures(
   features: readonly StoreFeature[],
   onError: ErrorHandler,
 ): Promise<void> {
-  const withTables = features.flatMap(({ name, tables }) => (tables === undefined ? [] : [name]));
+  const withTables = features.flatMap(({ tables }) => tables?.feature ?? []);
   const unused = (await installed.requireTables(withTables)).filter((name) =>
     features.every((feature) => feature.name !== name),
   );
