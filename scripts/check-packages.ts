@@ -16,6 +16,8 @@ await runSteps([
       folder: `packages/${name}`,
     },
   ]),
+  { name: "publishing", command: "node scripts/check-publish.ts" },
+  { name: "apps without and with features", command: "node scripts/check-installed.ts" },
   { name: "sizes", command: "size-limit" },
   { name: "licences and vulnerabilities", command: "node scripts/check-supply-chain.ts --audit" },
 ]);

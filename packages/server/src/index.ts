@@ -2,7 +2,7 @@
  * `@turnstream/server` exports the public API: define agents and tools, start workers and gateways, and run commands
  * on sessions. `/testing` has models and backends for tests, `/mcp` MCP tools.
  * Invariant: every name here is public, so removing or renaming one breaks apps. The members of `Store`, `Log` and
- * `Signals` are not: apps pass these objects on.
+ * `Signals` are not: apps pass these objects on. Only features use `use`, `transaction` and `webhooks.enqueue` of a store.
  */
 // oxlint-disable-next-line import/no-unassigned-import -- it must run before all other imports
 import "./util/require-node.ts";

@@ -4,11 +4,13 @@
  * Invariant: it never downgrades. It reports success only after all migrations, and closes its connection also after a
  * failure. Progress is written to stderr.
  */
-import { createRequire } from "node:module";
+import { existsSync } from "node:fs";
+import { registerHooks } from "node:module";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type FeatureTables, migrate, removeFeature } from "@turnstream/server";
 import type { Command } from "commander";
+import { ModuleFile } from "../agent-file/module-file.ts";
 import { CommandError, type CliContext, UsageError } from "../cli-context.ts";
 import { action, collect, type CommandCall, examples } from "../command-call.ts";
 import { withDatabase } from "../open-backend.ts";
@@ -45,7 +47,8 @@ async function migrateDatabase(
   { feature: modules = [], remove }: MigrateOptions,
 ): Promise<void> {
   if (remove !== undefined) return removeTables(call, remove, modules);
-  const features = await Promise.all(modules.map(importTables));
+  const { folder } = call.context;
+  const features = await Promise.all(modules.map((module) => importTables(module, folder)));
   const schema = call.settings.schema.value ?? "";
   const applied = await withDatabase(call.settings, async (db) => {
     call.notice(`Migrating the schema ${schema}`);
@@ -64,13 +67,40 @@ async function removeTables(call: CommandCall, name: string, modules: readonly s
   call.print({ removed: name }, [`Deleted the tables of the feature ${name}.`]);
 }
 
-/** Resolves the module as a file of the current folder would. */
-async function importTables(module: string): Promise<FeatureTables> {
+async function importTables(module: string, folder: string): Promise<FeatureTables> {
   const isFile = /^\.{0,2}\//.test(module);
-  const path = isFile ? resolve(module) : createRequire(join(process.cwd(), "package.json")).resolve(module);
-  const { tables } = (await import(pathToFileURL(path).href).catch((error: unknown) => {
-    throw new CommandError(`The feature ${module} can't be loaded: ${(error as Error).message}`);
-  })) as { readonly tables?: FeatureTables };
-  if (typeof tables?.feature === "string") return tables;
+  const { tables } = isFile ? await importFile(module, folder) : await importPackage(module, folder);
+  if (isTables(tables)) return tables;
   throw new CommandError(`${module} must export \`tables\`, as @turnstream/payments does.`);
+}
+
+function isTables(value: unknown): value is FeatureTables {
+  return typeof value === "object" && value !== null && "feature" in value && "migrations" in value;
+}
+
+type Exports = Readonly<Record<string, unknown>>;
+
+async function importFile(file: string, folder: string): Promise<Exports> {
+  const path = resolve(folder, file);
+  if (!existsSync(path)) throw new CommandError(`There is no file ${file}.`);
+  return new ModuleFile(folder, path).import();
+}
+
+/** Finds the package as a module of the folder would, because the command may be installed elsewhere. */
+async function importPackage(name: string, folder: string): Promise<Exports> {
+  const parentURL = pathToFileURL(join(folder, "package.json")).href;
+  const hooks = registerHooks({
+    resolve: (specifier, context, next) =>
+      next(
+        specifier,
+        specifier === name && context.parentURL === import.meta.url ? { ...context, parentURL } : context,
+      ),
+  });
+  try {
+    return (await import(name)) as Exports;
+  } catch (error) {
+    throw new CommandError(`The feature ${name} can't be loaded: ${(error as Error).message}`);
+  } finally {
+    hooks.deregister();
+  }
 }

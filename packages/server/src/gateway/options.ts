@@ -20,6 +20,7 @@ import {
 } from "../util/parse-options.ts";
 import { OptionsError } from "../util/options-error.ts";
 import type { SecurityEventHandler } from "../util/security-event.ts";
+import { SCOPES } from "./auth/access.ts";
 import { callerLimits } from "./limits/resolve-limits.ts";
 import { signInOptions } from "./auth/sign-in.ts";
 import { TOKEN_SCOPES, tokenOptions } from "./auth/tokens.ts";
@@ -133,6 +134,7 @@ const schema = z.object(gatewayShape);
 /** Fills in the defaults. @throws OptionsError */
 export function resolveOptions(options: GatewayOptions): ResolvedGatewayOptions {
   const resolved = parseOptions(schema, options, "the gateway");
+  refuseOwnScopes(resolved.features);
   const known = listTokenScopes(resolved.features);
   const unknown = resolved.tokens.defaultScopes.find((scope) => !known.includes(scope));
   if (unknown === undefined) return resolved;
@@ -140,6 +142,20 @@ export function resolveOptions(options: GatewayOptions): ResolvedGatewayOptions 
     "BAD_OPTIONS",
     `\`defaultScopes\` of \`tokens\` of the gateway must be a list of at least one of ${known.join(", ")}, got ${JSON.stringify(unknown)}`,
   );
+}
+
+/** Otherwise a feature named `debug` would let tokens of users have that scope. */
+function refuseOwnScopes(features: readonly GatewayFeature[]): void {
+  const taken = features.find(({ name, scope }) => scope !== undefined && isOwnScope(name));
+  if (taken !== undefined)
+    throw new OptionsError(
+      "BAD_OPTIONS",
+      `\`features\` of the gateway must not be named like a scope of the server, got ${JSON.stringify(taken.name)}`,
+    );
+}
+
+function isOwnScope(name: string): boolean {
+  return SCOPES.some((scope) => scope === name);
 }
 
 /** Returns all scopes that a token of a user can have. */

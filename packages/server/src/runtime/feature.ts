@@ -16,7 +16,10 @@ interface FeatureTask {
   readonly name: string;
   /** `poll`: every `pollIntervalMs`. `maintenance`: every `maintenanceIntervalMs`. */
   readonly every: "poll" | "maintenance";
-  /** Every worker runs it, so it must lease what it works on. It never runs twice at a time in one worker. */
+  /**
+   * Every worker runs it, so it must lease what it works on, or be harmless when two run it at the same time. It never runs
+   * twice at a time in one worker.
+   */
   run(context: TaskContext): Promise<void>;
 }
 

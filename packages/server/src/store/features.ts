@@ -26,7 +26,7 @@ export interface FeatureTables {
    */
   readonly migrations: readonly [StoreMigration, ...StoreMigration[]];
   /**
-   * Columns with the id of a user who need not own the session. The erasure of a user empties them. Each table has
+   * Columns with the id of a user who need not own the session. The erasure of a user sets them to null. Each table has
    * `tenant_id` and `session_id`.
    */
   readonly userColumns?: readonly UserColumn[];
@@ -34,18 +34,24 @@ export interface FeatureTables {
 
 export type UserColumn = readonly [table: string, column: string];
 
+/** Functions that all return promises. */
+type Calls<Part> = { readonly [Name in keyof Part]: (...args: never[]) => Promise<unknown> };
+
 /**
  * The statements of a feature on its tables. `store.use(part)` returns it bound to the pool, and `tx.use(part)` to the
- * transaction of `tx`, so its changes are part of that commit.
+ * transaction of `tx`, so its changes are part of that commit. Declare it once, outside of functions.
  */
-export interface StorePart<Part extends object> {
+export interface StorePart<Part extends Calls<Part>> {
   /** For errors: the name of the feature, or one that starts with it. */
   readonly name: string;
-  /** Returns an object of functions that don't use `this`. They may run again after a deadlock. */
+  /**
+   * Returns an object of functions that don't use `this`. They may run again after a deadlock. An argument that is a string
+   * must be an id of at most 256 characters, or the call fails with INVALID: pass other texts in objects.
+   */
   create(db: Db): Part;
 }
 
-export type UsePart = <Part extends object>(part: StorePart<Part>) => Part;
+export type UsePart = <Part extends Calls<Part>>(part: StorePart<Part>) => Part;
 
 /** The first migration of a feature. Its name has a digest, so a database tells which statements created its tables. */
 export function createTables(statements: readonly string[]): StoreMigration {
@@ -60,20 +66,26 @@ export function createTables(statements: readonly string[]): StoreMigration {
 
 const FEATURE = /^[a-z][a-z0-9_]{0,39}$/;
 
-/** @throws TypeError */
+/** @throws StoreError with INVALID */
 export function checkFeatureTables({ feature, names, userColumns = [] }: FeatureTables): void {
   if (!FEATURE.test(feature))
-    throw new TypeError(
+    throw new StoreError(
+      "INVALID",
       `a feature's name must have small letters, digits and _, got ${JSON.stringify(feature)}`,
     );
-  const wrong = names.find((name) => name !== feature && !name.startsWith(`${feature}_`));
+  const pattern = new RegExp(`^${feature}(_[a-z0-9_]+)?$`);
+  const wrong = names.find((name) => !pattern.test(name));
   if (wrong !== undefined)
-    throw new TypeError(
-      `the table ${wrong} of the feature ${feature} must be ${feature} or start with ${feature}_`,
+    throw new StoreError(
+      "INVALID",
+      `the table ${wrong} of the feature ${feature} must be ${feature}, or start with ${feature}_ and have small letters, digits and _`,
     );
   const unknown = userColumns.find(([table]) => !names.includes(table));
   if (unknown !== undefined)
-    throw new TypeError(`the user column ${unknown.join(".")} must be of a table of the feature ${feature}`);
+    throw new StoreError(
+      "INVALID",
+      `the user column ${unknown.join(".")} must be of a table of the feature ${feature}`,
+    );
 }
 
 /** What gateway and worker have of a feature in common. */
@@ -114,7 +126,7 @@ export async function requireFeatures(
   features: readonly StoreFeature[],
   onError: ErrorHandler,
 ): Promise<void> {
-  const withTables = features.flatMap(({ name, tables }) => (tables === undefined ? [] : [name]));
+  const withTables = features.flatMap(({ tables }) => tables?.feature ?? []);
   const unused = (await installed.requireTables(withTables)).filter((name) =>
     features.every((feature) => feature.name !== name),
   );

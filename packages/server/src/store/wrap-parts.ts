@@ -13,7 +13,7 @@ type Around = (name: string, args: readonly unknown[], call: () => Promise<unkno
 /** @param around receives the method's full name (`sessions.get`), its arguments and the original call */
 export function wrapParts({ use, ...parts }: StoreParts, around: Around): StoreParts {
   const wrapped = Object.entries(parts).map(([name, part]) => [name, wrapMethods(name, part, around)]);
-  const used = new Map<StorePart<object>, object>();
+  const used = new WeakMap<StorePart<object>, object>();
   const useWrapped = (part: StorePart<object>): object => {
     const known = used.get(part) ?? wrapMethods(part.name, use(part), around);
     used.set(part, known);

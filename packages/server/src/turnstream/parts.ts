@@ -73,7 +73,7 @@ export async function openParts(settings: Settings, options: OpenPartsOptions): 
   try {
     const parts = hasServers(settings)
       ? await openServers(settings, options)
-      : await shareFolder(await createFolder(options.dataFolder), () => openFolder(settings, options));
+      : await openSharedFolder(settings, options);
     try {
       await ensureTenant(parts.store, options.tenant);
       return parts;
@@ -86,11 +86,28 @@ export async function openParts(settings: Settings, options: OpenPartsOptions): 
   }
 }
 
+interface FolderParts extends OpenedParts {
+  migrate(features: readonly StoreFeature[]): Promise<void>;
+}
+
+/** The apps of a process can share a folder and have different features. */
+async function openSharedFolder(settings: Settings, options: OpenPartsOptions): Promise<OpenedParts> {
+  const { dataFolder, features } = options;
+  const parts = await shareFolder(await createFolder(dataFolder), () => openFolder(settings, options));
+  try {
+    if (features.length > 0) await parts.migrate(features);
+    return parts;
+  } catch (error) {
+    await parts.close();
+    throw isStoreError(error, "OTHER_BASELINE") ? explainFolderError(error, dataFolder) : error;
+  }
+}
+
 /** The log and the signals are in memory: a log is restored from the archive, and signals only save time. */
 async function openFolder(
   settings: Settings,
-  { dataFolder, storage, features }: OpenPartsOptions,
-): Promise<OpenedParts> {
+  { dataFolder, storage }: OpenPartsOptions,
+): Promise<FolderParts> {
   const db = await openDataFolder(dataFolder).catch((error: unknown) => {
     throw explainFolderError(error, dataFolder);
   });
@@ -101,7 +118,7 @@ async function openFolder(
     ...readAuditOptions(settings),
   });
   try {
-    await migrate(db, { features: listTables(features) });
+    await migrate(db);
     await createPeriods(db);
     await endAllLeases(db);
     const [log, signals] = [createMemoryLog(), createMemorySignals()];
@@ -111,6 +128,7 @@ async function openFolder(
       signals,
       place: "folder",
       secret: readFolderSecret(dataFolder),
+      migrate: async (features) => void (await migrate(db, { features: listTables(features) })),
       close: () => closeAll([signals, log, store]),
     };
   } catch (error) {

@@ -166,8 +166,13 @@ export function readSettings(
 
 /** Returns a SettingsError if a server can't be used or lacks its tables, and any other error unchanged. */
 export function explainServerError(error: unknown, { databaseUrl, redisUrl }: Settings): unknown {
+  // An error of a statement names a function of the store. Without a cause, it names the feature whose tables are missing.
   if (isStoreError(error, "NOT_MIGRATED"))
-    return new SettingsError("DATABASE", STORE_ERRORS.NOT_MIGRATED, error);
+    return new SettingsError(
+      "DATABASE",
+      error.cause === undefined ? error.message : STORE_ERRORS.NOT_MIGRATED,
+      error,
+    );
   if (isStoreError(error, "UNAVAILABLE", "OUTDATED", "OTHER_BASELINE", "DENIED"))
     return new SettingsError("DATABASE", describeConnectionError(error, databaseUrl.value ?? ""), error);
   if (isLogError(error, "UNAVAILABLE") && isRedisUrl(redisUrl.value)) {

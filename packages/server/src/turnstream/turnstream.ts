@@ -14,6 +14,7 @@ import { RuntimeError } from "../runtime/errors.ts";
 import { type SupervisedWorker, startWorker } from "../runtime/worker/supervise.ts";
 import { TurnError } from "../session/history/turn-error.ts";
 import { requireFeatures } from "../store/features.ts";
+import type { Store } from "../store/store.ts";
 import { OptionsError } from "../util/options-error.ts";
 import { createSecurityReporter, type SecurityEventHandler } from "../util/security-event.ts";
 import { reportUncaught } from "../util/report-uncaught.ts";
@@ -87,6 +88,7 @@ class App implements Turnstream {
   readonly #missingKeys = new Set<string | null>();
   #replacing: Promise<void> = Promise.resolve();
   #parts: Promise<OpenedParts> | null = null;
+  #compared: Promise<void> | null = null;
   #worker: Promise<SupervisedWorker> | null = null;
   #gateway: Promise<Gateway> | null = null;
   #server: Server | null = null;
@@ -250,7 +252,7 @@ class App implements Turnstream {
     const { store, log, signals, secret } = await this.parts();
     const { user, features, runsTurns } = this.#options;
     // A worker does the same when it starts.
-    if (!runsTurns) await requireFeatures(store, features, this.#activity.onError);
+    if (!runsTurns) await this.#compareFeatures(store);
     return {
       onError: this.#activity.onError,
       ...this.#options.gateway,
@@ -262,6 +264,17 @@ class App implements Turnstream {
       secrets: [this.#settings.secret.value ?? secret ?? this.#secret],
       signIn: { tenant: this.#tenant, user },
     };
+  }
+
+  /** Once, although an app can have both a server and a gateway. */
+  #compareFeatures(store: Store): Promise<void> {
+    this.#compared ??= requireFeatures(store, this.#options.features, this.#activity.onError).catch(
+      (error: unknown) => {
+        this.#compared = null;
+        throw explainServerError(error, this.#settings);
+      },
+    );
+    return this.#compared;
   }
 
   async #close(): Promise<void> {

@@ -15,6 +15,7 @@ import { systemEnv } from "../../src/util/env.ts";
 import { createActivityLog } from "../../src/turnstream/activity-log.ts";
 import type { HarnessBackend } from "../runtime/turn-harness.ts";
 import { type Receiver, startReceiver } from "../session/webhooks/receiver.ts";
+import { ALL_ROUTES, ALL_SCOPES } from "./all-routes.ts";
 import { StreamClient } from "./clients.ts";
 import { GatewayHarness } from "./gateway-harness.ts";
 
@@ -80,6 +81,12 @@ const guide = defineAgent({
 const MESSAGES = ["check", "half", "crash", "polite", "two_sides", "cited"];
 /** The name of the hidden tool is hidden too, and so are the URLs of blobs: all blobs here have hidden content. */
 const SECRETS = ["canary", btoa(IN_LOG.result), "credit_check", "10.0.0.5", "/blobs/"];
+
+/** What follows the session in the path of each route that reads it as JSON, also those of features. */
+const SESSION_PATHS = ALL_ROUTES.flatMap(({ method, path, opensStream = false }) => {
+  const [, rest] = /^\/sessions\/\{session\}([^{}]*)$/.exec(path) ?? [];
+  return method === "GET" && !opensStream && rest !== undefined ? [rest] : [];
+});
 
 function findSecrets(text: string): string[] {
   return SECRETS.filter((secret) => text.includes(secret));
@@ -157,7 +164,7 @@ export function hiddenContentContract(
       await stage.worker([guide], { webhooks: { allow: [receiver.place] }, onEvent });
       const { secret } = await stage.backend.store.webhooks.create(tenant, { url: `${receiver.origin}/h` });
       receiver.secret = secret;
-      const scopes = ["read", "write", "decide", "share", "knowledge", "webhooks", "payments", "tokens"];
+      const scopes = ALL_SCOPES.filter((scope) => scope !== "debug");
       const { secret: key } = await stage.backend.store.keys.create(tenant, { name: "no debug", scopes });
       const { token } = await harness.json("POST", "/tokens", { user_id: user });
       const claims = { tenant, user, key: server.key.id, scopes: ["read", "write", "share", "debug"] };
@@ -285,13 +292,11 @@ export function hiddenContentContract(
       for (const [who, headers] of users)
         for (const session of [ref.session, fork])
           for (const path of [
-            "",
             "/history?limit=50",
             "/snapshot?turns=50",
             "/turns?limit=50",
             ...turns.map((turn) => `/turns/${turn}`),
-            "/interactions",
-            "/shares",
+            ...SESSION_PATHS,
           ]) {
             const { status, text } = await harness.request("GET", `/sessions/${session}${path}`, { headers });
             expect([status, who, path]).toEqual([200, who, path]);

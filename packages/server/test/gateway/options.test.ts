@@ -90,6 +90,10 @@ test.each<[message: string, options: object]>([
   ["must be an integer from 20 to 2147483647, got 1", { limits: { heartbeatMs: 1 } }],
   ["`defaultScopes` of `tokens` of the gateway must be a list of", { tokens: { defaultScopes: [] } }],
   ["`user` of `signIn` of the gateway is missing", { signIn: { tenant: "acme" } }],
+  [
+    'must not be named like a scope of the server, got "debug"',
+    { features: [{ name: "debug", scope: "tokens" }] },
+  ],
 ])("refuses %s", (message, options) => {
   expect(given(options)).toThrow(message);
 });

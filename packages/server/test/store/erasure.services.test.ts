@@ -1,6 +1,8 @@
 /** Tests that after an erasure no table of PostgreSQL contains content of the erased users. */
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 import { knowledgeOf } from "@turnstream/knowledge";
+import { paymentsOf } from "@turnstream/payments";
+import { FEATURES } from "@turnstream/testkit/backend/test-features.ts";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 
@@ -10,6 +12,7 @@ import { batchOf } from "./archive-batch.ts";
 import { newTenant, unique } from "./harness.ts";
 import { type PostgresHarness, postgresHarness } from "./postgres-harness.ts";
 import { startTurn } from "./start-turn.ts";
+import { aReport, newPayment } from "./test-payments.ts";
 
 const CANARY = "canary5ac1";
 
@@ -47,6 +50,8 @@ async function storeCanary({ store }: PostgresHarness, tenant: string, user: str
   await store.outbox.add(ref, { key: CANARY, draft: { type: "session.update", title: CANARY } });
   await store.blobs.put(ref, { id: "b", mediaType: "text/plain", body: Buffer.from(CANARY) });
   await store.memories.save(actor, { id: "m", text: CANARY });
+  const { wanted } = await newPayment(store, ref, { description: CANARY });
+  await paymentsOf(store).apply(wanted.orderNo, aReport("failed", { reason: CANARY }));
   const file = {
     id: "a",
     name: CANARY,
@@ -76,6 +81,8 @@ const TABLES = [
   "idempotency_keys",
   "memories",
   "outbox",
+  "payments",
+  "payments_changes",
   "running_turns",
   "sessions",
   "turn_journal",
@@ -110,9 +117,9 @@ test("erasing a session, a user or a tenant leaves no canary", async () => {
 
   await storeCanary(harness, tenant, "an");
   await knowledgeOf(store).put(tenant, CANARY, { id: CANARY, title: CANARY, text: CANARY });
-  expect(await tablesWith(db, CANARY)).toEqual(
-    [...TABLES, "knowledge_chunks", "knowledge_objects"].toSorted(),
-  );
+  const all = [...TABLES, "knowledge_chunks", "knowledge_objects"].toSorted();
+  expect(await tablesWith(db, CANARY)).toEqual(all);
+  expect(all).toEqual(expect.arrayContaining(FEATURES.flatMap(({ tables }) => tables?.names ?? [])));
   expect(await store.tenants.remove(tenant)).toHaveLength(1);
   expect(await tablesWith(db, CANARY)).toEqual([]);
   expect(await store.sessions.pendingErasures(100)).toHaveLength(4);

@@ -62,6 +62,10 @@ test("leaves nothing of an erased user, and the audit is still valid", async () 
   await paymentsOf(store).apply(wanted.orderNo, { type: "cancel", by: user });
   await paymentsOf(store).apply(wanted.orderNo, aReport("succeeded", { reason: canary }));
   await paymentsOf(store).resolveFlag(tenant, wanted.id, { by: "key", note: canary });
+  const theirs = { tenant, session: unique("session") };
+  await store.sessions.create({ tenant, user: "another" }, { id: theirs.session });
+  const { wanted: cancelled } = await newPayment(store, theirs);
+  await paymentsOf(store).apply(cancelled.orderNo, { type: "cancel", by: user });
   // A report about an order that doesn't exist leaves nothing.
   await paymentsOf(store).apply(unique("order"), aReport("failed", { reason: canary }));
   await store.usage.add(tenant, {
@@ -106,6 +110,8 @@ test("leaves nothing of an erased user, and the audit is still valid", async () 
   expect(await tablesWith(canary)).toEqual([]);
   expect(await verifyTenantAudit(store.audit, tenant)).toMatchObject({ ok: true, head: { n: 2 } });
   expect(await store.interactions.list(other.ref)).toHaveLength(1);
+  const [change] = await paymentsOf(store).changes(theirs, cancelled.id);
+  expect(change).toMatchObject({ to: "cancelled", by: null });
 });
 
 test("a decision leaves nothing of the draft of its form", async () => {

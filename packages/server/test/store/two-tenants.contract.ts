@@ -5,6 +5,7 @@
  */
 import { paymentsOf } from "@turnstream/payments";
 import { knowledgeOf } from "@turnstream/knowledge";
+import { FEATURES } from "@turnstream/testkit/backend/test-features.ts";
 import { expect, test } from "vitest";
 
 import type { Actor, SessionRef } from "../../src/util/refs.ts";
@@ -470,6 +471,8 @@ export function twoTenantsContract(name: string, makeStore: MakeStore): void {
   suite(name, "two tenants with equal ids", makeStore, (store, advance) => {
     test("every function of every part of the store is covered", () => {
       const parts = { ...store(), knowledge: knowledgeOf(store()), payments: paymentsOf(store()) };
+      const features = FEATURES.flatMap(({ tables }) => tables?.feature ?? []);
+      expect(Object.keys(parts)).toEqual(expect.arrayContaining(features));
       const all = Object.entries(parts).flatMap(([port, methods]) =>
         typeof methods === "function" ? [] : Object.keys(methods).map((method) => `${port}.${method}`),
       );

@@ -7,18 +7,20 @@ import { Worker } from "node:worker_threads";
 import { createDataFolder } from "@turnstream/testkit/util/data-folder.ts";
 import { sql } from "kysely";
 import { expect, onTestFinished, test } from "vitest";
+import { reactionPart, reactions } from "../../../../examples/reactions/reactions.ts";
 import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
 import { defineAgent } from "../../src/runtime/define/agent.ts";
 import { openDataFolder } from "../../src/store/pglite/open-data-folder.ts";
 import type { Db } from "../../src/store/database/database.ts";
+import type { ServerFeature } from "../../src/turnstream/feature.ts";
 import { type Turnstream, turnstream } from "../../src/turnstream/turnstream.ts";
 
 const PROGRAM = join(import.meta.dirname, "listening-process.ts");
 const agents = [defineAgent({ name: "a", title: false, model: scriptedModel([[script.text("Hello.")]]) })];
 
-function open(dataFolder: string): Turnstream {
-  const app = turnstream({ agents, user: () => "an", print: false, dataFolder });
+function open(dataFolder: string, features: readonly ServerFeature[] = []): Turnstream {
+  const app = turnstream({ agents, user: () => "an", print: false, dataFolder, features });
   onTestFinished(() => app.close());
   return app;
 }
@@ -67,6 +69,17 @@ test("apps in one process share a folder, and the last one closes it", async () 
   expect((await third.sessions.read(id)).state.turns.length).toBe(1);
   await closing;
   expect((await third.sessions.create({ user: "an" })).id).not.toBe(id);
+});
+
+test("apps that share a folder can have different features", async () => {
+  const folder = await createDataFolder();
+  const without = open(folder);
+  await without.worker();
+  const { id } = await without.sessions.create({ user: "an" });
+  const app = open(folder, [reactions]);
+  await app.worker();
+  const { store } = await app.parts();
+  expect(await store.use(reactionPart).list({ tenant: "default", session: id }, "m")).toEqual([]);
 });
 
 test("another process and another thread are refused", async () => {

@@ -14,7 +14,7 @@ import type { EndingRequest, JournalKey } from "./journal-entries.ts";
 
 /** What is known of a request after its turn: fields of its block, and what changed since. */
 export interface RequestOutcome {
-  readonly kind: RequestBlock["kind"];
+  readonly kind: Interaction["kind"];
   readonly status: string;
 }
 

@@ -179,7 +179,7 @@ export async function attachOutcomes(
   let { items } = turn;
   for (const block of listBlocks(turn)) {
     if (!("version" in block) || !isRequest(block)) continue;
-    const canChange = kinds.get(block.kind)?.canChange(block) ?? false;
+    const canChange = kinds.get(block.kind)?.canChange(block) ?? true;
     const outcome = canChange ? await readOutcome(store, ref, interactionId(block), kinds) : null;
     if (outcome?.kind === block.kind) items = items.with(block.index, { ...block, ...outcome } as Block);
   }
@@ -197,7 +197,7 @@ export async function readContinuation(
   return id === null ? null : continuationText(kinds, await readOutcome(store, ref, id, kinds));
 }
 
-/** Returns null if there is no such request. */
+/** Returns null if there is no such request. A worker without its feature knows its status only. */
 async function readOutcome(
   store: Store,
   ref: SessionRef,
@@ -205,8 +205,9 @@ async function readOutcome(
   kinds: RequestKinds,
 ): Promise<RequestOutcome | null> {
   const interaction = await store.interactions.byKey(ref, id);
-  const kind = interaction === null ? undefined : kinds.get(interaction.kind);
-  return interaction === null || kind === undefined ? null : kind.readOutcome(store, ref, interaction);
+  if (interaction === null) return null;
+  const { kind, status } = interaction;
+  return kinds.get(kind)?.readOutcome(store, ref, interaction) ?? { kind, status };
 }
 
 /** Drops a final assistant message, because the model generates it again. */

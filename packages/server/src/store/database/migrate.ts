@@ -16,6 +16,7 @@ import { checkFeatureTables, type FeatureTables } from "../features.ts";
 import { type StoreMigration, type IndexBuild, inShortTransaction, buildIndex } from "./migration-steps.ts";
 import { baseline } from "./migrations/0001-baseline.ts";
 import { isPooled } from "./open-database.ts";
+import { requireErasable } from "./require-erasable.ts";
 import { StoreError } from "../errors.ts";
 
 /** The migrations after the baseline, in order. */
@@ -39,8 +40,9 @@ export interface MigrateOptions {
 /**
  * @returns the names of the migrations that this call ran
  * @throws StoreError with OTHER_BASELINE if an unreleased version created the tables, with OUTDATED if the database has
- *   migrations that this version doesn't know, with DENIED if the role may not create a missing schema, and with BUSY if
- *   other transactions lock a table for minutes. Then the migrations before it are done: call it again.
+ *   migrations that this version doesn't know, with INVALID if tables of a feature have other names or would be missed by
+ *   an erasure, with DENIED if the role may not create a missing schema, and with BUSY if other transactions lock a table
+ *   for minutes. Then the migrations before it are done: call it again.
  */
 export async function migrate(db: Db, options: MigrateOptions = {}): Promise<string[]> {
   for (const tables of options.features ?? []) checkFeatureTables(tables);
@@ -52,6 +54,8 @@ interface Series {
   /** The name of the feature; null for the server. */
   readonly feature: string | null;
   readonly migrations: readonly [StoreMigration, ...StoreMigration[]];
+  /** Part of the commit of the last migration, so that tables which it refuses leave nothing. Idempotent. */
+  readonly finish?: (tx: Db) => Promise<void>;
 }
 
 /** Runs the baseline and then `later`, and then the migrations of each feature. */
@@ -69,8 +73,11 @@ export async function runMigrations(
       indexes,
     );
     for (const tables of features) {
-      ran.push(...(await migrateAlone(connection, tables, options, indexes)));
-      await listFeature(connection, tables);
+      const finish = async (tx: Db): Promise<void> => {
+        await requireErasable(tx, tables);
+        await listFeature(tx, tables);
+      };
+      ran.push(...(await migrateAlone(connection, { ...tables, finish }, options, indexes)));
     }
     return ran;
   };
@@ -93,7 +100,7 @@ async function migrateAlone(
   { onMigration }: MigrateOptions,
   indexes: IndexBuild,
 ): Promise<string[]> {
-  const { feature, migrations } = series;
+  const { feature, migrations, finish } = series;
   const schema = await readSchema(db);
   const { otherBaseline, unknown } = await compareMigrations(db, series);
   if (otherBaseline !== null) throw wrongBaseline(schema, feature);
@@ -106,8 +113,14 @@ async function migrateAlone(
     const name = nameIn(series, migration);
     if (!pending.includes(name)) continue;
     onMigration?.(name);
-    if (await inShortTransaction(db, (tx) => runOnce(tx, name, migration))) ran.push(name);
+    const work = async (tx: Db): Promise<boolean> => {
+      const isFirst = await runOnce(tx, name, migration);
+      if (name === pending.at(-1)) await finish?.(tx);
+      return isFirst;
+    };
+    if (await inShortTransaction(db, work)) ran.push(name);
   }
+  if (pending.length === 0) await finish?.(db);
   // Also those of earlier migrations, because a process may have died before it has built them.
   for (const { indexes: built = {} } of migrations)
     for (const [name, definition] of Object.entries(built)) await buildIndex(db, name, definition, indexes);
@@ -235,7 +248,10 @@ export async function requireBaseline(db: Db): Promise<void> {
 }
 
 function wrongBaseline(schema: string, feature: string | null = null): StoreError {
-  const what = feature === null ? "" : `, tables of the feature ${feature}`;
+  const what =
+    feature === null
+      ? ""
+      : `, tables of the feature ${feature}, which \`turnstream migrate --remove ${feature}\` deletes`;
   return new StoreError("OTHER_BASELINE", `the schema ${schema}${what}`);
 }
 

@@ -13,6 +13,7 @@ import { ALL_ROUTES, ALL_SCOPES, ALL_TOKEN_SCOPES } from "../all-routes.ts";
 import { signToken, type TokenClaims } from "../../../src/gateway/auth/tokens.ts";
 import type { HarnessBackend } from "../../runtime/turn-harness.ts";
 import { systemEnv } from "../../../src/util/env.ts";
+import { requestTestPayment } from "../pending-payments.ts";
 import { openServer, type TestServer, type TestResponse } from "../test-server.ts";
 import {
   type Access,
@@ -31,6 +32,7 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
     let server: TestServer;
     let parts: HarnessBackend | undefined;
     let session: { id: string; number: number };
+    let payment: string;
     let foreign: Record<string, string>;
     const strangers: Record<string, Record<string, string>> = {};
     /** Credentials of the owner that lack one scope. */
@@ -48,6 +50,7 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
       const ref = { tenant, session: session.id };
       await store.memories.save(server.actor, { id: "m", text: CANARY });
       await knowledgeOf(store).put(tenant, "base", { id: "o", title: CANARY, text: CANARY });
+      payment = (await requestTestPayment(server.backend, ref, { description: CANARY })).id;
       await store.blobs.put(ref, { id: "b", mediaType: "text/plain", body: Buffer.from(CANARY) });
       const link = await server.request("POST", `/sessions/${session.id}/shares`, { body: {} });
 
@@ -122,12 +125,16 @@ export function tenantsContract(name: string, makeParts?: () => Promise<HarnessB
       expect(Object.keys(COMMAND_ACCESS).toSorted()).toEqual(Object.keys(socketCommands).toSorted());
     });
 
+    const withIds = (path: string) =>
+      path.replace("{base}", "base").replace("{object}", "o").replace("{payment}", payment);
+
     test("shows no data of others on routes without a session", async () => {
       for (const { method, path } of withCaller.filter((route) => !route.path.includes("{session}")))
-        for (const one of pathsOf(path.replace("{base}", "base").replace("{object}", "o"), ""))
+        for (const one of pathsOf(withIds(path), ""))
           expect((await server.request(method, one, { headers: foreign })).text, one).not.toContain(CANARY);
       expect((await server.request("GET", "/sessions")).text).toContain(CANARY);
-      expect((await server.request("GET", "/memories")).text).toContain(CANARY);
+      for (const path of ["/memories", "/knowledge/{base}/objects", "/payments/{payment}"])
+        expect((await server.request("GET", withIds(path))).text, path).toContain(CANARY);
     });
 
     test("every actor gets on every route the outcome of the matrix", { timeout: 300_000 }, async () => {
