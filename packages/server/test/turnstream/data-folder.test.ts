@@ -145,7 +145,9 @@ test("a folder of another baseline is refused until it is deleted", async () => 
   const app = open(folder);
   await app.parts();
   await app.close();
-  await change(folder, (db) => sql`update migrations set name = '0001-baseline-0' where name not like '%/%'`.execute(db));
+  await change(folder, (db) =>
+    sql`update migrations set name = '0001-baseline-0' where name not like '%/%'`.execute(db),
+  );
   await expect(open(folder).parts()).rejects.toMatchObject({
     code: "FOLDER",
     message: `Another unreleased version created the folder ${folder}. Delete it to start again, or choose another folder with \`dataFolder\` or --data.`,

@@ -61,7 +61,10 @@ test("without `migrates`, a database without tables is an error that names the c
 
 test.each([true, false])("refuses a database of another baseline, with migrates %j", async (migrates) => {
   const databaseUrl = await migratedDatabaseUrl();
-  await runSql(databaseUrl, "update turnstream.migrations set name = '0001-baseline-0' where name not like '%/%'");
+  await runSql(
+    databaseUrl,
+    "update turnstream.migrations set name = '0001-baseline-0' where name not like '%/%'",
+  );
   const app = turnstream({ ...SILENT, migrates, databaseUrl, redisUrl: sharedRedisUrl() });
   const error = await app.parts().catch((e: unknown) => e);
   expect(error).toMatchObject({ name: "SettingsError", code: "DATABASE" });
