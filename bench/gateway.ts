@@ -1,7 +1,7 @@
 /**
  * `benchGateway` measures the gateway on real servers: the cost of a delivery, the memory of an idle connection, and a
- * reconnect of all clients at once. The first two are compared with a minimal server in the same run. It takes less
- * than half an hour.
+ * reconnect of all clients at once. The first two are compared with a minimal server in the same run. All three take
+ * less than half an hour.
  */
 import { type FanOutSize, measureFanOut } from "./gateway-fan-out.ts";
 import { type MemorySize, measureMemory } from "./gateway-memory.ts";
@@ -26,8 +26,12 @@ const FULL: GatewayBenchSize = {
   storm: { sessions: 50, clients: 5_000, few: 200, times: 5, rounds: 5 },
 };
 
-export async function benchGateway(): Promise<Measurement[]> {
-  return runGatewayBench(await startServers(), "bench", FULL);
+const PARTS = ["fan-out", "memory", "storm"] as const;
+
+/** @param chosen the parts to measure, all by default */
+export async function benchGateway(chosen: readonly string[]): Promise<Measurement[]> {
+  const parts = chosen.length === 0 ? PARTS : PARTS.filter((part) => chosen.includes(part));
+  return runGatewayBench(await startServers(), "bench", FULL, parts);
 }
 
 /** Stops the servers at the end. */
@@ -35,13 +39,15 @@ export async function runGatewayBench(
   servers: Servers,
   prefix: string,
   size: GatewayBenchSize,
+  parts: readonly (typeof PARTS)[number][] = PARTS,
 ): Promise<Measurement[]> {
   const environment = await openGatewayEnvironment(servers, prefix);
+  const has = (part: (typeof PARTS)[number]) => parts.includes(part);
   try {
     return [
-      ...(await measureFanOut(environment, size.fanOut)),
-      ...(await measureMemory(environment, size.memory)),
-      ...(await measureStorm(environment, size.storm)),
+      ...(has("fan-out") ? await measureFanOut(environment, size.fanOut) : []),
+      ...(has("memory") ? await measureMemory(environment, size.memory) : []),
+      ...(has("storm") ? await measureStorm(environment, size.storm) : []),
     ];
   } finally {
     await environment.close();

@@ -21,7 +21,9 @@ import { benchTlsTurns } from "./tls-turns.ts";
 import { benchTurnCost } from "./turn-cost.ts";
 import { benchTurns } from "./turns.ts";
 
-const BENCHES: Readonly<Record<string, () => Measurement[] | Promise<Measurement[]>>> = {
+const BENCHES: Readonly<
+  Record<string, (parts: readonly string[]) => Measurement[] | Promise<Measurement[]>>
+> = {
   fold: () => (process.argv.includes("--peers") ? benchFoldPeers() : benchFold()),
   dialects: benchDialects,
   log: benchLog,
@@ -46,6 +48,7 @@ Benches: ${Object.keys(BENCHES).join(", ")}
   --check   exit with 1 if a figure is not within its bound
   --ours    log only: without the bare stream
   --peers   fold only: measure other libraries on the same turns instead (two minutes)
+  fan-out, memory, storm   gateway only: these parts
   --short   react, queue, redis-growth and tables: a small run, as a smoke test
 
 Example: npm run bench -- fold --check`;
@@ -64,7 +67,7 @@ if (name === "compare" && BENCHES[words[1] ?? ""] !== undefined) {
   console.log(HELP);
   process.exitCode = bench === undefined && name !== undefined ? 2 : 0;
 } else {
-  const measurements = await bench();
+  const measurements = await bench(words);
   for (const measurement of measurements) {
     console.log(JSON.stringify({ bench: name, ...measurement, ok: isOk(measurement) }));
   }
