@@ -25,7 +25,7 @@ import { type RedisConnection, unavailable } from "./connection/connection.ts";
 import { isMoved } from "./connection/node.ts";
 import type { OutageMonitor } from "./connection/outage-monitor.ts";
 import { APPEND, APPEND_WITH_LOOKBACK, CLAIM, EXPIRE, HEAD, REMOVE, SET_ASIDE, TRIM } from "./scripts.ts";
-import type { RedisTopology, TopologySettings } from "./topology/open-topology.ts";
+import type { RedisTopology, TopologySettings } from "./topology/topology.ts";
 import {
   formatHeadKey,
   isExpiring,
@@ -51,23 +51,19 @@ export class RedisEngine implements LogEngine {
     this.#outages = outages;
   }
 
-  append(name: string, append: EngineAppend): Promise<AppendResult> {
+  async append(name: string, append: EngineAppend): Promise<AppendResult> {
     const { writer, epoch, generation, lines } = append;
-    const log = this.#log(name);
     if (epoch === null || append.repeat) return this.#appendWithLookback(name, append);
-    const command = (connection: RedisConnection) => {
+    const log = this.#log(name);
+    const reply = await this.#execute(log, (connection) => {
       const head = `${formatHeadKey(epoch, connection.replicationId, writer)}${generation}`;
       return ["EVALSHA", connection.shaOf(APPEND), "2", log, `${log}:head`, head, `${epoch}-*`, ...lines];
-    };
-    const answer = (reply: unknown): AppendResult | Promise<AppendResult> => {
-      if (typeof reply === "string") {
-        return toAppendResult({ type: "added", last: parsePosition(reply) }, lines.length);
-      }
-      const head = String((reply as string[])[1]);
-      if (isExpiring(head)) return this.#appendWithLookback(name, append);
-      return toAppendResult(refusal(head, epoch), lines.length);
-    };
-    return this.#execute(log, command, answer);
+    });
+    if (typeof reply === "string")
+      return toAppendResult({ type: "added", last: parsePosition(reply) }, lines.length);
+    const head = String((reply as string[])[1]);
+    if (isExpiring(head)) return this.#appendWithLookback(name, append);
+    return toAppendResult(refusal(head, epoch), lines.length);
   }
 
   async #appendWithLookback(name: string, append: EngineAppend): Promise<AppendResult> {
@@ -108,12 +104,14 @@ export class RedisEngine implements LogEngine {
 
   async range(name: string, from: Position, limit: number): Promise<EngineRange | null> {
     const log = this.#log(name);
-    const start = formatCursor(from);
-    const [head, base, entries] = await this.#multi(log, [
+    const commands = [
       ["GET", `${log}:head`],
       ["GET", `${log}:base`],
-      ["XRANGE", log, start, "+", "COUNT", String(limit)],
-    ]);
+      ["XRANGE", log, formatCursor(from), "+", "COUNT", String(limit)],
+    ];
+    const [head, base, entries] = await this.#retry(() =>
+      this.#followRedirects(log, (connection) => connection.multi(commands)),
+    );
     if (typeof head !== "string" || typeof base !== "string") return null;
     return {
       epoch: parseHeadEpoch(head) ?? 0,
@@ -186,7 +184,7 @@ export class RedisEngine implements LogEngine {
     args: (connection: RedisConnection) => readonly string[],
   ): Promise<unknown> {
     const log = this.#log(name);
-    const command = (connection: RedisConnection) => [
+    return this.#execute(log, (connection) => [
       "EVALSHA",
       connection.shaOf(script),
       "3",
@@ -194,63 +192,39 @@ export class RedisEngine implements LogEngine {
       `${log}:head`,
       `${log}:base`,
       ...args(connection),
-    ];
-    return this.#execute(log, command, (reply) => reply);
+    ]);
   }
 
-  /** Appends take this path, so it has no `await`: each adds a pass through the microtask queue. */
-  #execute<T>(
-    key: string,
-    command: (connection: RedisConnection) => readonly string[],
-    read: (reply: unknown) => T | Promise<T>,
-  ): Promise<T> {
-    const { connection } = this.#topology.nodeFor(key);
-    const send = (to: RedisConnection) => to.send(command(to));
-    if (connection === null) return this.#followRedirects(key, send).then(read);
-    return connection.request(command(connection), read, (failure) =>
-      this.#followRedirects(key, send, failure, connection).then(read),
-    );
-  }
-
-  async #multi(key: string, commands: readonly (readonly string[])[]): Promise<unknown[]> {
-    return (await this.#retry(() =>
-      this.#followRedirects(key, (connection) => connection.multi(commands)),
-    )) as unknown[];
+  #execute(key: string, command: (connection: RedisConnection) => readonly string[]): Promise<unknown> {
+    return this.#followRedirects(key, (connection) => connection.send(command(connection)));
   }
 
   /**
    * Sends a command once. Sends it again only if an error reply proves that it was not executed and names the remedy.
    */
-  async #followRedirects(
-    key: string,
-    send: (connection: RedisConnection) => Promise<unknown>,
-    failure: unknown = null,
-    failedOver: RedisConnection | null = null,
-  ): Promise<unknown> {
-    let error = failure;
-    let last = failedOver;
-    for (let tries = 0; tries <= MAX_REDIRECTS; tries++) {
+  async #followRedirects<T>(key: string, send: (connection: RedisConnection) => Promise<T>): Promise<T> {
+    let connection: RedisConnection | null = null;
+    let migratingTo: string | null = null;
+    for (let redirects = 0; ; redirects++) {
       try {
-        if (error === null) {
-          last = await this.#topology.nodeFor(key).waitForConnection();
-          return await send(last);
-        }
-        const [code = "", , address = ""] = error instanceof ErrorReply ? error.message.split(" ") : [];
-        if (code === "MOVED") await this.#topology.refresh(last);
-        else if (code === "ASK") return await this.#ask(address, send);
+        if (migratingTo !== null) return await this.#ask(migratingTo, send);
+        const node = this.#topology.nodeFor(key);
+        connection = node.connection ?? (await node.waitForConnection());
+        return await send(connection);
+      } catch (error) {
+        const isRedirect = error instanceof ErrorReply && redirects < MAX_REDIRECTS;
+        const [code, , address = ""] = isRedirect ? error.message.split(" ") : [];
+        migratingTo = code === "ASK" ? address : null;
+        if (code === "MOVED") await this.#topology.refresh(connection);
         // Another server answers behind the same connection, or the scripts were flushed.
-        else if (code === "NOSCRIPT") await last?.discard();
-        else break;
-        error = null;
-      } catch (caught) {
-        error = caught;
+        else if (code === "NOSCRIPT") await connection?.discard();
+        else if (code !== "ASK") throw this.#toLogError(error, connection);
       }
     }
-    throw this.#toLogError(error, last);
   }
 
   /** The slot is migrating to another server: send the command there, for this call only. */
-  async #ask(address: string, send: (connection: RedisConnection) => Promise<unknown>): Promise<unknown> {
+  async #ask<T>(address: string, send: (connection: RedisConnection) => Promise<T>): Promise<T> {
     const connection = await this.#topology.nodeAt(address).waitForConnection();
     const [, reply] = await Promise.all([connection.send(["ASKING"]), send(connection)]);
     return reply;
