@@ -66,7 +66,7 @@ export class LogEntry implements Position {
 
   /** The whole event as JSON text, for dialects that send events unchanged. */
   get text(): string {
-    return `{"id":"${this.epoch}-${this.seq}",${this.line.slice(this.line.indexOf("{") + 1)}`;
+    return this.textWith("}");
   }
 
   /** The whole event as JSON text, with `suffix` instead of its closing brace. */
@@ -102,10 +102,7 @@ export class LogEntry implements Position {
 
   /** Parses the event only if its type doesn't directly follow the `v` and `at` fields. */
   hasType(type: SessionEvent["type"]): boolean {
-    const start = this.stampEnd();
-    if (!this.line.startsWith(TYPE_FIELD, start)) return this.event.type === type;
-    const at = start + TYPE_FIELD.length;
-    return this.line.startsWith(type, at) && this.line[at + type.length] === '"';
+    return this.type === type;
   }
 
   /** The event's type. Parses the event only if its type doesn't directly follow the `v` and `at` fields. */
