@@ -1,9 +1,6 @@
 /**
  * `archiveSession` moves events from the log into the archive: merged events, changed turns, the session header and the
- * archived position, in one commit per step.
- *
- * Invariants: repeating a step, or running it concurrently, changes nothing. `trimLog` removes only archived events
- * from the log.
+ * archived position, in one commit per step. Repeating a step, or running it concurrently, changes nothing.
  */
 import {
   type Cursor,
@@ -21,11 +18,10 @@ import {
 import { LogError } from "../../log/errors.ts";
 import type { LogPage } from "../../log/log.ts";
 import { mergeDeltas } from "../../log/raw-deltas.ts";
-import type { ArchiveBatch, ArchiveResult } from "../../store/archive.ts";
+import { type ArchiveBatch, type ArchiveResult, changedTurns } from "../../store/archive.ts";
 import type { NewJournalEntry } from "../../store/journal.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
-import { changedTurns } from "../../store/archive.ts";
 import { readArchivedState } from "../history/archived-state.ts";
 import { outboxKeyOf } from "./relay-outbox.ts";
 import type { Backend } from "../backend.ts";
@@ -173,20 +169,6 @@ async function writeWith(
     if (typeof result !== "object") await commit(tx);
     return result;
   });
-}
-
-/** Removes archived events from a log with more than `keep` events. @returns true if it trimmed the log */
-export async function trimLog(
-  { store, log }: Backend,
-  ref: SessionRef,
-  options: { keep?: number } = {},
-): Promise<boolean> {
-  const head = await log.head(ref);
-  const last = head === null ? null : parseCursor(head.last);
-  const base = head === null ? null : parseCursor(head.base);
-  if (last === null || base === null || last.seq - base.seq <= (options.keep ?? 0)) return false;
-  const { archived } = await store.archive.header(ref);
-  return log.trim(ref, archived);
 }
 
 interface Folded {

@@ -16,8 +16,7 @@ import {
   snapshot,
   upgradeSnapshot,
 } from "@turnstream/protocol";
-import { isExactFor } from "../../store/archive.ts";
-import type { ArchivedWindow } from "../../store/archive.ts";
+import { type ArchivedWindow, isExactFor } from "../../store/archive.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import type { Backend } from "../backend.ts";

@@ -47,16 +47,6 @@ export async function readTurnPage(
   return { turns, next: null };
 }
 
-/** Returns how many of the newest turns fit into one response: at most `most`, fewer if they are long, at least one. */
-export function countTurnsWithinLimit({ turns }: SessionState, most: number): number {
-  let count = 0;
-  for (let length = 0; count < Math.min(most, turns.length) && length <= MAX_TEXT_LENGTH; count++) {
-    const turn = turns.get(turns.length - 1 - count);
-    length += turn === undefined ? 0 : textLength(turn);
-  }
-  return count;
-}
-
 const STEP = 5;
 
 /** Yields turns before `before`, newest first. */

@@ -60,6 +60,16 @@ export async function prependOlderTurns(
   return { ...state, earlier, turns: Sequence.from(turns) };
 }
 
+/** Returns how many of the newest turns fit into one response: at most `most`, fewer if they are long, at least one. */
+export function countTurnsWithinLimit(turns: readonly Turn[], most: number): number {
+  let count = 0;
+  for (let length = 0; count < Math.min(most, turns.length) && length <= MAX_TEXT_LENGTH; count++) {
+    const turn = turns.at(-1 - count);
+    length += turn === undefined ? 0 : textLength(turn);
+  }
+  return count;
+}
+
 /** Returns true for a finished turn without blocks, such as one that `trimState` emptied. */
 export function isEmptyTurn(turn: Turn): boolean {
   return turn.status !== "running" && turn.items.length === 0;

@@ -18,10 +18,10 @@ import {
   decisionSource,
   type InteractionTransition,
 } from "./transition.ts";
-import { publishOutbox } from "../archive/publish-outbox.ts";
+import { publishOutbox } from "../archive/relay-outbox.ts";
 import { findInteraction } from "./find.ts";
 import type { CommandBackend } from "../backend.ts";
-import { signalDecision } from "./signal-decision.ts";
+import { signalDecision } from "../signal-channels.ts";
 import { defined } from "../../util/defined.ts";
 
 export interface AnswerQuestionInput extends DecisionSource {

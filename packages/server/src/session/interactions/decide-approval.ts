@@ -14,10 +14,10 @@ import type { Store } from "../../store/store.ts";
 import { transitionInteraction, type DecisionSource, decisionSource } from "./transition.ts";
 import { validateEditedInput } from "./validate-edit.ts";
 import { findInteraction } from "./find.ts";
-import { publishOutbox } from "../archive/publish-outbox.ts";
+import { publishOutbox } from "../archive/relay-outbox.ts";
 import type { CommandBackend } from "../backend.ts";
 import { InputValidationError } from "../validation-error.ts";
-import { signalDecision } from "./signal-decision.ts";
+import { signalDecision } from "../signal-channels.ts";
 import { defined } from "../../util/defined.ts";
 
 export interface ApprovalDecision extends DecisionSource {

@@ -12,15 +12,13 @@ import type { Store } from "../../store/store.ts";
 import { stringField } from "../../util/json.ts";
 import { answerByMessage } from "../interactions/answer-question.ts";
 import { type DecisionSource, decisionSource } from "../interactions/transition.ts";
-import { publishOutbox } from "../archive/publish-outbox.ts";
-import { MESSAGE_RELAY_MS } from "../archive/relay-outbox.ts";
+import { MESSAGE_RELAY_MS, publishOutbox } from "../archive/relay-outbox.ts";
 import { resumeForm, withFormFiles } from "../interactions/submit-form.ts";
 import { type OwnerLimits, requireTurnLimits, toTurnCaller } from "../limit-exceeded.ts";
 import { messageEvent, messageKey } from "../message-event.ts";
 import type { CommandBackend, Backend } from "../backend.ts";
 import { InputValidationError } from "../validation-error.ts";
-import { signalDecision } from "../interactions/signal-decision.ts";
-import { hintTurn } from "./hint-turn.ts";
+import { hintTurn, signalDecision } from "../signal-channels.ts";
 import { defined } from "../../util/defined.ts";
 
 export interface SendMessageInput extends Omit<NewMessage, "by">, DecisionSource {

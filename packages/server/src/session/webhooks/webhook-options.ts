@@ -6,9 +6,8 @@
  * not get all deliveries at the same moment.
  */
 import { z } from "zod";
-import { MAX_BATCH } from "../../store/rules/arguments.ts";
+import { MAX_BATCH, MAX_DURATION_MS } from "../../store/rules/arguments.ts";
 import type { DeliveryResult } from "../../store/webhooks.ts";
-import { MAX_DURATION_MS } from "../../store/rules/arguments.ts";
 import { integer, type OptionsInput, type OptionsOutput } from "../../util/parse-options.ts";
 import { backoffDelay } from "../../util/retry.ts";
 import { MAX_TIMER_MS } from "../../util/sleep.ts";
