@@ -81,8 +81,13 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
       );
     },
 
-    async append(ref, batch: AppendBatch) {
-      return engine.append(logName(ref), toAppend(batch, now()));
+    // Not async: that would delay each append by passes through the microtask queue.
+    append(ref, batch: AppendBatch) {
+      try {
+        return engine.append(logName(ref), toAppend(batch, now()));
+      } catch (error) {
+        return Promise.reject(error);
+      }
     },
 
     attach(ref, attaching) {

@@ -40,6 +40,12 @@ const SET_ASIDE_TTL_MS = 7 * 24 * 60 * 60 * 1_000;
 const MAX_REDIRECTS = 5;
 const MAX_ATTEMPTS = 6;
 
+/** A command failed. `connection` is the one over which it was sent, if there was one. */
+interface Failure {
+  readonly error: unknown;
+  readonly connection: RedisConnection | null;
+}
+
 export class RedisEngine implements LogEngine {
   readonly #topology: RedisTopology;
   readonly #keyPrefix: string;
@@ -51,19 +57,28 @@ export class RedisEngine implements LogEngine {
     this.#outages = outages;
   }
 
-  async append(name: string, append: EngineAppend): Promise<AppendResult> {
+  append(name: string, append: EngineAppend): Promise<AppendResult> {
     const { writer, epoch, generation, lines } = append;
     if (epoch === null || append.repeat) return this.#appendWithLookback(name, append);
     const log = this.#log(name);
-    const reply = await this.#execute(log, (connection) => {
+    const send = (connection: RedisConnection) => {
       const head = `${formatHeadKey(epoch, connection.replicationId, writer)}${generation}`;
-      return ["EVALSHA", connection.shaOf(APPEND), "2", log, `${log}:head`, head, `${epoch}-*`, ...lines];
-    });
-    if (typeof reply === "string")
-      return toAppendResult({ type: "added", last: parsePosition(reply) }, lines.length);
-    const head = String((reply as string[])[1]);
-    if (isExpiring(head)) return this.#appendWithLookback(name, append);
-    return toAppendResult(refusal(head, epoch), lines.length);
+      const sha = connection.shaOf(APPEND);
+      return connection.send(["EVALSHA", sha, "2", log, `${log}:head`, head, `${epoch}-*`, ...lines]);
+    };
+    const read = (reply: unknown): AppendResult | Promise<AppendResult> => {
+      if (typeof reply === "string")
+        return toAppendResult({ type: "added", last: parsePosition(reply) }, lines.length);
+      const head = String((reply as string[])[1]);
+      if (isExpiring(head)) return this.#appendWithLookback(name, append);
+      return toAppendResult(refusal(head, epoch), lines.length);
+    };
+    const { connection } = this.#topology.nodeFor(log);
+    if (connection === null) return this.#followRedirects(log, send).then(read);
+    // Without `await`: each adds a pass through the microtask queue to every append.
+    return send(connection).then(read, (error: unknown) =>
+      this.#followRedirects(log, send, { error, connection }).then(read),
+    );
   }
 
   async #appendWithLookback(name: string, append: EngineAppend): Promise<AppendResult> {
@@ -184,43 +199,47 @@ export class RedisEngine implements LogEngine {
     args: (connection: RedisConnection) => readonly string[],
   ): Promise<unknown> {
     const log = this.#log(name);
-    return this.#execute(log, (connection) => [
-      "EVALSHA",
-      connection.shaOf(script),
-      "3",
-      log,
-      `${log}:head`,
-      `${log}:base`,
-      ...args(connection),
-    ]);
-  }
-
-  #execute(key: string, command: (connection: RedisConnection) => readonly string[]): Promise<unknown> {
-    return this.#followRedirects(key, (connection) => connection.send(command(connection)));
+    return this.#followRedirects(log, (connection) => {
+      const keys = [log, `${log}:head`, `${log}:base`];
+      return connection.send(["EVALSHA", connection.shaOf(script), "3", ...keys, ...args(connection)]);
+    });
   }
 
   /**
    * Sends a command once. Sends it again only if an error reply proves that it was not executed and names the remedy.
    */
-  async #followRedirects<T>(key: string, send: (connection: RedisConnection) => Promise<T>): Promise<T> {
-    let connection: RedisConnection | null = null;
-    let migratingTo: string | null = null;
-    for (let redirects = 0; ; redirects++) {
+  async #followRedirects<T>(
+    key: string,
+    send: (connection: RedisConnection) => Promise<T>,
+    failure: Failure | null = null,
+  ): Promise<T> {
+    for (let [failed, redirects] = [failure, 0]; ; redirects++) {
+      const migratingTo = failed === null ? null : await this.#remedy(failed, redirects);
+      let connection = failed?.connection ?? null;
       try {
         if (migratingTo !== null) return await this.#ask(migratingTo, send);
         const node = this.#topology.nodeFor(key);
         connection = node.connection ?? (await node.waitForConnection());
         return await send(connection);
       } catch (error) {
-        const isRedirect = error instanceof ErrorReply && redirects < MAX_REDIRECTS;
-        const [code, , address = ""] = isRedirect ? error.message.split(" ") : [];
-        migratingTo = code === "ASK" ? address : null;
-        if (code === "MOVED") await this.#topology.refresh(connection);
-        // Another server answers behind the same connection, or the scripts were flushed.
-        else if (code === "NOSCRIPT") await connection?.discard();
-        else if (code !== "ASK") throw this.#toLogError(error, connection);
+        failed = { error, connection };
       }
     }
+  }
+
+  /**
+   * Prepares for sending a command again. @returns the address of the server to which its slot is migrating, or null
+   * @throws LogError with UNAVAILABLE if the command must not be sent again
+   */
+  async #remedy({ error, connection }: Failure, redirects: number): Promise<string | null> {
+    const isRedirect = error instanceof ErrorReply && redirects <= MAX_REDIRECTS;
+    const [code, , address = ""] = isRedirect ? error.message.split(" ") : [];
+    if (code === "ASK") return address;
+    if (code === "MOVED") await this.#topology.refresh(connection);
+    // Another server answers behind the same connection, or the scripts were flushed.
+    else if (code === "NOSCRIPT") await connection?.discard();
+    else throw this.#toLogError(error, connection);
+    return null;
   }
 
   /** The slot is migrating to another server: send the command there, for this call only. */

@@ -96,14 +96,13 @@ export class RedisConnection {
     return this.#watch<unknown[]>(multi.exec());
   }
 
+  readonly #onAnswer = (): void => void this.#answered++;
+
   /** Counts replies, so that `isSilent` needs no command. */
-  async #watch<T>(reply: Promise<T>): Promise<T> {
+  #watch<T>(reply: Promise<T>): Promise<T> {
     this.#sent++;
-    try {
-      return await reply;
-    } finally {
-      this.#answered++;
-    }
+    reply.then(this.#onAnswer, this.#onAnswer);
+    return reply;
   }
 
   /** Returns true if commands wait for a reply, and none has arrived since the last call. */
