@@ -23,7 +23,7 @@ import type { SessionFeeds } from "../../src/gateway/feed/session-feeds.ts";
 import { createMemoryLog } from "../../src/log/memory.ts";
 import { archiveSession } from "../../src/session/archive/archive.ts";
 import { trimLog } from "@turnstream/testkit/backend/trim-log.ts";
-import { MAX_TEXT_LENGTH, prependOlderTurns } from "../../src/session/history/turn-window.ts";
+import { MAX_TEXT_LENGTH, prependOlderTurns } from "../../src/session/history/turn-pages.ts";
 import { createMemoryStore } from "@turnstream/testing";
 import { plain, SessionHarness } from "../session/session-harness.ts";
 import { streamFormat, waitUntilIdle, TestSubscriber, until } from "./test-subscriber.ts";

@@ -11,7 +11,7 @@ import { closeSession } from "../../store/fork/close-session.ts";
 import { isShareToken, readShareId, type Share } from "../../store/shares.ts";
 import type { Store } from "../../store/store.ts";
 import { type FoldArchivedOptions, foldArchivedEvents } from "./archived-state.ts";
-import { countTurnsWithinLimit } from "./turn-window.ts";
+import { countTurnsWithinLimit } from "./turn-pages.ts";
 import { defined } from "../../util/defined.ts";
 
 export interface SharedHistory {

@@ -9,7 +9,7 @@ import { trimLog } from "@turnstream/testkit/backend/trim-log.ts";
 import { readCheckpoint } from "../../../src/session/history/archived-state.ts";
 import { foldTo } from "../../../src/session/history/fold-to.ts";
 import { readHandoffHistory } from "../../../src/session/history/handoff-history.ts";
-import { prependOlderTurns } from "../../../src/session/history/turn-window.ts";
+import { prependOlderTurns } from "../../../src/session/history/turn-pages.ts";
 import { type MakeBackend, plain, type SessionBackend, SessionHarness } from "../session-harness.ts";
 
 /** The state at the latest handoff point of everything written. */

@@ -14,8 +14,12 @@ import { createBlobUrls } from "../../../session/blobs/blob-url.ts";
 import { readTurnResult } from "../../../session/history/turn-result.ts";
 import { readHandoffHistory } from "../../../session/history/handoff-history.ts";
 import { readHistory } from "../../../session/history/read-history.ts";
-import { countTurnsWithinLimit, prependOlderTurns } from "../../../session/history/turn-window.ts";
-import { readTurnPage, readTurn } from "../../../session/history/turn-pages.ts";
+import {
+  countTurnsWithinLimit,
+  prependOlderTurns,
+  readTurnPage,
+  readTurn,
+} from "../../../session/history/turn-pages.ts";
 import type { SessionRef } from "../../../util/refs.ts";
 import { omitHiddenTurn } from "@turnstream/protocol/writer";
 import { hasScope } from "../../auth/access.ts";
