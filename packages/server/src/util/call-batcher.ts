@@ -6,10 +6,8 @@
  * cached.
  */
 
-interface PendingCall<Item, Result> {
+interface PendingCall<Item, Result> extends PromiseWithResolvers<Result> {
   readonly item: Item;
-  readonly resolve: (result: Result) => void;
-  readonly reject: (error: unknown) => void;
 }
 
 export class CallBatcher<Item, Result> {
@@ -25,12 +23,12 @@ export class CallBatcher<Item, Result> {
 
   /** @param group only calls of the same group are executed together */
   call(group: string, item: Item): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      if (this.#groups.size === 0) setImmediate(() => this.#executeAll());
-      const calls = this.#groups.get(group) ?? [];
-      calls.push({ item, resolve, reject });
-      this.#groups.set(group, calls);
-    });
+    if (this.#groups.size === 0) setImmediate(() => this.#executeAll());
+    const call = { item, ...Promise.withResolvers<Result>() };
+    const calls = this.#groups.get(group) ?? [];
+    calls.push(call);
+    this.#groups.set(group, calls);
+    return call.promise;
   }
 
   #executeAll(): void {

@@ -64,25 +64,19 @@ export async function decideApproval(
   const actions = await editedActions(backend.store, ref, interaction, decision);
   const rule = ruleOf(interaction.request as unknown as ApprovalRequest, decision);
   const { userId, reason, digest } = decision;
-  const result = await backend.store.transaction((tx) =>
-    transitionInteraction(tx, ref, interaction, {
+  const result = await backend.store.transaction((tx) => {
+    const allow = async (allowance: NewAllowance) => {
+      await tx.allowances.add(ref, { ...allowance, ...defined({ by: userId }) });
+      const { agent, tool } = allowance;
+      return { action: "approval.always", subject: { agent, tool } } as const;
+    };
+    return transitionInteraction(tx, ref, interaction, {
       to: STATUS[decision.decision],
-      fields: {
-        ...(actions === null ? {} : { actions }),
-        ...(rule === null ? {} : { always: true }),
-      },
+      fields: defined({ actions, always: rule && true }),
       ...decisionSource(decision),
-      ...defined({ reason, digest }),
-      ...(rule === null
-        ? {}
-        : {
-            also: async () => {
-              await tx.allowances.add(ref, { ...rule, ...defined({ by: userId }) });
-              return { action: "approval.always", subject: { agent: rule.agent, tool: rule.tool } };
-            },
-          }),
-    }),
-  );
+      ...defined({ reason, digest, also: rule && (() => allow(rule)) }),
+    });
+  });
   await publishOutbox(backend, ref);
   await signalDecision(backend, ref);
   return result;
@@ -94,10 +88,10 @@ async function editedActions(
   ref: SessionRef,
   { id, request }: Interaction,
   { decision, input, key }: ApprovalDecision,
-): Promise<readonly ApprovalAction[] | null> {
+): Promise<readonly ApprovalAction[] | undefined> {
   if ((decision === "edit") !== (input !== undefined))
     throw bad(key, "`input` is required for an edit and not allowed otherwise");
-  if (input === undefined) return null;
+  if (input === undefined) return undefined;
   const { actions, editable } = request as unknown as ApprovalRequest;
   if (!editable) throw bad(key, "its arguments can't be edited");
   const problem = validateEditedInput(input, await store.interactions.schema(ref, id));
@@ -108,8 +102,8 @@ async function editedActions(
 function ruleOf(
   { always, agent, actions, tool_digest: digest }: ApprovalRequest,
   { decision, key, ...input }: ApprovalDecision,
-): NewAllowance | null {
-  if (input.always !== true) return null;
+): NewAllowance | undefined {
+  if (input.always !== true) return undefined;
   if (decision !== "approve") throw bad(key, "`always` is only allowed with an approval");
   const tool = actions[0]?.name;
   if (!always || tool === undefined) throw bad(key, "it doesn't offer `always`");

@@ -37,15 +37,11 @@ export class OutageMonitor {
   readonly #evicting = new Map<string, LogError>();
   #notDurable: LogError | null = null;
   readonly #listeners = new Set<OutageListener>();
-  #hasConnected = false;
+  /** True once any server has answered. If none has, the address is more likely wrong than a server restarting. */
+  hasConnected = false;
 
   constructor(now: () => number) {
     this.#now = now;
-  }
-
-  /** True once any server has answered. If none has, the address is more likely wrong than a server restarting. */
-  get hasConnected(): boolean {
-    return this.#hasConnected;
   }
 
   /** Adds a listener and calls it for every outage that still lasts. @returns a function that removes the listener */
@@ -126,13 +122,8 @@ export class OutageMonitor {
   }
 
   connected(address: string): void {
-    this.answered();
+    this.hasConnected = true;
     this.forget(address);
-  }
-
-  /** Records that a server has answered, over any connection. */
-  answered(): void {
-    this.#hasConnected = true;
   }
 
   /** Records that the server is reachable. */

@@ -41,7 +41,7 @@ export async function openCluster(
   const keepAlive = setInterval(() => undefined, 1_000);
   try {
     await cluster.refresh();
-    settings.outages.answered();
+    settings.outages.hasConnected = true;
     return cluster;
   } catch (error) {
     await cluster.close();
