@@ -1,7 +1,7 @@
 /**
- * `@turnstream/server/internal` exports what other packages of ours need besides the public API: interfaces of the store,
- * the log and the signals, and functions for the CLI, chaos runs, benchmarks and tests.
- * Invariant: it promises nothing. Packages that import it depend on the exact version of the server.
+ * `@turnstream/server/internal` exports what other packages of ours need besides the public API: interfaces of the
+ * store, the log and the signals, and functions for the CLI, chaos runs, benchmarks and tests. Invariant: it promises
+ * nothing. Packages that import it depend on the exact version of the server.
  */
 export { isEngineError } from "./engine/errors.ts";
 export { TOKEN_SCOPES } from "./gateway/auth/tokens.ts";

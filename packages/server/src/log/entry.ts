@@ -2,10 +2,9 @@
  * `LogEntry` is one entry of a log. It stores the line that `formatLine` builds: the key of the append, a space, and
  * the event as JSON. The line has no id, because the id is the position.
  *
- * Invariant: `formatLine` writes `v` and `at` before the fields of the draft, and `lastStringAfter`, `hasType` and `type`
- * rely on this.
- * The event is parsed only when a reader needs it, and has the current schema version, unless a newer one wrote it. All
- * readers share the parsed event, so none may change it.
+ * Invariant: `formatLine` writes `v` and `at` before the fields of the draft, and `lastStringAfter`, `hasType` and
+ * `type` rely on this. The event is parsed only when a reader needs it, and has the current schema version, unless a
+ * newer one wrote it. All readers share the parsed event, so none may change it.
  */
 import {
   type Cursor,

@@ -184,8 +184,8 @@ export type InvalidCursorReason = "malformed" | "trimmed" | "ahead" | "lost" | "
 export interface AttachOptions {
   readonly after: Cursor;
   /**
-   * Returns the last archived position. It is a valid cursor even while there is no log, because the next claim continues
-   * there. Called only if the log is missing, or ends before the reader's position.
+   * Returns the last archived position. It is a valid cursor even while there is no log, because the next claim
+   * continues there. Called only if the log is missing, or ends before the reader's position.
    */
   readonly readFloor?: () => Promise<Cursor>;
   readonly signal?: AbortSignal;

@@ -1,4 +1,4 @@
-/** `createKey` creates an API key in code, as `turnstream keys create` does from a shell. `ensureTenant` creates its tenant. */
+/** `createKey` creates an API key in code, as `turnstream keys create` does in a shell, and `ensureTenant` a tenant. */
 import { isStoreError } from "../store/errors.ts";
 import type { KeyInfo, NewKey } from "../store/keys.ts";
 import type { Store } from "../store/store.ts";

@@ -1,9 +1,8 @@
 /**
  * `CallBatcher` collects the calls of one turn of the event loop and executes those of a group together, so that
- * thousands of reconnecting clients cost few round trips.
- * Invariant: a batch contains only calls that were made before it started, so a result is never older than its call. The
- * calls of a batch keep their order, and an error rejects all of them. A batch has at most `maxSize` calls. Nothing is
- * cached.
+ * thousands of reconnecting clients cost few round trips. Invariant: a batch contains only calls that were made before
+ * it started, so a result is never older than its call. The calls of a batch keep their order, and an error rejects all
+ * of them. A batch has at most `maxSize` calls. Nothing is cached.
  */
 
 interface PendingCall<Item, Result> extends PromiseWithResolvers<Result> {

@@ -2,8 +2,8 @@
  * `parseOptions` validates options and fills in their defaults. A shape declares each option once: its description, its
  * type, its range and its default. `integer`, `amount`, `func` and `object` declare common types.
  *
- * Invariant: a message names the option with its path, the value, and what is expected. The text of a check says what is
- * expected, so that it reads well after "must be". A value that is marked as secret is not shown.
+ * Invariant: a message names the option with its path, the value, and what is expected. The text of a check says what
+ * is expected, so that it reads well after "must be". A value that is marked as secret is not shown.
  */
 import { z } from "zod";
 import { defined } from "./defined.ts";

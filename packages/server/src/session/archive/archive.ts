@@ -43,8 +43,8 @@ export interface ArchiveOptions {
    */
   readonly journal?: (archived: SessionState) => readonly NewJournalEntry[];
   /**
-   * The position that `commit` and `journal` depend on. They are skipped if the log ends before it, because entries were
-   * lost.
+   * The position that `commit` and `journal` depend on. They are skipped if the log ends before it, because entries
+   * were lost.
    */
   readonly atLeast?: Position;
 }

@@ -1,10 +1,10 @@
 /**
- * `LogRetention` bounds the memory of the log. When a turn has ended, it lets the log expire, and trims it a while later,
- * so that clients can resume in between. `archiveLeftovers` archives events that no turn archives.
+ * `LogRetention` bounds the memory of the log. When a turn has ended, it lets the log expire, and trims it a while
+ * later, so that clients can resume in between. `archiveLeftovers` archives events that no turn archives.
  *
- * Invariant: only archived events are trimmed or expire. The expiry is set in the log itself, so it happens even if this
- * process dies; the trims in memory only free the space earlier. Their number is bounded. An error of the log changes
- * nothing, because the log expires anyway.
+ * Invariant: only archived events are trimmed or expire. The expiry is set in the log itself, so it happens even if
+ * this process dies; the trims in memory only free the space earlier. Their number is bounded. An error of the log
+ * changes nothing, because the log expires anyway.
  */
 import type { Cursor } from "@turnstream/protocol";
 import { isLogError } from "../../log/errors.ts";

@@ -1,9 +1,9 @@
 /**
  * `openBlob` loads the blob of a signed URL and returns the headers to serve it with, or where to redirect to.
  *
- * Invariant: only a signed token that has not expired gives access, and caches must not keep the blob longer. A token of
- * a share gives access only while the share is open, so a cache must ask each time. A blob contains untrusted content,
- * so a browser must never treat it as a page of ours.
+ * Invariant: only a signed token that has not expired gives access, and caches must not keep the blob longer. A token
+ * of a share gives access only while the share is open, so a cache must ask each time. A blob contains untrusted
+ * content, so a browser must never treat it as a page of ours.
  */
 import { hash } from "node:crypto";
 import { readBlobToken } from "../../store/rules/blob-token.ts";

@@ -22,8 +22,8 @@ export interface HandoffHistory {
   /** Subscribe after this cursor. */
   readonly cursor: Cursor;
   /**
-   * Whether the state lacks an accepted message or turn, such as a retry that no worker has started. The stream after the
-   * cursor has it.
+   * Whether the state lacks an accepted message or turn, such as a retry that no worker has started. The stream after
+   * the cursor has it.
    */
   readonly lacksAccepted: boolean;
 }

@@ -83,7 +83,7 @@ export async function prependOlderTurns(
 /** Small pages, because a page is read as a whole. */
 const STEP = 5;
 
-/** Yields turns before `before`, newest first. Turns that are newer than the state reach the client through the stream. */
+/** Yields turns before `before`, newest first. Those that are newer than the state reach the client by the stream. */
 async function* turnsBack(
   { store }: Pick<Backend, "store">,
   ref: SessionRef,

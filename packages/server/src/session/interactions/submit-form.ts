@@ -207,11 +207,7 @@ async function submit(
   if (problems.length > 0) throw new FormError(interaction.key, problems);
   if (isJsonLongerThan(values, MAX_VALUES_BYTES))
     throw new StoreError("TOO_LARGE", `the values of form ${interaction.key}`);
-  return transitionInteraction(tx, ref, interaction, {
-    to: "submitted",
-    fields: { values },
-    ...who,
-  });
+  return transitionInteraction(tx, ref, interaction, { to: "submitted", fields: { values }, ...who });
 }
 
 function decline(
@@ -239,7 +235,7 @@ async function addGoOn(
   const { agent, mode, schema } = storedForm(interaction);
   const { values = {} } = change.body as { readonly values?: Json };
   const files = formFiles(schema, values).slice(0, MAX_FILES);
-  const options = { ...defined({ agent, mode }) };
+  const options = defined({ agent, mode });
   const message = { id: `after.${form}`, text: "", files, resumes: form, options, ...source };
   if ((await tx.queuedMessages.add(ref, message)) !== "added") return;
   const { draft } = messageEvent(message);

@@ -2,8 +2,8 @@
  * `WebhookOptions` sets how a worker sends webhooks. `resultOf` decides from a response or an error whether a delivery
  * is sent again. Pure.
  *
- * Invariant: every delivery ends after `maxAttempts` attempts. Delays have jitter, so that a receiver that was down does
- * not get all deliveries at the same moment.
+ * Invariant: every delivery ends after `maxAttempts` attempts. Delays have jitter, so that a receiver that was down
+ * does not get all deliveries at the same moment.
  */
 import { z } from "zod";
 import { MAX_BATCH, MAX_DURATION_MS } from "../../store/rules/arguments.ts";

@@ -2,10 +2,10 @@
  * `ClusterTopology` tracks the primaries of a Redis Cluster and their slots. It fetches the slot map every few seconds,
  * and sooner after MOVED or when a server is unreachable. Does not wait for subscriptions.
  *
- * Invariant: the slot map may be out of date. That is safe: a server without the slot replies MOVED, and the log's fence
- * protects appends. One fetch runs at a time. `refresh` never reuses the running one, which may have missed a move, and first
- * asks the server that replied MOVED. A slot without a server keeps its last one. A server without slots is closed,
- * unless a slot is migrating to it.
+ * Invariant: the slot map may be out of date. That is safe: a server without the slot replies MOVED, and the log's
+ * fence protects appends. One fetch runs at a time. `refresh` never reuses the running one, which may have missed a
+ * move, and first asks the server that replied MOVED. A slot without a server keeps its last one. A server without
+ * slots is closed, unless a slot is migrating to it.
  */
 import { sleep } from "../../../util/sleep.ts";
 import { LogError } from "../../errors.ts";

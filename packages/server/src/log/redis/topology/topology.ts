@@ -1,6 +1,6 @@
 /**
- * `RedisTopology` is the interface between `RedisEngine` and its Redis servers, and `singleServer` implements it for one
- * server. It neither reads nor writes a log.
+ * `RedisTopology` is the interface between `RedisEngine` and its Redis servers, and `singleServer` implements it for
+ * one server. It neither reads nor writes a log.
  *
  * Invariant: `nodeFor` returns a node immediately, connected or not. The engine calls it again after `refresh`, because
  * the key may be on another server. Every node with slots has a sentinel key; without it, wiped data stays unnoticed.
