@@ -155,7 +155,7 @@ export interface ReadRange {
   readonly limit?: number;
 }
 
-export type ReadResult = LogPage | InvalidCursor;
+export type ReadResult = LogPage | { readonly ok: false; readonly reason: InvalidCursorReason };
 
 export interface LogPage {
   readonly ok: true;
@@ -164,11 +164,6 @@ export interface LogPage {
   readonly entries: readonly LogEntry[];
   /** True if more entries follow these. */
   readonly more: boolean;
-}
-
-interface InvalidCursor {
-  readonly ok: false;
-  readonly reason: InvalidCursorReason;
 }
 
 /**

@@ -36,8 +36,8 @@ export interface ApprovalDecision extends DecisionSource {
   readonly always?: boolean;
 }
 
-/** The stored request of an approval. */
-export interface ApprovalRequest {
+/** The stored request of an approval. A type, because TypeScript doesn't accept JSON as an interface. */
+export type ApprovalRequest = {
   readonly actions: readonly ApprovalAction[];
   readonly editable: boolean;
   /** True if the user may allow the tool for the rest of the session. */
@@ -46,7 +46,7 @@ export interface ApprovalRequest {
   readonly agent: string;
   /** Digest of the tool's description and input schema, for an allowance. */
   readonly tool_digest: string;
-}
+};
 
 const STATUS = { approve: "approved", edit: "edited", reject: "rejected" } as const;
 
@@ -62,7 +62,7 @@ export async function decideApproval(
   // A request never changes, so it can be read outside of the transaction.
   const interaction = await findInteraction(backend.store, ref, decision.key, "approval");
   const actions = await editedActions(backend.store, ref, interaction, decision);
-  const rule = ruleOf(interaction.request as unknown as ApprovalRequest, decision);
+  const rule = ruleOf(interaction.request as ApprovalRequest, decision);
   const { userId, reason, digest } = decision;
   const result = await backend.store.transaction((tx) => {
     const allow = async (allowance: NewAllowance) => {
@@ -92,7 +92,7 @@ async function editedActions(
   if ((decision === "edit") !== (input !== undefined))
     throw bad(key, "`input` is required for an edit and not allowed otherwise");
   if (input === undefined) return undefined;
-  const { actions, editable } = request as unknown as ApprovalRequest;
+  const { actions, editable } = request as ApprovalRequest;
   if (!editable) throw bad(key, "its arguments can't be edited");
   const problem = validateEditedInput(input, await store.interactions.schema(ref, id));
   if (problem !== null) throw new InputValidationError(`approval ${key}`, problem);

@@ -26,15 +26,15 @@ import { findInteraction, waitForInteraction } from "./find.ts";
 import { transitionInteraction, type DecisionSource, decisionSource } from "./transition.ts";
 import { defined } from "../../util/defined.ts";
 
-/** The stored request of a form. */
-interface StoredForm {
+/** The stored request of a form. A type, because TypeScript doesn't accept JSON as an interface. */
+type StoredForm = {
   readonly schema: FormSchema;
   /** True if a running turn waits for the form and continues by itself. */
   readonly waits?: boolean;
   /** The agent of the next turn, if the form ended its turn. */
   readonly agent?: string;
   readonly mode?: "agent" | "chat";
-}
+};
 
 interface FormAction extends DecisionSource {
   /** The key of the request: `form_request_id`. */
@@ -243,7 +243,7 @@ async function addGoOn(
 }
 
 export function storedForm({ request }: Interaction): StoredForm {
-  return request as unknown as StoredForm;
+  return request as StoredForm;
 }
 
 function isWaitedFor(interaction: Interaction): boolean {
