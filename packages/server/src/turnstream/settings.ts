@@ -61,7 +61,7 @@ export const settingsShape = {
 export interface ServerSettings extends OptionsInput<typeof settingsShape> {}
 
 /** A setting and where it comes from. */
-export interface Setting {
+interface Setting {
   /** Null if it is not set. */
   readonly value: string | null;
   readonly source: "option" | "environment" | "default" | "not set";

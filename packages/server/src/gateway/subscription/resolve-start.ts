@@ -15,7 +15,7 @@ import {
 import type { InvalidCursorReason } from "../../log/log.ts";
 import { readHistory } from "../../session/history/read-history.ts";
 import { restartOrphanedLog } from "../../session/lifecycle/create.ts";
-import { prependOlderTurns } from "../../session/history/turn-window.ts";
+import { prependOlderTurns } from "../../session/history/turn-pages.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { DialectName } from "../encoding/stream-format.ts";
 import { encodeFrames, resyncFrames, type EncodingTarget } from "../encoding/encode.ts";

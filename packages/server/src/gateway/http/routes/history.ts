@@ -14,8 +14,12 @@ import { createBlobUrls } from "../../../session/blobs/blob-url.ts";
 import { readTurnResult } from "../../../session/history/turn-result.ts";
 import { readHandoffHistory } from "../../../session/history/handoff-history.ts";
 import { readHistory } from "../../../session/history/read-history.ts";
-import { prependOlderTurns } from "../../../session/history/turn-window.ts";
-import { countTurnsWithinLimit, readTurnPage, readTurn } from "../../../session/history/turn-pages.ts";
+import {
+  countTurnsWithinLimit,
+  prependOlderTurns,
+  readTurnPage,
+  readTurn,
+} from "../../../session/history/turn-pages.ts";
 import type { SessionRef } from "../../../util/refs.ts";
 import { omitHiddenTurn } from "@turnstream/protocol/writer";
 import { hasScope } from "../../auth/access.ts";
@@ -38,7 +42,7 @@ const history = defineRoute({
   query: page,
   responseSchema: restReplies.history,
   async handle({ context, ref, query }) {
-    const { state, lacksAccepted } = await readHandoffHistory(context, ref, null);
+    const { state, lacksAccepted } = await readHandoffHistory(context, ref);
     const { turns, next } = await readTurnPage(context, ref, state, query);
     const pageEnd = { has_more: next !== null, next_before: next };
     // Only the first page contains the cursor to subscribe after. Older pages extend a page that the client already
@@ -71,7 +75,7 @@ const getSnapshot = defineRoute({
       resolveBlobUrl: createBlobUrlResolver(context, ref),
       includeHidden: hasScope(caller, "debug"),
     };
-    const count = countTurnsWithinLimit(state, query.turns);
+    const count = countTurnsWithinLimit(state.turns.toArray(), query.turns);
     return {
       status: 200,
       jsonText: await stringifyWithSnapshot(context.slices, target, head, state, count),
