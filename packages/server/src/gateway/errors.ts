@@ -1,6 +1,6 @@
 /**
  * `toErrorResponse` converts any error to an error response: a code and number of the protocol, an HTTP status, and a
- * message. `RequestError` is the error for a rejected request. Pure.
+ * message. `RequestError` is the error for a rejected request, and `SignInError` for a refused credential. Pure.
  * Invariant: the response to an unknown, internal or availability error reveals nothing about its cause. The messages
  * of all other errors reach the client, so they must contain no secrets and no internals. Validation errors name
  * fields and reasons, never the input.
@@ -15,6 +15,7 @@ import { LimitExceededError } from "../session/limit-exceeded.ts";
 import { InputValidationError } from "../session/validation-error.ts";
 import { isStoreError, type StoreError } from "../store/errors.ts";
 import { type ExceededLimit, toWireName } from "../store/rules/limits.ts";
+import type { SecurityEvent } from "../util/security-event.ts";
 
 export const HTTP_STATUS: Readonly<Record<ErrorCode, number>> = {
   SERVER_ERROR: 500,
@@ -145,5 +146,22 @@ export class RequestError extends Error {
     super(message);
     this.name = "RequestError";
     this.code = code;
+  }
+}
+
+type SignInEvent = Extract<SecurityEvent, { readonly type: "sign_in_refused" | "signature_invalid" }>;
+
+/**
+ * The error for a refused credential. Its event is for the operator, and names a tenant, user or key only as far as a
+ * verified credential or the id in a key names it.
+ */
+export class SignInError extends RequestError {
+  readonly event: SignInEvent;
+
+  /** @param message for the client */
+  constructor(event: SignInEvent, message: string) {
+    super("UNAUTHENTICATED", message);
+    this.name = "SignInError";
+    this.event = event;
   }
 }

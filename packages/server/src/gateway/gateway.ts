@@ -33,7 +33,7 @@ import { createLossReporter } from "../session/lifecycle/report-loss.ts";
 import { createSessionFeeds } from "./feed/session-feeds.ts";
 import { closeRevokedConnections } from "./auth/revocation.ts";
 import { createTimeSlicer } from "../util/time-slicer.ts";
-import { createSocketAcceptor } from "./ws/upgrade.ts";
+import { createUpgradeHandler } from "./ws/upgrade.ts";
 
 export interface GatewayStats {
   readonly connections: number;
@@ -81,9 +81,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     // Workers report that.
     if (error.code !== "NOT_DURABLE") http.context.onError(error, { during: "the log" });
   });
-  const acceptSocket = createSocketAcceptor(http);
+  const handleUpgrade = createUpgradeHandler(http);
   return {
-    attach: (server, { prefix = "" } = {}) => attachTo(server, http, acceptSocket, prefix),
+    attach: (server, { prefix = "" } = {}) => attachTo(server, http, handleUpgrade, prefix),
     handle: (request, context) => handleRequest(http, request, context),
     stats() {
       const { total: bufferedBytes, max: maxBufferedBytes } = connections.bufferedBytes();

@@ -13,7 +13,7 @@ import { isId } from "../../util/names.ts";
 import type { OptionsInput, OptionsOutput } from "../../util/parse-options.ts";
 import { type Scope, SCOPES } from "./access.ts";
 import type { Caller } from "../caller.ts";
-import { SignInError } from "./security-events.ts";
+import { SignInError } from "../errors.ts";
 import { defined } from "../../util/defined.ts";
 
 const DEFAULT_TOKEN_SCOPES: readonly Scope[] = ["read", "write", "decide", "share"];
@@ -79,22 +79,13 @@ export async function signToken(
   now: number,
 ): Promise<string> {
   const { tenant, user, key, scopes, expiresAt, issuer, audience } = claims;
-  const parties = {
-    ...defined({ iss: issuer, aud: audience }),
-  };
-  return new SignJWT({ tenant, scopes: [...scopes], ...(key === null ? {} : { key }), ...parties })
+  const optional = defined({ key: key ?? undefined, iss: issuer, aud: audience });
+  return new SignJWT({ tenant, scopes: [...scopes], ...optional })
     .setProtectedHeader({ alg: ALGORITHM, typ: TYPE })
     .setSubject(user)
     .setIssuedAt(Math.floor(now / 1_000))
     .setExpirationTime(Math.floor(expiresAt / 1_000))
     .sign(await importSecret(secret));
-}
-
-interface TokenIssuer {
-  readonly secrets: readonly [string, ...string[]];
-  readonly env: { now(): number };
-  readonly limits: { readonly maxTokenTtlMs: number };
-  readonly tokenRules: TokenRules;
 }
 
 export interface TokenVerifier {
@@ -104,7 +95,14 @@ export interface TokenVerifier {
   readonly tokenRules: TokenRules;
 }
 
-/** Signs a token of the gateway. Tokens have a resolution of one second. @param ttlMs by default 15 minutes, or the gateway's limit if it is shorter */
+interface TokenIssuer extends TokenVerifier {
+  readonly secrets: readonly [string, ...string[]];
+}
+
+/**
+ * Signs a token of the gateway. Tokens have a resolution of one second.
+ * @param ttlMs by default 15 minutes, or the gateway's limit if it is shorter
+ */
 export async function issueToken(
   { env, limits, secrets, tokenRules: { issuer, audience } }: TokenIssuer,
   claims: Omit<TokenClaims, "expiresAt">,
@@ -112,11 +110,7 @@ export async function issueToken(
 ): Promise<{ readonly token: string; readonly expires_at: number }> {
   const now = env.now();
   const expiresAt = Math.floor((now + ttlMs) / 1_000) * 1_000;
-  const signed = {
-    ...claims,
-    expiresAt,
-    ...defined({ issuer, audience }),
-  };
+  const signed = { ...claims, expiresAt, ...defined({ issuer, audience }) };
   return { token: await signToken(signed, secrets[0], now), expires_at: expiresAt };
 }
 

@@ -16,6 +16,7 @@ import { executeCommand } from "../execute-command.ts";
 import type { Connection, ConnectionRegistry, DisconnectReason } from "../connection/connection-registry.ts";
 import { toErrorResponse, RequestError } from "../errors.ts";
 import type { GatewayContext } from "../context.ts";
+import type { HttpContext } from "../http/handle-request.ts";
 import type { SinkEvents } from "../connection/frame-sink.ts";
 import { SendQueue } from "../connection/send-queue.ts";
 import { LimitExceededError } from "../../session/limit-exceeded.ts";
@@ -38,11 +39,6 @@ import { encodeTextFrame } from "../encoding/ws-frame.ts";
 import { runAs } from "../../util/work-owner.ts";
 import { MAX_COMMAND_BYTES } from "../gateway-limits.ts";
 import { defined } from "../../util/defined.ts";
-
-export interface SocketContext {
-  readonly context: GatewayContext;
-  readonly connections: ConnectionRegistry;
-}
 
 /** Limits between two heartbeats. Beyond them the socket is closed, because no correct client exceeds them. */
 const MAX_MALFORMED = 20;
@@ -75,7 +71,7 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
   #pendingPing: Buffer | null = null;
 
   constructor(
-    { context, connections }: SocketContext,
+    { context, connections }: Pick<HttpContext, "context" | "connections">,
     caller: Caller,
     format: StreamFormat,
     socket: WebSocket,
