@@ -10,7 +10,6 @@ import { turnSnapshot, resolveBlobUrls } from "@turnstream/protocol/writer";
 import { toHistory, toHistoryMessages } from "@turnstream/protocol/blocks";
 import { restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
-import { createBlobUrls } from "../../../session/blobs/blob-url.ts";
 import { readTurnResult } from "../../../session/history/turn-result.ts";
 import { readHandoffHistory } from "../../../session/history/handoff-history.ts";
 import { readHistory } from "../../../session/history/read-history.ts";
@@ -68,7 +67,7 @@ const getSnapshot = defineRoute({
     const state = await prependOlderTurns(context, ref, newest, query);
     const head = { session_id: ref.session, event_id: cursor };
     const target = {
-      resolveBlobUrl: createBlobUrlResolver(context, ref),
+      resolveBlobUrl: context.createBlobUrlResolver(ref),
       includeHidden: hasScope(caller, "debug"),
     };
     const count = countTurnsWithinLimit(state, query.turns);
@@ -135,16 +134,8 @@ function turnNotFound(): RequestError {
   return new RequestError("NOT_FOUND", "This session has no such turn or task.");
 }
 
-/** Returns temporary URLs for blobs, which are stored outside of the log. */
-function createBlobUrlResolver(
-  { blobBase, secrets, env }: GatewayContext,
-  ref: SessionRef,
-): (blob: string) => string {
-  return createBlobUrls(ref, { base: blobBase, secret: secrets[0], now: env.now() });
-}
-
 function jsonWithBlobUrls(context: GatewayContext, ref: SessionRef, json: object): RouteResult {
-  return { status: 200, json: resolveBlobUrls(json, createBlobUrlResolver(context, ref)) };
+  return { status: 200, json: resolveBlobUrls(json, context.createBlobUrlResolver(ref)) };
 }
 
 export const historyRoutes: readonly Route[] = [history, getSnapshot, listTurns, getTurn, endState];

@@ -11,7 +11,6 @@ import { restBodies, restReplies } from "@turnstream/protocol/schema";
 import { turnSnapshot } from "@turnstream/protocol/writer";
 import { z } from "zod";
 import { archiveSession } from "../../../session/archive/archive.ts";
-import { createBlobUrls } from "../../../session/blobs/blob-url.ts";
 import { findShare, readSharedSession, type SharedHistory } from "../../../session/history/shared-history.ts";
 import { isStoreError } from "../../../store/errors.ts";
 import { forkShare } from "../../../store/fork/fork-share.ts";
@@ -187,7 +186,7 @@ function getFlight(store: Store): SingleFlight<string | null> {
 }
 
 async function readSharedJson(
-  { store, slices, secrets, blobBase, env }: GatewayContext,
+  { store, slices, createBlobUrlResolver }: GatewayContext,
   token: string,
   { dialect, before, limit }: SharedQuery,
 ): Promise<string | null> {
@@ -195,8 +194,7 @@ async function readSharedJson(
   const shared = await readSharedSession(store, token, { ...page, run: slices.run });
   if (shared === null) return null;
   const { share, state } = shared;
-  const options = { base: blobBase, secret: secrets[0], now: env.now() };
-  const resolveBlobUrl = createBlobUrls({ share: share.id }, options);
+  const resolveBlobUrl = createBlobUrlResolver({ share: share.id });
   const stringify = (json: object) => slices.run(() => toJsonWithBlobUrls({ resolveBlobUrl }, json));
   if (dialect === "blocks") return stringify(toBlocksPage(shared, before === undefined));
   const head = {
