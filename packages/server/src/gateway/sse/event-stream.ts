@@ -31,7 +31,6 @@ export class EventStream implements Connection, SinkEvents {
   readonly caller: Caller;
   readonly queue: SendQueue;
   readonly #options: EventStreamOptions;
-  readonly #transport: CountedTransport;
   readonly #events: StreamEvents;
   #isClosed = false;
   #writes = 0;
@@ -40,8 +39,7 @@ export class EventStream implements Connection, SinkEvents {
   constructor(transport: Transport, options: EventStreamOptions) {
     this.caller = options.caller;
     this.#options = options;
-    this.#transport = new CountedTransport(transport);
-    this.queue = new SendQueue(this.#transport, this);
+    this.queue = new SendQueue(transport, this);
     this.queue.send(OPEN_COMMENT);
     this.#events = options.open(this.queue);
     options.connections.add(this);
@@ -74,8 +72,8 @@ export class EventStream implements Connection, SinkEvents {
       this.destroy();
       return;
     }
-    if (this.#transport.writes !== this.#writes) {
-      this.#writes = this.#transport.writes;
+    if (this.queue.writes !== this.#writes) {
+      this.#writes = this.queue.writes;
       this.#writtenAt = now;
     } else if (now - this.#writtenAt >= sseKeepAliveMs - this.#options.connections.heartbeatMs)
       this.queue.sendIfIdle(KEEP_ALIVE);
@@ -94,33 +92,6 @@ export class EventStream implements Connection, SinkEvents {
   destroy(): void {
     this.queue.destroy();
     this.onClose();
-  }
-}
-
-/** Counts writes, so that a heartbeat can detect them without reading the clock at every write. */
-class CountedTransport implements Transport {
-  readonly #transport: Transport;
-  writes = 0;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
-  get bufferedBytes(): number {
-    return this.#transport.bufferedBytes;
-  }
-
-  write(bytes: Uint8Array): boolean {
-    this.writes += 1;
-    return this.#transport.write(bytes);
-  }
-
-  end(): void {
-    this.#transport.end();
-  }
-
-  destroy(): void {
-    this.#transport.destroy();
   }
 }
 
