@@ -13,7 +13,7 @@ import { isLogError, type LogError } from "../log/errors.ts";
 import { BlobError } from "../session/blobs/open-blob.ts";
 import { LimitExceededError } from "../session/limit-exceeded.ts";
 import { InputValidationError } from "../session/validation-error.ts";
-import { isStoreError, type StoreError } from "../store/errors.ts";
+import { isStoreError, type StoreError, type StoreErrorCode } from "../store/errors.ts";
 import { type ExceededLimit, toWireName } from "../store/rules/limits.ts";
 import type { SecurityEvent } from "../util/security-event.ts";
 
@@ -80,26 +80,21 @@ function fromExceededLimit({ limit, scope, retryAfterMs }: ExceededLimit): Error
   return { status, reply: { ...reply, retry_after_seconds: seconds, details }, isInternal };
 }
 
+/** The errors of the store that the client has caused. */
+const OF_CLIENT: Readonly<Partial<Record<StoreErrorCode, ErrorCode>>> = {
+  NOT_FOUND: "NOT_FOUND",
+  EXISTS: "CONFLICT",
+  CONFLICT: "CONFLICT",
+  FENCED: "CONFLICT",
+  INVALID: "BAD_REQUEST",
+  TOO_LARGE: "TOO_LARGE",
+};
+
 function fromStoreError(error: StoreError): ErrorResponse {
-  switch (error.code) {
-    case "NOT_FOUND":
-      return clientError("NOT_FOUND", error.message);
-    case "EXISTS":
-    case "CONFLICT":
-    case "FENCED":
-      return clientError("CONFLICT", error.message);
-    case "INVALID":
-      return clientError("BAD_REQUEST", error.message);
-    case "TOO_LARGE":
-      return clientError("TOO_LARGE", error.message);
-    case "BUSY":
-    // Temporary until an operator runs the migration, so the client may retry.
-    case "NOT_MIGRATED":
-    case "UNAVAILABLE":
-      return unavailable();
-    default:
-      return internalError();
-  }
+  const code = OF_CLIENT[error.code];
+  if (code !== undefined) return clientError(code, error.message);
+  // `NOT_MIGRATED` is temporary until an operator runs the migration, so the client may retry.
+  return isStoreError(error, "BUSY", "NOT_MIGRATED", "UNAVAILABLE") ? unavailable() : internalError();
 }
 
 function fromLogError(error: LogError): ErrorResponse {

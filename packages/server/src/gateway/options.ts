@@ -143,16 +143,13 @@ export function resolveOptions(options: GatewayOptions): ResolvedGatewayOptions 
 
 /** Otherwise a feature named `debug` would let tokens of users have that scope. */
 function refuseOwnScopes(features: readonly GatewayFeature[]): void {
-  const taken = features.find(({ name, scope }) => scope !== undefined && isOwnScope(name));
+  const own: readonly string[] = SCOPES;
+  const taken = features.find(({ name, scope }) => scope !== undefined && own.includes(name));
   if (taken !== undefined)
     throw new OptionsError(
       "BAD_OPTIONS",
       `\`features\` of the gateway must not be named like a scope of the server, got ${JSON.stringify(taken.name)}`,
     );
-}
-
-function isOwnScope(name: string): boolean {
-  return SCOPES.some((scope) => scope === name);
 }
 
 /** Returns all scopes that a token of a user can have. */

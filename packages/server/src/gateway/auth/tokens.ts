@@ -141,23 +141,16 @@ async function verifyUnknownToken(token: string, verifier: TokenVerifier): Promi
     if (payload === null) continue;
     const parsed = claimsSchema.safeParse(payload);
     if (!parsed.success)
-      throw new SignInError(
-        { type: "sign_in_refused", reason: "token_malformed" },
-        "The token must contain sub, tenant and exp, and its scopes must be a list.",
-      );
+      throw malformed("The token must contain sub, tenant and exp, and its scopes must be a list.");
     const { sub, tenant, exp, iat = Infinity, scopes = tokenRules.defaultScopes, key = null } = parsed.data;
     if (exp * 1_000 - Math.min(iat * 1_000, now) > limits.maxTokenTtlMs)
-      throw new SignInError(
-        { type: "sign_in_refused", reason: "token_malformed", tenant, user: sub },
+      throw malformed(
         `The token is valid for too long: this gateway accepts at most ${limits.maxTokenTtlMs / 1_000} seconds.`,
+        { tenant, user: sub },
       );
     const allowed = scopes.filter((scope) => tokenRules.scopes.includes(scope));
     // An empty list would allow everything: see `hasScope`.
-    if (allowed.length === 0)
-      throw new SignInError(
-        { type: "sign_in_refused", reason: "token_malformed", tenant, user: sub },
-        "The token has no known scope.",
-      );
+    if (allowed.length === 0) throw malformed("The token has no known scope.", { tenant, user: sub });
     return { tenant, user: sub, scopes: allowed, key, expiresAt: exp * 1_000 };
   }
   throw new SignInError(
@@ -205,10 +198,13 @@ function expiredSource(payload: unknown): { tenant?: string; user?: string; key?
 }
 
 function claimRefused(claim: string): SignInError {
-  return new SignInError(
-    { type: "sign_in_refused", reason: "token_malformed" },
+  return malformed(
     `The token has no "${claim}" that this gateway accepts. Compare it with the options of the gateway.`,
   );
+}
+
+function malformed(message: string, source: { tenant?: string; user?: string } = {}): SignInError {
+  return new SignInError({ type: "sign_in_refused", reason: "token_malformed", ...source }, message);
 }
 
 /** Imported secrets. Without this, jose would import the secret again for every token. */

@@ -68,10 +68,7 @@ export class EventStream implements Connection, SinkEvents {
 
   onHeartbeat(now: number): void {
     const { sseKeepAliveMs, stallTimeoutMs } = this.#options.limits;
-    if (this.queue.isStalled(now, stallTimeoutMs)) {
-      this.destroy();
-      return;
-    }
+    if (this.queue.isStalled(now, stallTimeoutMs)) return this.destroy();
     if (this.queue.writes !== this.#writes) {
       this.#writes = this.queue.writes;
       this.#writtenAt = now;
@@ -81,12 +78,10 @@ export class EventStream implements Connection, SinkEvents {
   }
 
   close(reason: DisconnectReason): void {
-    if (reason === "unauthenticated") this.#events.fail("UNAUTHENTICATED");
-    else {
-      const { min, max } = RETRY_AFTER_MS;
-      this.queue.sendReliable(retryFrame(Math.round(min + (max - min) * this.#options.random())));
-      this.#events.onShutdown();
-    }
+    if (reason === "unauthenticated") return this.#events.fail("UNAUTHENTICATED");
+    const { min, max } = RETRY_AFTER_MS;
+    this.queue.sendReliable(retryFrame(Math.round(min + (max - min) * this.#options.random())));
+    this.#events.onShutdown();
   }
 
   destroy(): void {
