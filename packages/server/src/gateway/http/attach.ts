@@ -8,7 +8,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import type { Server } from "node:net";
 import type { Duplex } from "node:stream";
 import { RequestError } from "../errors.ts";
-import { startEventStream } from "../sse/transports.ts";
+import { startEventStream } from "../sse/event-stream.ts";
 import { type HandleUpgrade, rejectUpgrade } from "../ws/upgrade.ts";
 import { errorResponse, eventStreamOptions, handleHttp, type HttpContext } from "./handle-request.ts";
 import { API_PREFIX } from "./http-messages.ts";

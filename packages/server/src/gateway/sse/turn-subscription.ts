@@ -9,7 +9,7 @@ import { type SessionEvent, parseCursor, Sequence, type SessionState } from "@tu
 import { isStoreError } from "../../store/errors.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { FrameSink } from "../connection/frame-sink.ts";
-import { createEncodingTarget } from "../encoding/encode.ts";
+import { createEncodingTarget, type EncodingTarget } from "../encoding/encode.ts";
 import type { StreamFormat } from "../encoding/stream-format.ts";
 import type { GatewayContext } from "../context.ts";
 import { encodeReplay, type ReplayState, replayStateAt } from "../subscription/replay-page.ts";
@@ -99,7 +99,8 @@ async function sendFromArchive(
   try {
     const ended = await context.feeds.waitForTurnEnd(ref, turn, signal);
     const send = (bytes: Uint8Array): Promise<boolean> => sender.send(subscriber.sink, bytes, signal);
-    const hasFrames = await streamArchivedTurn(context, { ref, format, ended }, send);
+    const target = createEncodingTarget(format, ref.session, context.createBlobUrlResolver(ref));
+    const hasFrames = await streamArchivedTurn(context, ref, target, ended, send);
     if (!signal.aborted) subscriber.onEnd(hasFrames ? "complete" : "unavailable");
   } catch (error) {
     if (signal.aborted) return;
@@ -133,23 +134,18 @@ class PacedSender {
   }
 }
 
-interface ArchivedTurn {
-  readonly ref: SessionRef;
-  readonly format: StreamFormat;
-  readonly ended: TurnEnded;
-}
-
 /**
  * Sends an ended turn from the archive, page by page. Does not read the log.
  * @param send takes the bytes of some frames; returns false if the connection is closed
  * @returns true if anything was sent
  */
 async function streamArchivedTurn(
-  { store, slices, createBlobUrlResolver }: GatewayContext,
-  { ref, format, ended }: ArchivedTurn,
+  { store, slices }: GatewayContext,
+  ref: SessionRef,
+  target: EncodingTarget,
+  ended: TurnEnded,
   send: (bytes: Uint8Array) => Promise<boolean>,
 ): Promise<boolean> {
-  const target = createEncodingTarget(format, ref.session, createBlobUrlResolver(ref));
   const { id, start } = ended.turn;
   let replayState: ReplayState | null = null;
   let hasFrames = false;
