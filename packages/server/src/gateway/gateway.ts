@@ -70,16 +70,16 @@ export function createGateway(options: GatewayOptions): Gateway {
   const resolved = resolveOptions(options);
   const connections = new ConnectionRegistry(resolved.onError, resolved.limits.heartbeatMs);
   const http = createHttpContext(resolved, connections);
-  const revocationCheck = setInterval(
-    () => void closeRevoked(http),
-    http.context.limits.revocationCheckMs,
-  ).unref();
-  const cleanup = setInterval(() => void deleteExpired(http.context), CLEANUP_INTERVAL_MS).unref();
-  const { audit } = http.context;
-  const refusals = setInterval(() => void audit.writeRefusals(), REFUSALS_INTERVAL_MS).unref();
+  const { audit, feeds, limiter, limits, onError } = http.context;
+  const timers = [
+    setInterval(() => void closeRevoked(http), limits.revocationCheckMs),
+    setInterval(() => void deleteExpired(http.context), CLEANUP_INTERVAL_MS),
+    setInterval(() => void audit.writeRefusals(), REFUSALS_INTERVAL_MS),
+  ];
+  for (const timer of timers) timer.unref();
   const removeOutageListener = options.log.onOutage?.((error) => {
     // Workers report that.
-    if (error.code !== "NOT_DURABLE") http.context.onError(error, { during: "the log" });
+    if (error.code !== "NOT_DURABLE") onError(error, { during: "the log" });
   });
   const handleUpgrade = createUpgradeHandler(http);
   return {
@@ -87,17 +87,15 @@ export function createGateway(options: GatewayOptions): Gateway {
     handle: (request, context) => handleRequest(http, request, context),
     stats() {
       const { total: bufferedBytes, max: maxBufferedBytes } = connections.bufferedBytes();
-      const { sessions } = http.context.feeds.stats();
+      const { sessions } = feeds.stats();
       return { connections: connections.size, bufferedBytes, maxBufferedBytes, sessions };
     },
     async close() {
-      clearInterval(revocationCheck);
-      clearInterval(cleanup);
-      clearInterval(refusals);
+      for (const timer of timers) clearInterval(timer);
       removeOutageListener?.();
       await connections.close();
-      http.context.limiter.close();
-      await http.context.feeds.close();
+      limiter.close();
+      await feeds.close();
       await audit.writeRefusals();
     },
   };

@@ -14,7 +14,7 @@ import { hasScope } from "./access.ts";
 import { type AuthContext, requireActiveKey } from "./authenticate.ts";
 import type { Caller } from "../caller.ts";
 import { SignInError } from "../errors.ts";
-import type { TokenRules } from "./tokens.ts";
+import type { TokenIssuer } from "./tokens.ts";
 
 const PURPOSE = "ticket";
 
@@ -26,10 +26,7 @@ interface Ticket extends Omit<Caller, "from" | "clientId"> {
 export function issueTicket(
   { from: _, clientId: __, ...caller }: Caller,
   ticketFields: Pick<Ticket, "id" | "goodUntil">,
-  {
-    secrets: [secret],
-    tokenRules,
-  }: { readonly secrets: readonly [string, ...string[]]; readonly tokenRules: TokenRules },
+  { secrets: [secret], tokenRules }: Pick<TokenIssuer, "secrets" | "tokenRules">,
 ): string {
   const scopes = tokenRules.scopes.filter((scope) => hasScope(caller, scope));
   const ticket: Ticket = { ...caller, ...ticketFields, scopes };

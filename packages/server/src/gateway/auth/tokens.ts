@@ -95,7 +95,7 @@ export interface TokenVerifier {
   readonly tokenRules: TokenRules;
 }
 
-interface TokenIssuer extends TokenVerifier {
+export interface TokenIssuer extends TokenVerifier {
   readonly secrets: readonly [string, ...string[]];
 }
 

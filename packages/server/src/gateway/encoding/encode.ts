@@ -6,12 +6,11 @@
  * blob reference. Without `includeHidden`, no frame contains hidden content.
  */
 import type { SessionEvent, SessionState } from "@turnstream/protocol";
-import { formatSse, resolveBlobUrls } from "@turnstream/protocol/writer";
+import { formatSse, omitHiddenEvent, resolveBlobUrls } from "@turnstream/protocol/writer";
 import { blocks } from "@turnstream/protocol/blocks";
 import { responses, type ResponsesEncoder } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import type { LogEntry } from "../../log/entry.ts";
-import { omitHiddenEvent } from "@turnstream/protocol/writer";
 import type { StreamFormat } from "./stream-format.ts";
 import { encodeTextFrame, encodeTextFrames } from "./ws-frame.ts";
 

@@ -8,8 +8,7 @@
 import { LimitExceededError, type OwnerLimits } from "../../session/limit-exceeded.ts";
 import type { Log } from "../../log/log.ts";
 import type { Signals } from "../../signals/signals.ts";
-import type { ExceededLimit, LimitName } from "../../store/rules/limits.ts";
-import { toWireName } from "../../store/rules/limits.ts";
+import { type ExceededLimit, type LimitName, toWireName } from "../../store/rules/limits.ts";
 import type { Store } from "../../store/store.ts";
 import type { Env } from "../../util/env.ts";
 import type { ReportSecurityEvent } from "../../util/security-event.ts";

@@ -6,7 +6,7 @@
  * hidden content only for callers with the scope `debug`. Reads only.
  */
 import { SCHEMA_VERSION, type Turn, type TurnSnapshot } from "@turnstream/protocol";
-import { turnSnapshot, resolveBlobUrls } from "@turnstream/protocol/writer";
+import { omitHiddenTurn, resolveBlobUrls, turnSnapshot } from "@turnstream/protocol/writer";
 import { toHistory, toHistoryMessages } from "@turnstream/protocol/blocks";
 import { restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
@@ -16,7 +16,6 @@ import { readHistory } from "../../../session/history/read-history.ts";
 import { prependOlderTurns } from "../../../session/history/turn-window.ts";
 import { countTurnsWithinLimit, readTurnPage, readTurn } from "../../../session/history/turn-pages.ts";
 import type { SessionRef } from "../../../util/refs.ts";
-import { omitHiddenTurn } from "@turnstream/protocol/writer";
 import { hasScope } from "../../auth/access.ts";
 import type { Caller } from "../../caller.ts";
 import { RequestError } from "../../errors.ts";

@@ -87,11 +87,11 @@ const create = defineRoute({
 });
 
 /** A repeated request finds what the first one has created. */
-async function createOnce<T>(create: () => Promise<T>, find: () => Promise<T | null>): Promise<T> {
+async function createOnce<T>(createNew: () => Promise<T>, findExisting: () => Promise<T | null>): Promise<T> {
   try {
-    return await create();
+    return await createNew();
   } catch (error) {
-    const existing = isStoreError(error, "EXISTS") ? await find() : null;
+    const existing = isStoreError(error, "EXISTS") ? await findExisting() : null;
     if (existing === null) throw error;
     return existing;
   }
