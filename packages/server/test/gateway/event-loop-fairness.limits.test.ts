@@ -131,6 +131,10 @@ async function manyBlocks(blocks: number): Promise<SessionHarness> {
   return world;
 }
 
+function createBlobUrlResolver() {
+  return (blob: string) => `/${blob}`;
+}
+
 test("a turn of many blocks, or one that is only in the archive, doesn't block the event loop", async () => {
   const world = await manyBlocks(2_000);
   expect(await findBlocking(world)).toEqual([]);
@@ -141,7 +145,7 @@ test("a turn of many blocks, or one that is only in the archive, doesn't block t
       subscriber = new TestSubscriber(streamFormat(dialect, "sse"));
       const feeds = feedsOf(world);
       const options = { format: streamFormat(dialect, "sse"), after: "0-0", untilTurnEnd: "t" };
-      const own = { feeds, slices: createTimeSlicer(), blobBase: "/", secrets: ["s"], env: { now: () => 0 } };
+      const own = { feeds, slices: createTimeSlicer(), createBlobUrlResolver };
       const parts = { ...world.backend, ...own, onError: fail } as unknown as GatewayContext;
       subscriber.subscription = subscribeToTurn(parts, world.ref, options, subscriber);
       await until(() => subscriber.end !== null, 20_000);

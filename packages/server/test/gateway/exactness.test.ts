@@ -212,9 +212,7 @@ test("a slow subscriber of one turn receives its end although its position was t
     ...world.backend,
     feeds,
     slices: createTimeSlicer(),
-    blobBase: "/",
-    secrets: ["s"],
-    env: { now: () => 0 },
+    createBlobUrlResolver,
     onError: fail,
   };
   const options = { format: streamFormat("responses", "sse"), after: "0-0", untilTurnEnd: "t1" };
@@ -254,7 +252,7 @@ test("a turn from the archive waits for a slow client and is complete", async ()
   await world.write(events.slice(-2));
   await archiveSession(world.backend, world.ref);
   await trimLog(world.backend, world.ref);
-  const own = { feeds, slices: createTimeSlicer(), blobBase: "/", secrets: ["s"], env: { now: () => 0 } };
+  const own = { feeds, slices: createTimeSlicer(), createBlobUrlResolver };
   const parts = { ...world.backend, ...own, onError: fail } as unknown as GatewayContext;
   const read = async (isSlow: boolean): Promise<readonly unknown[]> => {
     const subscriber = new TestSubscriber(streamFormat("blocks", "sse"), { maxQueued: 20_000 });
@@ -275,6 +273,10 @@ test("a turn from the archive waits for a slow client and is complete", async ()
   };
   expect(await read(true)).toEqual(await read(false));
 });
+
+function createBlobUrlResolver() {
+  return (blob: string) => `/${blob}`;
+}
 
 function fail(error: unknown): void {
   throw error;
