@@ -152,6 +152,28 @@ export function resolvePayment(payment: PaymentState, input: PaymentInput): Paym
   return effects.length === 0 ? { outcome: "unchanged" } : { outcome: "applied", effects, refundedAmount };
 }
 
+/** A row of a payment's changes, before it has what the input stated. */
+export type PaymentStep = Pick<PaymentChange, "outcome" | "from" | "to">;
+
+/** Returns a step for each effect, or the one of a report that doesn't fit the order. */
+export function listSteps(
+  status: PaymentStatus,
+  resolution: Exclude<PaymentResolution, { readonly outcome: "unchanged" }>,
+): PaymentStep[] {
+  if (resolution.outcome === "mismatch") return [{ outcome: "mismatch", from: status, to: status }];
+  let from = status;
+  return resolution.effects.map((effect): PaymentStep => {
+    if (!isStatus(effect)) return { outcome: effect, from, to: from };
+    const step = { outcome: "changed", from, to: effect } as const;
+    from = effect;
+    return step;
+  });
+}
+
+export function isStatus(effect: PaymentEffect): effect is PaymentStatus {
+  return effect !== "flagged" && effect !== "refunded";
+}
+
 function findMismatches(
   payment: PaymentState,
   { type, paid, provider }: Pick<ReportInput, "type" | "paid" | "provider">,
