@@ -32,7 +32,10 @@ interface PageContent {
   readonly formOrigins?: readonly string[];
 }
 
-export function renderPage({ strings, nonce }: PageContext, content: PageContent): Page {
+export function renderPage(
+  { strings, nonce }: { readonly strings: Pick<PageStrings, "locale">; readonly nonce: string },
+  content: PageContent,
+): Page {
   const { status = 200, title, body, head = null, script, formOrigins = [] } = content;
   const page = html`<!doctype html>
     <html lang="${strings.locale}">

@@ -6,7 +6,7 @@
  */
 import { createCheckCode, encryptTradeInfo, type NewebPayKeys, signTradeInfo } from "../newebpay-cipher.ts";
 
-export type SandboxStatus = "open" | "paid" | "failed" | "refunded";
+type SandboxStatus = "open" | "paid" | "failed" | "refunded";
 
 export interface SandboxOrder {
   readonly orderNo: string;
@@ -16,7 +16,6 @@ export interface SandboxOrder {
   readonly language: string;
   readonly returnUrl: string;
   readonly notifyUrl: string;
-  readonly backUrl: string;
   readonly status: SandboxStatus;
   /** NewebPay's number of the transaction. Empty until the user paid or the payment failed. */
   readonly tradeNo: string;
@@ -85,7 +84,6 @@ export class SandboxOrders {
       language: text("LangType"),
       returnUrl: text("ReturnURL"),
       notifyUrl: text("NotifyURL"),
-      backUrl: text("ClientBackURL"),
       status: "open",
       tradeNo: "",
       payTime: "",

@@ -17,6 +17,7 @@ import {
   isTradeShaValid,
   type NewebPayKeys,
 } from "../newebpay-cipher.ts";
+import type { Page } from "../../pages/render-page.ts";
 import type { PaymentProvider } from "../../provider.ts";
 import { type SandboxBehavior, SandboxNotifier } from "./sandbox-notifier.ts";
 import {
@@ -26,6 +27,8 @@ import {
   SandboxOrders,
 } from "./sandbox-orders.ts";
 import { renderRefusalPage, renderReturnPage, renderSandboxPage } from "./sandbox-page.ts";
+
+export type { NotificationOverrides, SandboxBehavior, SandboxOrder };
 
 export interface PaymentSandboxOptions extends Partial<NewebPayKeys> {
   /** @default a free port */
@@ -66,12 +69,8 @@ const BAD_SIGNATURE = "MPG03009";
 const BAD_CHECK_VALUE = "TRA10054";
 
 export async function startPaymentSandbox(options: PaymentSandboxOptions = {}): Promise<PaymentSandbox> {
-  const { port = 0, behavior = { notify: "once" } } = options;
-  const keys: NewebPayKeys = {
-    merchantId: options.merchantId ?? DEFAULT_KEYS.merchantId,
-    hashKey: options.hashKey ?? DEFAULT_KEYS.hashKey,
-    hashIv: options.hashIv ?? DEFAULT_KEYS.hashIv,
-  };
+  const { port = 0, behavior = { notify: "once" }, ...given } = options;
+  const keys: NewebPayKeys = { ...DEFAULT_KEYS, ...given };
   const orders = new SandboxOrders(keys);
   const notifier = new SandboxNotifier(orders, behavior);
   const server = createServer((request, response) => {
@@ -140,11 +139,14 @@ function openPage(response: ServerResponse, form: URLSearchParams, { keys, order
   const fields = new URLSearchParams(isSigned ? (decryptTradeInfo(keys, tradeInfo) ?? "") : "");
   const language = fields.get("LangType") ?? "";
   if (fields.get("MerchantID") !== keys.merchantId)
-    return sendPage(response, 400, (nonce) => renderRefusalPage(language, BAD_SIGNATURE, nonce));
+    return sendPage(response, renderRefusalPage(language, BAD_SIGNATURE, createNonce()));
   const order = orders.open(fields);
-  if (order === null)
-    return sendPage(response, 400, (nonce) => renderRefusalPage(language, DUPLICATE_ORDER, nonce));
-  sendPage(response, 200, (nonce) => renderSandboxPage(order, nonce));
+  sendPage(
+    response,
+    order === null
+      ? renderRefusalPage(language, DUPLICATE_ORDER, createNonce())
+      : renderSandboxPage(order, createNonce()),
+  );
 }
 
 /** Handles a button of the page. */
@@ -158,14 +160,12 @@ function press(
   const order = orders.find(orderNo);
   if (order === null) return send(response, 404, "text/plain", "Not found.");
   if (action !== "pay" && action !== "fail") {
-    response.writeHead(303, { location: order.backUrl || order.returnUrl }).end();
+    response.writeHead(303, { location: order.returnUrl }).end();
     return;
   }
   // NewebPay notifies in the background. `finish` changes the order before it notifies.
   void finish(orderNo, action === "pay" ? "paid" : "failed");
-  sendPage(response, 200, (nonce) =>
-    renderReturnPage(orders.get(orderNo), orders.notification(orderNo), nonce),
-  );
+  sendPage(response, renderReturnPage(orders.get(orderNo), orders.notification(orderNo), createNonce()));
 }
 
 function answerQuery(response: ServerResponse, form: URLSearchParams, { keys, orders }: SandboxServer): void {
@@ -192,14 +192,12 @@ async function readForm(request: IncomingMessage): Promise<URLSearchParams | nul
   return new URLSearchParams(Buffer.concat(pieces).toString("utf8"));
 }
 
-function sendPage(response: ServerResponse, status: number, render: (nonce: string) => string): void {
-  const nonce = randomBytes(16).toString("base64");
-  const sources = `'nonce-${nonce}'`;
-  response.setHeader(
-    "content-security-policy",
-    `default-src 'none'; style-src ${sources}; script-src ${sources}; base-uri 'none'; frame-ancestors 'none'`,
-  );
-  send(response, status, "text/html", render(nonce));
+function createNonce(): string {
+  return randomBytes(16).toString("base64url");
+}
+
+function sendPage(response: ServerResponse, { status, headers, text }: Page): void {
+  response.writeHead(status, headers).end(text);
 }
 
 function send(response: ServerResponse, status: number, type: string, body: string): void {
