@@ -45,7 +45,7 @@ export interface ProviderReport {
   readonly providerRef: string | null;
   /** The same for every repeat of the same statement. At most 200 characters. */
   readonly event: string;
-  /** The provider's own text for operators, at most 500 characters. */
+  /** The provider's own text for operators. It is cut to 500 characters. */
   readonly reason: string | null;
 }
 

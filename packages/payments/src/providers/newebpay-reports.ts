@@ -19,7 +19,6 @@ import { PaymentError, type PaymentErrorCode, type ProviderReport } from "../pro
 export const NEWEBPAY_CURRENCY = "TWD";
 
 const MAX_BODY_BYTES = 65_536;
-const MAX_REASON_LENGTH = 500;
 /** NewebPay's time of payment for orders that are not paid. */
 const NO_TIME = /^(?:0000-00-00.*)?$/;
 
@@ -133,18 +132,11 @@ function createReport(
     providerRef: trade,
     // The same for a notification and the answer to a query.
     event: [order, trade ?? "", status, amount ?? ""].join(":"),
-    reason: reason?.slice(0, MAX_REASON_LENGTH) ?? null,
+    reason,
   };
 }
 
-interface NotificationForm {
-  readonly status: string;
-  readonly merchantId: string;
-  readonly tradeInfo: string;
-  readonly tradeSha: string;
-}
-
-function readForm(body: Uint8Array): NotificationForm {
+function readForm(body: Uint8Array) {
   if (body.byteLength > MAX_BODY_BYTES) {
     const size = `${body.byteLength} bytes, and at most ${MAX_BODY_BYTES} are accepted`;
     throw new PaymentError("MALFORMED", `The notification has ${size}.`);

@@ -133,7 +133,7 @@ export function stripe(options: StripeOptions): PaymentProvider {
       if (session === null || session.status === "open") return null;
       const charge = readCharge(session);
       if (charge !== null && charge.amount_refunded > 0) return reportRefund(orderNo, charge, session.id);
-      return reportSession(orderNo, session, hasFailed(session) ? "failed" : null);
+      return reportSession(session, hasFailed(session) ? "failed" : null);
     },
   };
 }
@@ -213,30 +213,19 @@ function toLocale(locale: string): Stripe.Checkout.SessionCreateParams.Locale {
 function readEvent(event: Stripe.Event): ProviderReport | null {
   switch (event.type) {
     case "checkout.session.completed":
-    case "checkout.session.async_payment_succeeded": {
-      const session = event.data.object;
-      return withOrder(session, (orderNo) => reportSession(orderNo, session, null));
-    }
+    case "checkout.session.async_payment_succeeded":
+      return reportSession(event.data.object, null);
     case "checkout.session.async_payment_failed":
-    case "checkout.session.expired": {
-      const session = event.data.object;
-      return withOrder(session, (orderNo) => reportSession(orderNo, session, "failed"));
-    }
+    case "checkout.session.expired":
+      return reportSession(event.data.object, "failed");
     case "charge.refunded": {
       const charge = event.data.object;
-      return withOrder(charge, (orderNo) => reportRefund(orderNo, charge, null));
+      const orderNo = readOrderNo(charge);
+      return orderNo === null ? null : reportRefund(orderNo, charge, null);
     }
     default:
       return null;
   }
-}
-
-function withOrder(
-  object: Session | Charge,
-  report: (orderNo: string) => ProviderReport,
-): ProviderReport | null {
-  const orderNo = readOrderNo(object);
-  return orderNo === null ? null : report(orderNo);
 }
 
 function readOrderNo(object: Session | Charge): string | null {
@@ -245,7 +234,10 @@ function readOrderNo(object: Session | Charge): string | null {
   return orderNo;
 }
 
-function reportSession(orderNo: string, session: Session, failed: "failed" | null): ProviderReport {
+/** @returns null if the session is not of an order of ours */
+function reportSession(session: Session, failed: "failed" | null): ProviderReport | null {
+  const orderNo = readOrderNo(session);
+  if (orderNo === null) return null;
   const status = failed ?? (session.payment_status === "unpaid" ? "processing" : "succeeded");
   const paid =
     status === "succeeded" ? fromStripeAmount(session.amount_total ?? 0, session.currency ?? "") : null;
