@@ -81,7 +81,7 @@ export function payments(given: PaymentOptions): Payments {
     request(spec) {
       const read = parsePayment(spec, options);
       if (!read.ok) throw new TypeError(`a tool requested an invalid payment: ${read.problem}`);
-      throw new InteractionRequested({ ...read.payment, kind: "payment" });
+      throw new InteractionRequested(read.request);
     },
     requestEvent: (block, spec) => ({ type: "request", block, kind: "payment", spec }),
   };
