@@ -101,7 +101,6 @@ export {
   queryTerms,
   scoreOf,
   selectiveTerms,
-  snippetOf,
   type Term,
   tokenize,
   type WeightedTerm,
