@@ -136,6 +136,7 @@ export {
   type Settings,
 } from "./turnstream/settings.ts";
 export { isBase64 } from "./util/base64.ts";
+export { abortable } from "./util/concurrency.ts";
 export { defined } from "./util/defined.ts";
 export { type Env, systemEnv } from "./util/env.ts";
 export type { ErrorContext } from "./util/error-handler.ts";
