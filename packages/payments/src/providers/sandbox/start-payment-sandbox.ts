@@ -9,6 +9,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { readBytes } from "@turnstream/server/internal";
 import { newebPay, type NewebPayOptions } from "../newebpay.ts";
 import {
   createCheckValue,
@@ -182,14 +183,8 @@ function answerQuery(response: ServerResponse, form: URLSearchParams, { keys, or
 
 /** @returns null if the body is too large */
 async function readForm(request: IncomingMessage): Promise<URLSearchParams | null> {
-  const pieces: Buffer[] = [];
-  let size = 0;
-  for await (const piece of request as AsyncIterable<Buffer>) {
-    size += piece.byteLength;
-    if (size > MAX_BODY_BYTES) return null;
-    pieces.push(piece);
-  }
-  return new URLSearchParams(Buffer.concat(pieces).toString("utf8"));
+  const bytes = await readBytes(request as AsyncIterable<Buffer>, MAX_BODY_BYTES).catch(() => null);
+  return bytes === null ? null : new URLSearchParams(Buffer.from(bytes).toString("utf8"));
 }
 
 function createNonce(): string {
