@@ -21,7 +21,7 @@ import { parsePayment, type PaymentSpec } from "./request/parse-payment.ts";
 import { paymentRequest } from "./request/payment-request.ts";
 import { checkoutRoutes } from "./routes/checkout.ts";
 import { flaggedPaymentRoutes } from "./routes/flagged-payments.ts";
-import { paymentNotificationRoutes } from "./routes/payment-notifications.ts";
+import { paymentNotificationRoute } from "./routes/payment-notifications.ts";
 import { paymentRoutes } from "./routes/payments.ts";
 import { PAYMENT_TABLES } from "./store/payment-tables.ts";
 
@@ -57,7 +57,7 @@ export function payments(given: PaymentOptions): Payments {
     routes: [
       ...paymentRoutes,
       ...checkoutRoutes(options),
-      ...paymentNotificationRoutes(options),
+      paymentNotificationRoute(options),
       ...flaggedPaymentRoutes,
     ],
     commands: {

@@ -11,18 +11,6 @@ import type { ProviderReport, Money } from "../provider.ts";
 
 export type PaymentStatus = PaymentBlock["status"];
 
-export const PAYMENT_INPUTS = [
-  "checkout_opened",
-  "processing",
-  "succeeded",
-  "failed",
-  "refunded",
-  "cancel",
-  "expire",
-] as const;
-
-export type PaymentInputType = (typeof PAYMENT_INPUTS)[number];
-
 /** A provider's report about a payment, with what is recorded about it. */
 export interface ReportInput {
   readonly type: ProviderReport["status"];
@@ -47,6 +35,8 @@ export type PaymentInput =
   /** Has no effect before the payment's expiry time. */
   | { readonly type: "expire" }
   | ReportInput;
+
+export type PaymentInputType = PaymentInput["type"];
 
 export type PaymentActor = "user" | "provider" | "server";
 
