@@ -36,16 +36,8 @@ export interface ImportOptions {
 
 export type ImportOutcome = "created" | "replaced" | "unchanged" | "removed" | { readonly failed: string };
 
-export interface Imported {
-  readonly created: number;
-  readonly replaced: number;
-  readonly unchanged: number;
-  readonly removed: number;
-  readonly failed: readonly { readonly id: string; readonly problem: string }[];
-}
-
 /** @throws StoreError if the store is unavailable or the tenant is unknown. Files that were already imported stay. */
-export async function importKnowledge(store: Pick<Store, "use">, options: ImportOptions): Promise<Imported> {
+export async function importKnowledge(store: Pick<Store, "use">, options: ImportOptions) {
   const { tenant, base, files, prune = false, onFile } = options;
   const knowledge = knowledgeOf(store);
   const counts = { created: 0, replaced: 0, unchanged: 0, removed: 0 };
