@@ -10,7 +10,6 @@ import type { Payment } from "../store/payments-part.ts";
 import type { PaymentStatus } from "../store/payment-transitions.ts";
 import { html, type Html } from "./html.ts";
 import { POLL_STATUS, SUBMIT_WHEN_VISIBLE } from "./page-scripts.ts";
-import type { PageText } from "./page-strings.ts";
 import { type Page, type PageContext, renderPage } from "./render-page.ts";
 
 /** The fields of a payment that its pages show. */
@@ -111,7 +110,7 @@ export function renderMessagePage(
   });
 }
 
-function renderText({ title, text }: PageText): Html {
+function renderText({ title, text }: { readonly title: string; readonly text: string }): Html {
   return html`<h1>${title}</h1>
     <p>${text}</p>`;
 }

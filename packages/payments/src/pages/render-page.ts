@@ -4,7 +4,7 @@
  * cached nor indexed. Its forms can be sent only to this server and to the origins that the caller names.
  */
 import { html, type Html } from "./html.ts";
-import type { PageStrings } from "./page-strings.ts";
+import type { PageStrings } from "./en.ts";
 import { STYLE } from "./style.ts";
 
 export interface Page {
