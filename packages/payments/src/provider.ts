@@ -39,7 +39,7 @@ export type CheckoutStep =
 export interface ProviderReport {
   readonly orderNo: string;
   readonly status: "processing" | "succeeded" | "failed" | "refunded";
-  /** Null only for `processing` and `failed`. For `refunded`: the refunded sum. */
+  /** The paid sum, or for `refunded` the refunded sum so far. Null only for `processing` and `failed`. */
   readonly paid: Money | null;
   /** The provider's own number for the order. */
   readonly providerRef: string | null;

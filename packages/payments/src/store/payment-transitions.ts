@@ -12,16 +12,9 @@ import type { ProviderReport, Money } from "../provider.ts";
 export type PaymentStatus = PaymentBlock["status"];
 
 /** A provider's report about a payment, with what is recorded about it. */
-export interface ReportInput {
+export interface ReportInput extends Omit<ProviderReport, "orderNo" | "status"> {
   readonly type: ProviderReport["status"];
   readonly provider: string;
-  /** The paid sum, or the refunded sum so far. Required for `succeeded` and `refunded`. */
-  readonly paid: Money | null;
-  readonly providerRef: string | null;
-  /** The same for every repeat of the report. */
-  readonly event: string;
-  /** The provider's text for operators. */
-  readonly reason: string | null;
   /** SHA-256 of the raw bytes in hex; null if the provider was asked. */
   readonly evidenceHash: string | null;
 }
