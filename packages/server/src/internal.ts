@@ -112,7 +112,6 @@ export {
   queryTerms,
   scoreOf,
   selectiveTerms,
-  snippetOf,
   type Term,
   tokenize,
   type WeightedTerm,
@@ -147,6 +146,7 @@ export {
   type Settings,
 } from "./turnstream/settings.ts";
 export { isBase64 } from "./util/base64.ts";
+export { abortable } from "./util/concurrency.ts";
 export { defined } from "./util/defined.ts";
 export { type Env, systemEnv } from "./util/env.ts";
 export type { ErrorContext, ErrorHandler } from "./util/error-handler.ts";
