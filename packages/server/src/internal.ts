@@ -91,7 +91,7 @@ export * from "./store/rules/api-key.ts";
 export * from "./store/rules/arguments.ts";
 export * from "./store/rules/audit-actions.ts";
 export * from "./store/rules/audit-start.ts";
-export { type BlobGrant, readBlobToken, signBlob } from "./store/rules/blob-token.ts";
+export { type BlobGrant, readBlobToken, signBlob } from "./session/blobs/blob-token.ts";
 export { canonicalJson } from "./store/rules/canonical-json.ts";
 export * from "./store/rules/interactions.ts";
 export * from "./store/rules/limits.ts";
@@ -100,13 +100,12 @@ export {
   COMMON,
   queryTerms,
   scoreOf,
-  selectiveTerms,
   snippetOf,
   type Term,
   tokenize,
   type WeightedTerm,
   weightTerms,
-} from "./store/rules/search.ts";
+} from "./runtime/built-in/search.ts";
 export * from "./store/running-turn.ts";
 export * from "./store/running-turns.ts";
 export * from "./store/sessions.ts";

@@ -12,7 +12,6 @@ import {
   expectedLimit,
   isLimitValue,
   limitNames,
-  lowerLimit,
   type LimitName,
   type LimitNameOf,
   type LimitScope,
@@ -116,4 +115,13 @@ function collect(stored: readonly StoredLimit[], isOf: (target: StoredLimit["tar
 function merge({ operator, admin }: BySource): Values {
   const names = new Set([...Object.keys(operator), ...Object.keys(admin)]) as Set<LimitName>;
   return Object.fromEntries([...names].map((name) => [name, lowerLimit(operator[name], admin[name])]));
+}
+
+/** The lower of two limits. Undefined means that none was set, null that there is no limit. */
+export function lowerLimit(
+  one: number | null | undefined,
+  other: number | null | undefined,
+): number | null | undefined {
+  if (one === undefined || one === null) return other === undefined ? one : other;
+  return other === undefined || other === null ? one : Math.min(one, other);
 }

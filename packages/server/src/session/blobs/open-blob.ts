@@ -6,7 +6,7 @@
  * so a browser must never treat it as a page of ours.
  */
 import { createHash } from "node:crypto";
-import { readBlobToken } from "../../store/rules/blob-token.ts";
+import { readBlobToken } from "./blob-token.ts";
 import type { Store } from "../../store/store.ts";
 import { redirectToObject } from "./redirect-to-object.ts";
 import { safeDownloadHeaders } from "./safe-headers.ts";

@@ -1,5 +1,5 @@
 /**
- * `startAfter` makes the record that an audit starts after a row, and `isSignedStart` checks its signature.
+ * `startAfter` makes the record that an audit starts after a row.
  * `checkAuditRetention` validates how long rows are stored. Pure.
  *
  * Invariant: a start is signed only after a row that the audit key protects. So a process that can only write to the
@@ -8,7 +8,6 @@
  */
 import { StoreError } from "../errors.ts";
 import type { AuditRow, AuditStart } from "../audit.ts";
-import { hashesEqual } from "./api-key.ts";
 import { checkDuration } from "./arguments.ts";
 import { type AuditKey, hashAuditRow, mac } from "../audit.ts";
 
@@ -40,16 +39,11 @@ export function startAfter(row: AuditRow, { keys, at, isFollowedByKeyed }: Start
   if (signing === undefined || (key === null && !isFollowedByKeyed))
     return { tenant, n, hash, at, keyId: null, signature: null };
   const unsigned = { tenant, n, hash, at, keyId: signing.id };
-  return { ...unsigned, signature: signatureOf(unsigned, signing) };
+  return { ...unsigned, signature: signStart(unsigned, signing) };
 }
 
-export function isSignedStart(start: AuditStart, keys: readonly AuditKey[]): boolean {
-  const key = keys.find(({ id }) => id === start.keyId);
-  if (key === undefined || start.signature === null) return false;
-  return hashesEqual(Buffer.from(start.signature), Buffer.from(signatureOf(start, key)));
-}
-
-function signatureOf(start: Omit<AuditStart, "signature">, { secret }: AuditKey): string {
+/** The signature of a start that the key signs. */
+export function signStart(start: Omit<AuditStart, "signature">, { secret }: AuditKey): string {
   const { tenant, n, hash, at, keyId } = start;
   return mac(secret, JSON.stringify(["start", 1, tenant, n, hash, at, keyId]));
 }
