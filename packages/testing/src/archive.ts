@@ -238,17 +238,6 @@ export function memoryOutbox(tables: MemoryTables, env: Env): Outbox {
         );
       }),
     reopen: (ref) => tables.run((rows) => reopenRows(rows, ref, env.now(), null)),
-    pending: ({ limit, olderThanMs }) =>
-      tables.run((rows) => {
-        const createdBy = env.now() - checkCount(olderThanMs, "olderThanMs");
-        return rows
-          .all(OUTBOX)
-          .filter((row) => isUndelivered(row) && row.createdAt <= createdBy)
-          .filter((row) => row.attempts > 0 || row.nextAttemptAt <= env.now())
-          .toSorted((a, b) => a.id - b.id)
-          .slice(0, checkLimit(limit, MAX_BATCH))
-          .map(outboxRowOf);
-      }),
     prune: ({ olderThanMs, limit }) =>
       tables.run((rows) => {
         const before = env.now() - checkCount(olderThanMs, "olderThanMs");
@@ -302,7 +291,6 @@ export function memoryTurns(tables: MemoryTables, archive: Archive): Turns {
         const older = turns.filter((row) => row.start < end).toReversed();
         return older.slice(0, checkLimit(limit, MAX_PAGE));
       }),
-    open: (ref) => read(ref, (turns) => turns.filter((row) => row.open).slice(0, MAX_BATCH)),
   };
 }
 

@@ -21,7 +21,7 @@ import {
   type Env,
   locateText,
   MAX_LISTED,
-  MAX_PRUNED,
+  MAX_BATCH,
   MAX_RANGE,
   type SessionRef,
   type StoredBlob,
@@ -113,7 +113,7 @@ export function memoryUploads(tables: MemoryTables, env: Env): Uploads {
         const old = rows
           .all(UPLOADS)
           .filter(({ upload }) => !upload.isComplete && upload.createdAt < before)
-          .slice(0, checkLimit(query.limit, MAX_PRUNED));
+          .slice(0, checkLimit(query.limit, MAX_BATCH));
         for (const row of old) {
           removeChunks(rows, row, row.upload);
           rows.remove(UPLOADS, row, row.upload.id);

@@ -5,13 +5,7 @@
  * Invariant: a session of another tenant does not exist for its callers. `eraseSession` deletes everything that belongs
  * to the session and records the erasure in the same work. `compareText` sorts like PostgreSQL.
  */
-import {
-  type Erasure,
-  sessionKey,
-  type SessionRef,
-  type SessionWithEpoch,
-  StoreError,
-} from "@turnstream/server/internal";
+import { sessionKey, type SessionRef, type SessionWithEpoch, StoreError } from "@turnstream/server/internal";
 import { deleteRequestsOfSession } from "./request-rows.ts";
 import { type Rows, table } from "./tables.ts";
 
@@ -27,7 +21,8 @@ export interface SessionRow extends SessionWithEpoch {
 
 export const SESSIONS = table<SessionRow>("sessions", "tenant");
 /** By `sessionKey`. They outlive their tenant. */
-interface ErasureRow extends Erasure {
+interface ErasureRow extends SessionRef {
+  readonly requestedAt: number;
   readonly claimedUntil: number;
   readonly isLogRemoved: boolean;
 }

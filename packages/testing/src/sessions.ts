@@ -12,11 +12,10 @@ import {
   checkLimit,
   checkSessionId,
   checkText,
+  cutPage,
   type Env,
   type Epochs,
-  type Erasure,
   firstEpoch,
-  formatPageToken,
   MAX_BATCH,
   MAX_PAGE,
   type NewSession,
@@ -82,10 +81,6 @@ export function memorySessions(tables: MemoryTables, env: Env): Sessions {
         if (row === undefined) throw new StoreError("NOT_FOUND", `session ${id}`);
         return sessionOf(changeSession(rows, row, change));
       }),
-    touch: (ref) =>
-      tables.run((rows) => {
-        changeSession(rows, requireSession(rows, ref), { updatedAt: env.now() });
-      }),
     remove: (ref) =>
       tables.run((rows) => {
         const row = sessionRow(rows, ref);
@@ -99,14 +94,6 @@ export function memorySessions(tables: MemoryTables, env: Env): Sessions {
         for (const ref of old) eraseSession(rows, ref, env.now());
         return old;
       }),
-    pendingErasures: (limit) =>
-      tables.run((rows) =>
-        rows
-          .all(ERASURES)
-          .toSorted(oldestFirst)
-          .slice(0, checkLimit(limit, MAX_BATCH))
-          .map(({ tenant, session, requestedAt }) => ({ tenant, session, requestedAt })),
-      ),
     takeErasures: ({ limit, leaseMs, graceMs }) =>
       tables.run((rows) => {
         const [now, most] = [env.now(), checkLimit(limit, MAX_BATCH)];
@@ -115,7 +102,7 @@ export function memorySessions(tables: MemoryTables, env: Env): Sessions {
         const due = rows
           .all(ERASURES)
           .filter((row) => row.claimedUntil <= now && (!row.isLogRemoved || row.requestedAt <= before))
-          .toSorted(oldestFirst)
+          .toSorted((a, b) => a.requestedAt - b.requestedAt || compareText(a.session, b.session))
           .slice(0, most);
         for (const row of due) rows.put(ERASURES, "", sessionKey(row), { ...row, claimedUntil });
         return due.map(({ tenant, session }) => ({ tenant, session }));
@@ -131,12 +118,6 @@ export function memorySessions(tables: MemoryTables, env: Env): Sessions {
         return false;
       }),
   };
-}
-
-function oldestFirst(a: Erasure, b: Erasure): number {
-  return (
-    a.requestedAt - b.requestedAt || compareText(a.tenant, b.tenant) || compareText(a.session, b.session)
-  );
 }
 
 function expired(rows: Rows, query: { olderThanMs: number; limit: number }, now: number): SessionRow[] {
@@ -235,12 +216,8 @@ function list(rows: Rows, actor: Actor, page: { limit: number; before?: string }
     .filter((row) => row.user === actor.user)
     .filter((row) => end === null || newestFirst(end, pageEnd(row)) < 0)
     .toSorted((a, b) => newestFirst(pageEnd(a), pageEnd(b)));
-  const sessions = sorted.slice(0, limit).map(sessionOf);
-  const last = sessions.at(-1);
-  return {
-    sessions,
-    next: sorted.length > limit && last !== undefined ? formatPageToken(pageEnd(last)) : null,
-  };
+  const { page: found, next } = cutPage(sorted, limit, pageEnd);
+  return { sessions: found.map(sessionOf), next };
 }
 
 function pageEnd({ updatedAt, id }: Session): PageEnd {

@@ -3,10 +3,8 @@
  *
  * Invariant: the first allowance of a tool stays while its digest stays.
  */
-import type { Selectable } from "kysely";
 import type { SessionRef } from "../util/refs.ts";
 import type { Db } from "./database/database.ts";
-import type { InteractionTables } from "./database/schema.ts";
 import { ofSession, requireSession, rowOf, clock } from "./database/session-row.ts";
 import { checkIds, MAX_BATCH } from "./rules/arguments.ts";
 
@@ -48,7 +46,14 @@ export function checkAllowance({ agent, tool, digest, by }: NewAllowance): void 
 }
 
 export function postgresAllowances(db: Db): Allowances {
-  const inSession = (ref: SessionRef) => ofSession(db.selectFrom("allowances"), ref).selectAll();
+  const inSession = (ref: SessionRef) =>
+    ofSession(db.selectFrom("allowances"), ref).select([
+      "agent",
+      "tool",
+      "digest",
+      "by_user as by",
+      "given_at as at",
+    ]);
   return {
     async add(ref, allowance) {
       checkAllowance(allowance);
@@ -68,11 +73,9 @@ export function postgresAllowances(db: Db): Allowances {
     },
     async find(ref, agent, tool) {
       const row = await inSession(ref).where("agent", "=", agent).where("tool", "=", tool).executeTakeFirst();
-      return row === undefined ? null : allowanceOf(row);
+      return row ?? null;
     },
-    async list(ref) {
-      return (await inSession(ref).orderBy("n").limit(MAX_BATCH).execute()).map(allowanceOf);
-    },
+    list: (ref) => inSession(ref).orderBy("n").limit(MAX_BATCH).execute(),
     async remove(ref, agent, tool) {
       const { numDeletedRows } = await ofSession(db.deleteFrom("allowances"), ref)
         .where("agent", "=", agent)
@@ -81,8 +84,4 @@ export function postgresAllowances(db: Db): Allowances {
       return numDeletedRows === 1n;
     },
   };
-}
-
-function allowanceOf(row: Selectable<InteractionTables["allowances"]>): Allowance {
-  return { agent: row.agent, tool: row.tool, digest: row.digest, by: row.by_user, at: row.given_at };
 }

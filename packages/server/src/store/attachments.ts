@@ -4,10 +4,9 @@
  * Invariant: pieces are bounded rows of their own, so reading a part never loads the rest. A stored attachment never
  * changes. Every statement names the tenant and the session.
  */
-import { sql, type Selectable } from "kysely";
+import { sql } from "kysely";
 import type { SessionRef } from "../util/refs.ts";
 import type { Db } from "./database/database.ts";
-import type { FileTables } from "./database/schema.ts";
 import { inTransaction, lockSessionRow, rowOf, ofSession } from "./database/session-row.ts";
 import { StoreError } from "./errors.ts";
 import { checkId, checkText, checkCount, checkLimit } from "./rules/arguments.ts";
@@ -162,19 +161,11 @@ export function postgresAttachments(db: Db): Attachments {
         return "added";
       }),
     async get(ref, id) {
-      const row = await ofSession(db.selectFrom("attachments"), ref)
-        .selectAll()
-        .where("id", "=", id)
-        .executeTakeFirst();
-      return row === undefined ? null : attachmentOf(row);
+      return (await attachmentsOf(db, ref).where("id", "=", id).executeTakeFirst()) ?? null;
     },
     async list(ref, query) {
-      const rows = await ofSession(db.selectFrom("attachments"), ref)
-        .selectAll()
-        .orderBy("n", "desc")
-        .limit(checkLimit(query.limit, MAX_LISTED))
-        .execute();
-      return rows.map(attachmentOf);
+      const limit = checkLimit(query.limit, MAX_LISTED);
+      return attachmentsOf(db, ref).orderBy("n", "desc").limit(limit).execute();
     },
     async pieces(ref, id, range) {
       const from = checkCount(range.from, "from");
@@ -205,8 +196,8 @@ export function postgresAttachments(db: Db): Attachments {
   };
 }
 
-function attachmentOf(row: Selectable<FileTables["attachments"]>): Attachment {
-  const { id, name, url, size, chars, pieces, turn } = row;
-  const { media_type: mediaType, is_cut: isCut, added_at: addedAt } = row;
-  return { id, name, url, mediaType, size, chars, pieces, isCut, turn, addedAt };
+function attachmentsOf(db: Db, ref: SessionRef) {
+  return ofSession(db.selectFrom("attachments"), ref)
+    .select(["id", "name", "url", "size", "chars", "pieces", "turn"])
+    .select(["media_type as mediaType", "is_cut as isCut", "added_at as addedAt"]);
 }

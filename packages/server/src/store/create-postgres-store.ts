@@ -75,12 +75,9 @@ export function createPostgresStore(db: Db, options: PostgresStoreOptions = {}):
     refusals,
   };
   const createParts = (on: Db) => partsOn(on, shared, audit);
-  const retried = (on: Db) => wrapParts(createParts(on), (_, __, call) => retryOnDeadlock(systemEnv, call));
   const store = createAuditedStore({
-    ...retried(db),
-    leases: retried(leases).leases,
-    // Not repeated, because a body can be read only once.
-    objects: createParts(db).objects,
+    ...createParts(db),
+    leases: createParts(leases).leases,
     transaction: (work) => retryOnDeadlock(systemEnv, () => once(db, createParts, work)),
   });
   const close = async (): Promise<void> => {
@@ -103,7 +100,7 @@ interface Shared {
   readonly refusals: { last: number };
 }
 
-/** Wraps the parts so that every method throws only StoreErrors. */
+/** Wraps the parts so that every method throws only StoreErrors, and outside of transactions runs again after a deadlock. */
 function partsOn(db: Db, { lock, objects, refusals }: Shared, audit: ResolvedAuditOptions): StoreParts {
   const { env } = objects;
   const parts: StoreParts = {
@@ -142,7 +139,9 @@ function partsOn(db: Db, { lock, objects, refusals }: Shared, audit: ResolvedAud
   return wrapParts(parts, async (name, args, call) => {
     try {
       checkArguments(name, args);
-      return await call();
+      // A body of an object can be read only once.
+      const isFinal = db.isTransaction || name.startsWith("objects.");
+      return await (isFinal ? call() : retryOnDeadlock(systemEnv, call));
     } catch (error) {
       const failure = toStoreError(error, name);
       if (isDiskFull(failure)) refusals.last = performance.now();

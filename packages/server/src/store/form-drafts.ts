@@ -8,7 +8,7 @@ import { sql } from "kysely";
 import type { SessionRef } from "../util/refs.ts";
 import type { Db } from "./database/database.ts";
 import { inTransaction, lockSessionRow, ofSession, rowOf, clock } from "./database/session-row.ts";
-import { StoreError } from "./errors.ts";
+import { checkJson } from "./rules/arguments.ts";
 
 /** The values that a user has entered into a pending form so far, stored to survive a reload. */
 export interface FormDraft {
@@ -36,11 +36,7 @@ const MAX_BYTES = 65_536;
 
 /** @returns the values as they are stored */
 export function checkDraft(values: Json): string {
-  // `JSON.stringify` returns undefined for values that are not JSON.
-  const json = JSON.stringify(values) as string | undefined;
-  if (json === undefined) throw new StoreError("INVALID", "form draft must be JSON");
-  if (Buffer.byteLength(json) > MAX_BYTES) throw new StoreError("TOO_LARGE", "form draft");
-  return json;
+  return checkJson(values, "form draft", MAX_BYTES);
 }
 
 /** `interactions.ts` deletes the draft when the form is decided. */

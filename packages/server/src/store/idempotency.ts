@@ -12,10 +12,11 @@ import { defined } from "../util/defined.ts";
 import type { Env } from "../util/env.ts";
 import type { Actor } from "../util/refs.ts";
 import type { Db } from "./database/database.ts";
+import { deleteOldest } from "./database/delete-oldest.ts";
 import { inTransaction, lockSessionRow, ago, clockPlus, clock } from "./database/session-row.ts";
 import { existingTenant } from "./database/tenant-row.ts";
 import { StoreError } from "./errors.ts";
-import { checkId, checkLimit, MAX_BATCH } from "./rules/arguments.ts";
+import { checkId, checkJson } from "./rules/arguments.ts";
 
 /** Identifies a request of one user. */
 export interface RequestKey {
@@ -109,10 +110,7 @@ export function checkIdempotentRequest({ route, key }: RequestKey): RequestKey {
 export function checkAnswer({ status, body }: StoredResponse): string {
   if (!Number.isInteger(status) || status < 100 || status > 599)
     throw new StoreError("INVALID", "response status must be an HTTP status from 100 to 599");
-  const json = JSON.stringify(body) as string | undefined;
-  if (json === undefined) throw new StoreError("INVALID", "response body must be JSON");
-  if (Buffer.byteLength(json) > MAX_BYTES) throw new StoreError("TOO_LARGE", "response body");
-  return json;
+  return checkJson(body, "response body", MAX_BYTES);
 }
 
 /** If several requests begin concurrently, the row of the first one decides. */
@@ -137,12 +135,9 @@ export function postgresIdempotency(db: Db, env: Env): Idempotency {
         .execute();
     },
     async sweep(limit) {
-      const most = checkLimit(limit, MAX_BATCH);
-      const { numAffectedRows } = await sql`
-        delete from idempotency_keys where (tenant_id, user_id, route, key) in (
-          select tenant_id, user_id, route, key from idempotency_keys where begun_at < ${ago(RESPONSE_RETENTION_MS)}
-          order by begun_at limit ${most} for update skip locked)`.execute(db);
-      return Number(numAffectedRows ?? 0n);
+      const isOld = sql`begun_at < ${ago(RESPONSE_RETENTION_MS)}`;
+      const key = ["tenant_id", "user_id", "route", "key"];
+      return deleteOldest(db, "idempotency_keys", { key, isOld, by: sql`begun_at`, limit });
     },
   };
 }
@@ -175,14 +170,6 @@ async function begin(tx: Db, env: Env, actor: Actor, request: IdempotentRequest)
     .set(there.isOld ? { ...row, status: null, body: null, begun_at: clock } : { claim, claimed_until })
     .execute();
   return { state: "yours", claim, id: there.isOld ? id : there.made_id };
-}
-
-export async function deleteRequestsOfUser(db: Db, { tenant, user }: Actor): Promise<void> {
-  await db
-    .deleteFrom("idempotency_keys")
-    .where("tenant_id", "=", tenant)
-    .where("user_id", "=", user)
-    .execute();
 }
 
 interface Narrowed<Self> {

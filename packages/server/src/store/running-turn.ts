@@ -6,8 +6,7 @@ import type { UserMessage, Json } from "@turnstream/protocol";
 import { sql } from "kysely";
 import type { SessionRef } from "../util/refs.ts";
 import type { Db } from "./database/database.ts";
-import { StoreError } from "./errors.ts";
-import { checkId } from "./rules/arguments.ts";
+import { checkId, checkJson } from "./rules/arguments.ts";
 import type { ByUseScope, UsageLimits } from "./rules/limits.ts";
 
 /** The request that started a turn, for its limits. */
@@ -60,14 +59,6 @@ export function checkTurnCaller({ apiKey = null, usageLimits }: Partial<TurnCall
     apiKey: apiKey === null ? null : checkId(apiKey, "apiKey"),
     usageLimits: checkOptions(usageLimits),
   };
-}
-
-export function checkJson(value: Json, name: string, most: number): string {
-  // `JSON.stringify` returns undefined for values that are not JSON, such as a function.
-  const json = JSON.stringify(value) as string | undefined;
-  if (json === undefined) throw new StoreError("INVALID", `${name} must be JSON`);
-  if (Buffer.byteLength(json) > most) throw new StoreError("TOO_LARGE", name);
-  return json;
 }
 
 /** What an attempt changes in a row of `running_turns`. A journal entry of the turn sets `fruitless` to 0. */

@@ -13,6 +13,7 @@ import type { SessionRef } from "../util/refs.ts";
 import { StoreError } from "./errors.ts";
 import {
   checkId,
+  checkJson,
   checkLimit,
   MAX_BATCH,
   checkDuration,
@@ -237,9 +238,7 @@ export function checkEndpoint({ id, url, events }: NewWebhookEndpoint): {
 export function checkWebhookEvent({ type, key, data }: WebhookEvent): string {
   if (!EVENT_TYPE.test(type)) throw new StoreError("INVALID", "webhook event type");
   if (key === "") throw new StoreError("INVALID", "webhook event key must not be empty");
-  const json = JSON.stringify(data);
-  if (Buffer.byteLength(json) > MAX_DATA_BYTES) throw new StoreError("TOO_LARGE", "webhook event data");
-  return json;
+  return checkJson(data, "webhook event data", MAX_DATA_BYTES);
 }
 
 export function checkTake({ limit, perEndpoint, leaseMs }: TakeDeliveriesQuery): void {
@@ -259,8 +258,4 @@ export function checkDeliveryPage({ limit, before, state }: DeliveryPage): void 
   if (before !== undefined) checkId(before, "before");
   if (state !== undefined && !DELIVERY_STATES.includes(state))
     throw new StoreError("INVALID", `state must be one of ${DELIVERY_STATES.join(", ")}`);
-}
-
-export function tooManyEndpoints(max: number): StoreError {
-  return new StoreError("INVALID", `webhook endpoint (a tenant has at most ${max})`);
 }

@@ -57,6 +57,11 @@ export async function newTenant(store: ClosableStore): Promise<string> {
   return id;
 }
 
+/** Returns the erased sessions whose logs may still exist. */
+export function pendingErasures(store: ClosableStore): Promise<SessionRef[]> {
+  return store.sessions.takeErasures({ limit: 1_000, leaseMs: 0, graceMs: 0 });
+}
+
 /** Creates a user of a new tenant, and a session of that user. */
 export async function newSession(store: ClosableStore): Promise<{ actor: Actor; ref: SessionRef }> {
   const actor = { tenant: await newTenant(store), user: unique("user") };

@@ -1,6 +1,4 @@
 /** The store contract of queued messages, blobs, leases and shares. */
-import { foldAll } from "@turnstream/protocol";
-import { turnSnapshot } from "@turnstream/protocol/writer";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { MAX_BLOB_BYTES } from "../../src/store/blobs.ts";
@@ -60,25 +58,6 @@ export function sessionPartsContract(name: string, makeStore: MakeStore): void {
       });
       const listed = await store.queuedMessages.list(ref);
       expect(listed.map(({ id }) => id)).toEqual(Array.from({ length: 1000 }, (_, n) => `${n}`));
-    });
-
-    test("returns the oldest of many open turns", async () => {
-      const { ref } = await newSession(store);
-      const batch = batchOf(chat(1));
-      const [turn] = batch.turns;
-      const [whole] = foldAll(chat(1)).turns.toArray();
-      if (turn === undefined || whole === undefined) throw new Error("there is no turn");
-      const snapshot = turnSnapshot(whole);
-      const turns = Array.from({ length: 1001 }, (_, n) => ({
-        ...turn,
-        open: true,
-        id: `t${n}`,
-        start: n + 1,
-        snapshot,
-      }));
-      await store.archive.write(ref, { ...batch, turns });
-      const open = await store.turns.open(ref);
-      expect(open.map(({ id }) => id)).toEqual(turns.slice(0, 1000).map(({ id }) => id));
     });
 
     test("a blob is stored once and returned unchanged", async () => {
