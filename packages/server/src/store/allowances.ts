@@ -41,10 +41,6 @@ export interface Allowances {
   remove(ref: SessionRef, agent: string, tool: string): Promise<boolean>;
 }
 
-export function checkAllowance({ agent, tool, digest, by }: NewAllowance): void {
-  checkIds({ agent, tool, digest, by }, "allowance");
-}
-
 export function postgresAllowances(db: Db): Allowances {
   const inSession = (ref: SessionRef) =>
     ofSession(db.selectFrom("allowances"), ref).select([
@@ -56,16 +52,16 @@ export function postgresAllowances(db: Db): Allowances {
     ]);
   return {
     async add(ref, allowance) {
-      checkAllowance(allowance);
+      const { agent, tool, digest, by } = allowance;
+      checkIds({ agent, tool, digest, by }, "allowance");
       await requireSession(db, ref);
-      const { agent, tool, digest, by = null } = allowance;
       const { numInsertedOrUpdatedRows } = await db
         .insertInto("allowances")
-        .values({ ...rowOf(ref), agent, tool, digest, by_user: by })
+        .values({ ...rowOf(ref), agent, tool, digest, by_user: by ?? null })
         .onConflict((conflict) =>
           conflict
             .columns(["tenant_id", "session_id", "agent", "tool"])
-            .doUpdateSet({ digest, by_user: by, given_at: clock })
+            .doUpdateSet({ digest, by_user: by ?? null, given_at: clock })
             .where("allowances.digest", "<>", digest),
         )
         .executeTakeFirst();

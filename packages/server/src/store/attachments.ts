@@ -9,7 +9,7 @@ import type { SessionRef } from "../util/refs.ts";
 import type { Db } from "./database/database.ts";
 import { inTransaction, lockSessionRow, rowOf, ofSession } from "./database/session-row.ts";
 import { StoreError } from "./errors.ts";
-import { checkId, checkText, checkCount, checkLimit } from "./rules/arguments.ts";
+import { checkId, checkText, checkCount, checkLimit, MAX_PAGE } from "./rules/arguments.ts";
 
 /** Maximum length of one piece, in characters. */
 export const MAX_PIECE_CHARS = 64_000;
@@ -79,8 +79,6 @@ export interface Attachments {
 }
 
 export const MAX_LISTED = 1_000;
-
-export const MAX_RANGE = 100;
 
 const MAX_URL = 4_096;
 
@@ -169,7 +167,7 @@ export function postgresAttachments(db: Db): Attachments {
     },
     async pieces(ref, id, range) {
       const from = checkCount(range.from, "from");
-      const limit = checkLimit(range.limit, MAX_RANGE);
+      const limit = checkLimit(range.limit, MAX_PAGE);
       return ofSession(db.selectFrom("attachment_pieces"), ref)
         .select(["n", "at", "line", "text"])
         .where("attachment_id", "=", id)
