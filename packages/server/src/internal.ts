@@ -32,6 +32,7 @@ export {
   type ArchiveOptions,
   archiveSession,
   type ArchiveSessionResult,
+  changedTurns,
   trimLog,
 } from "./session/archive/archive.ts";
 export { archiveLeftovers, LogRetention, type LogRetentionOptions } from "./session/archive/log-retention.ts";
@@ -90,7 +91,6 @@ export * from "./store/queued-messages.ts";
 export * from "./store/rules/api-key.ts";
 export * from "./store/rules/arguments.ts";
 export * from "./store/rules/audit-actions.ts";
-export * from "./store/rules/audit-start.ts";
 export { type BlobGrant, readBlobToken, signBlob } from "./session/blobs/blob-token.ts";
 export { canonicalJson } from "./store/rules/canonical-json.ts";
 export * from "./store/rules/interactions.ts";

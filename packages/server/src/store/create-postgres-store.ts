@@ -139,8 +139,8 @@ function partsOn(db: Db, { lock, objects, refusals }: Shared, audit: ResolvedAud
   return wrapParts(parts, async (name, args, call) => {
     try {
       checkArguments(name, args);
-      // A body of an object can be read only once.
-      const isFinal = db.isTransaction || name.startsWith("objects.");
+      // The body of an object can be read only once.
+      const isFinal = db.isTransaction || name === "objects.write";
       return await (isFinal ? call() : retryOnDeadlock(systemEnv, call));
     } catch (error) {
       const failure = toStoreError(error, name);
@@ -155,19 +155,16 @@ async function once<T>(
   createParts: (tx: Db) => StoreParts,
   work: (tx: Store) => Promise<T>,
 ): Promise<T> {
-  let thrown: { error: unknown } | null = null;
-  try {
-    return await db.transaction().execute(async (tx) => {
-      try {
-        return await trackTransaction(createParts(tx), work);
-      } catch (error) {
-        thrown = { error };
-        throw error;
-      }
+  const thrown: unknown[] = [];
+  const run = (tx: Db): Promise<T> =>
+    trackTransaction(createParts(tx), work).catch((error: unknown) => {
+      thrown.push(error);
+      throw error;
     });
+  try {
+    return await db.transaction().execute(run);
   } catch (error) {
     // An error of `work` is rethrown unchanged. Any other error comes from the database, at begin or commit.
-    const own = thrown as { error: unknown } | null;
-    throw own === null ? toStoreError(error, "transaction") : own.error;
+    throw thrown.length > 0 ? thrown[0] : toStoreError(error, "transaction");
   }
 }

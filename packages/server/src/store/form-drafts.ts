@@ -28,7 +28,7 @@ export interface FormDrafts {
    * @throws StoreError with NOT_FOUND if the session does not exist, with TOO_LARGE above 64 kB.
    */
   save(ref: SessionRef, interaction: string, values: Json): Promise<FormDraft | null>;
-  /** Returns null if there is no draft, or the form is no longer pending. */
+  /** Returns null if there is no draft, as after the decision. */
   get(ref: SessionRef, interaction: string): Promise<FormDraft | null>;
 }
 
@@ -38,6 +38,9 @@ const MAX_BYTES = 65_536;
 export function checkDraft(values: Json): string {
   return checkJson(values, "form draft", MAX_BYTES);
 }
+
+/** The columns of a `FormDraft`. */
+const DRAFT = ["body as values", "version", "saved_at as savedAt"] as const;
 
 /** `interactions.ts` deletes the draft when the form is decided. */
 export function postgresFormDrafts(db: Db): FormDrafts {
@@ -55,7 +58,7 @@ export function postgresFormDrafts(db: Db): FormDrafts {
           .forShare()
           .executeTakeFirst();
         if (form === undefined) return null;
-        const row = await tx
+        return tx
           .insertInto("form_drafts")
           .values({ ...rowOf(ref), interaction_id: interaction, body, version: 1, saved_at: clock })
           .onConflict((conflict) =>
@@ -65,32 +68,17 @@ export function postgresFormDrafts(db: Db): FormDrafts {
               saved_at: clock,
             }),
           )
-          .returningAll()
+          .returning(DRAFT)
           .executeTakeFirstOrThrow();
-        return draftOf(row);
       });
     },
 
     async get(ref, interaction) {
-      const row = await db
-        .selectFrom("form_drafts as d")
-        .innerJoin("interactions as i", (join) =>
-          join
-            .onRef("i.tenant_id", "=", "d.tenant_id")
-            .onRef("i.session_id", "=", "d.session_id")
-            .onRef("i.id", "=", "d.interaction_id"),
-        )
-        .where("d.tenant_id", "=", ref.tenant)
-        .where("d.session_id", "=", ref.session)
-        .where("d.interaction_id", "=", interaction)
-        .where("i.status", "=", "pending")
-        .selectAll("d")
+      const row = await ofSession(db.selectFrom("form_drafts"), ref)
+        .select(DRAFT)
+        .where("interaction_id", "=", interaction)
         .executeTakeFirst();
-      return row === undefined ? null : draftOf(row);
+      return row ?? null;
     },
   };
-}
-
-function draftOf(row: { readonly body: Json; readonly version: number; readonly saved_at: number }) {
-  return { values: row.body, version: row.version, savedAt: row.saved_at };
 }

@@ -122,15 +122,19 @@ export function postgresIdempotency(db: Db, env: Env): Idempotency {
         const body = checkAnswer(answer);
         const { status, session } = answer;
         if (session !== undefined) await lockSessionRow(tx, { tenant: actor.tenant, session });
-        const { numUpdatedRows } = await only(tx.updateTable("idempotency_keys"), actor, request)
+        const { numUpdatedRows } = await tx
+          .updateTable("idempotency_keys")
           .set({ status, body, claim: null, ...defined({ session_id: session }) })
+          .where(isOf(actor, request))
           .where("claim", "=", claim)
           .executeTakeFirst();
         return numUpdatedRows === 1n;
       }),
     async release(actor, request, claim) {
-      await only(db.updateTable("idempotency_keys"), actor, request)
+      await db
+        .updateTable("idempotency_keys")
         .set({ claim: null })
+        .where(isOf(actor, request))
         .where("claim", "=", claim)
         .execute();
     },
@@ -156,7 +160,9 @@ async function begin(tx: Db, env: Env, actor: Actor, request: IdempotentRequest)
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst();
   if (added.numInsertedOrUpdatedRows === 1n) return { state: "yours", claim, id };
-  const there = await only(tx.selectFrom("idempotency_keys"), actor, request)
+  const there = await tx
+    .selectFrom("idempotency_keys")
+    .where(isOf(actor, request))
     .select(["digest", "status", "body", "made_id"])
     .select(sql<boolean>`claim is not null and claimed_until > ${clock}`.as("isClaimed"))
     .select(sql<boolean>`begun_at < ${ago(RESPONSE_RETENTION_MS)}`.as("isOld"))
@@ -166,25 +172,15 @@ async function begin(tx: Db, env: Env, actor: Actor, request: IdempotentRequest)
   if (there === undefined) return { state: "busy" };
   const judged = there.isOld ? null : resolveIdempotentRequest(there, digest);
   if (judged !== null) return judged;
-  await only(tx.updateTable("idempotency_keys"), actor, request)
+  await tx
+    .updateTable("idempotency_keys")
     .set(there.isOld ? { ...row, status: null, body: null, begun_at: clock } : { claim, claimed_until })
+    .where(isOf(actor, request))
     .execute();
   return { state: "yours", claim, id: there.isOld ? id : there.made_id };
 }
 
-interface Narrowed<Self> {
-  where(column: "tenant_id" | "user_id" | "route" | "key", op: "=", value: string): Self;
-}
-
-/** Restricts a query to the row of one request. */
-function only<Query extends Narrowed<Query>>(
-  query: Query,
-  { tenant, user }: Actor,
-  { route, key }: RequestKey,
-): Query {
-  return query
-    .where("tenant_id", "=", tenant)
-    .where("user_id", "=", user)
-    .where("route", "=", route)
-    .where("key", "=", key);
+/** True for the row of one request. */
+function isOf({ tenant, user }: Actor, { route, key }: RequestKey) {
+  return sql<boolean>`tenant_id = ${tenant} and user_id = ${user} and route = ${route} and key = ${key}`;
 }

@@ -208,7 +208,10 @@ export function postgresInteractions(db: Db): Interactions {
           (await win(db, ref, transition)) ?? (await lose(db, ref, transition, attempt === ATTEMPTS));
         if (result === null) continue;
         // A separate statement, so that it also sees a draft that was saved while the change waited.
-        if (result.applied && result.interaction.kind === "form") await dropDraft(db, ref, transition.id);
+        if (result.applied && result.interaction.kind === "form")
+          await ofSession(db.deleteFrom("form_drafts"), ref)
+            .where("interaction_id", "=", transition.id)
+            .execute();
         return result;
       }
     },
@@ -257,14 +260,7 @@ export function postgresInteractions(db: Db): Interactions {
       return (await wanted.execute()).map(interactionOf);
     },
 
-    async changes(ref, id) {
-      const rows = await ofSession(db.selectFrom("interaction_changes"), ref)
-        .where("interaction_id", "=", id)
-        .selectAll()
-        .orderBy("version")
-        .execute();
-      return rows.map(changeOf);
-    },
+    changes: (ref, id) => changesOf(db, ref, id).orderBy("version").execute(),
   };
 }
 
@@ -295,10 +291,6 @@ async function insert(db: Db, ref: SessionRef, request: InteractionRequest) {
       .values({ ...rowOf(ref), interaction_id: request.id, schema })
       .execute();
   return made;
-}
-
-async function dropDraft(db: Db, ref: SessionRef, id: string): Promise<void> {
-  await ofSession(db.deleteFrom("form_drafts"), ref).where("interaction_id", "=", id).execute();
 }
 
 type Row = Selectable<LedgerTables["interactions"]>;
@@ -373,16 +365,14 @@ async function lose(
   const current = interactionOf(row);
   const why = transitionError(current, transition, row.now);
   if (why === null && !last) return null;
-  const change = await ofSession(db.selectFrom("interaction_changes"), ref)
-    .selectAll()
-    .where("interaction_id", "=", transition.id)
+  const change = await changesOf(db, ref, transition.id)
     .where("version", "=", current.version)
     .executeTakeFirst();
   return {
     applied: false,
     reason: why ?? "status",
     current,
-    change: change === undefined ? null : changeOf(change),
+    change: change ?? null,
     at: row.now,
   };
 }
@@ -411,13 +401,8 @@ export function interactionOf(row: Row): Interaction {
   };
 }
 
-function changeOf(row: Selectable<LedgerTables["interaction_changes"]>): InteractionChange {
-  return {
-    version: row.version,
-    status: row.status,
-    by: row.by_user,
-    reason: row.reason,
-    body: row.body,
-    at: row.at,
-  };
+function changesOf(db: Db, ref: SessionRef, id: string) {
+  return ofSession(db.selectFrom("interaction_changes"), ref)
+    .select(["version", "status", "by_user as by", "reason", "body", "at"])
+    .where("interaction_id", "=", id);
 }

@@ -8,11 +8,12 @@
  */
 import { type Cursor, formatCursor } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
-import { type RawBuilder, sql } from "kysely";
+import { type RawBuilder, type Selectable, sql } from "kysely";
 import { WRITER_ID_PATTERN, WRITER_ID_RULE } from "../util/names.ts";
 import { type SessionRef, sessionKey } from "../util/refs.ts";
 import type { Db } from "./database/database.ts";
 import { deleteOldest } from "./database/delete-oldest.ts";
+import type { CoreTables } from "./database/schema.ts";
 import { ofSession, clockPlus, sessionNotFound, clock, inTransaction, ago } from "./database/session-row.ts";
 import { StoreError } from "./errors.ts";
 import { checkCursor, checkDuration, checkLimit, MAX_BATCH, checkCount } from "./rules/arguments.ts";
@@ -131,7 +132,6 @@ export function checkOutboxRow({ key, draft }: NewOutboxRow): string {
 const START = { epoch: 0, seq: 0 };
 
 export function postgresOutbox(db: Db): Outbox {
-  const rowsOf = (ref: SessionRef) => ofSession(outboxRows(db), ref);
   return {
     async add(ref, row) {
       const draft = checkOutboxRow(row);
@@ -162,19 +162,11 @@ export function postgresOutbox(db: Db): Outbox {
       return added.is_added ? "added" : "already";
     },
     async undelivered(ref, limit) {
-      const rows = await rowsOf(ref)
-        .where("delivered_at", "is", null)
-        .orderBy("id")
-        .limit(checkLimit(limit, MAX_BATCH))
-        .execute();
+      const rows = await undelivered(db, ref).limit(checkLimit(limit, MAX_BATCH)).execute();
       return rows.map(outboxRowOf);
     },
     async isUndelivered(ref, key) {
-      const row = await rowsOf(ref)
-        .where("key", "=", key)
-        .where("delivered_at", "is", null)
-        .executeTakeFirst();
-      return row !== undefined;
+      return (await undelivered(db, ref).where("key", "=", key).executeTakeFirst()) !== undefined;
     },
     take: (query) => takeSessions(db, query),
     takeUnarchived: (query) => takeUnarchived(db, query),
@@ -189,11 +181,7 @@ export function postgresOutbox(db: Db): Outbox {
     },
     postpone: (ref) =>
       inTransaction(db, async (tx) => {
-        const [first] = await ofSession(outboxRows(tx), ref)
-          .where("delivered_at", "is", null)
-          .orderBy("id")
-          .limit(1)
-          .execute();
+        const first = await undelivered(tx, ref).limit(1).executeTakeFirst();
         if (first === undefined) return;
         const attempts = first.attempts + 1;
         // Later rows wait for the first one anyway. Delaying them too keeps `takeSessions` from scanning them each
@@ -228,25 +216,11 @@ export function reopened(db: Pick<Db, "updateTable">, ref: SessionRef) {
     .where("archived_at", "is", null);
 }
 
-function outboxRows(db: Db) {
-  return db
-    .selectFrom("outbox")
-    .select([
-      "id",
-      "tenant_id",
-      "session_id",
-      "key",
-      "draft",
-      "since_epoch",
-      "since_seq",
-      "attempts",
-      "created_at",
-    ]);
+function undelivered(db: Db, ref: SessionRef) {
+  return ofSession(db.selectFrom("outbox"), ref).selectAll().where("delivered_at", "is", null).orderBy("id");
 }
 
-type Row = Awaited<ReturnType<ReturnType<typeof outboxRows>["execute"]>>[number];
-
-function outboxRowOf(row: Row): OutboxRow {
+function outboxRowOf(row: Selectable<CoreTables["outbox"]>): OutboxRow {
   return {
     id: row.id,
     tenant: row.tenant_id,

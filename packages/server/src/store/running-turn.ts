@@ -70,26 +70,8 @@ export function runningTurns(db: Db) {
     .innerJoin("turn_queue as q", (join) =>
       join.onRef("q.tenant_id", "=", "r.tenant_id").onRef("q.session_id", "=", "r.session_id"),
     )
-    .select([
-      "r.tenant_id",
-      "r.session_id",
-      "r.turn",
-      "r.message_id",
-      "r.message",
-      "r.message_by",
-      "r.message_at",
-      "r.retries",
-      "r.options",
-      "r.begun_at",
-      "r.attempts",
-      "r.fruitless",
-      "r.stop_by",
-      "r.stop_at",
-      "r.key_id",
-      "r.usage_limits",
-      "q.deaths",
-      "q.owner",
-    ]);
+    .selectAll("r")
+    .select("q.deaths");
 }
 
 export function runningTurn(db: Db, ref: SessionRef) {

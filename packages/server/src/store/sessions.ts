@@ -7,11 +7,10 @@
  * id is being erased, checked after the insert. An index has the order of a page; see the plan tests.
  */
 import { type Cursor, formatCursor } from "@turnstream/protocol";
-import { type Selectable, sql } from "kysely";
+import { sql } from "kysely";
 import type { Env } from "../util/env.ts";
 import type { Actor, SessionRef } from "../util/refs.ts";
 import type { Db } from "./database/database.ts";
-import type { CoreTables } from "./database/schema.ts";
 import {
   clock,
   sessionNotFound,
@@ -201,10 +200,7 @@ export const SESSION_COLUMNS = [
   "sessions.updated_at",
 ] as const;
 
-type SessionRow = Omit<
-  Selectable<CoreTables["sessions"]>,
-  "header" | "v" | "checkpoint" | "turn_count" | "period"
->;
+type SessionRow = Awaited<ReturnType<ReturnType<typeof ownSessions>["execute"]>>[number];
 
 export function sessionOf(row: SessionRow): Session {
   return {
@@ -226,7 +222,7 @@ export function postgresSessions(db: Db, env: Env): Sessions {
   return {
     create: (actor, session) => create(db, env, actor, session),
     async get(actor, id) {
-      const row = await owned(db, actor, id).select(SESSION_COLUMNS).executeTakeFirst();
+      const row = await ownSessions(db, actor).where("id", "=", id).executeTakeFirst();
       return row === undefined ? null : sessionOf(row);
     },
     async owners(tenant, ids) {
@@ -240,13 +236,7 @@ export function postgresSessions(db: Db, env: Env): Sessions {
       return new Map(rows.map(({ id, user_id }) => [id, user_id]));
     },
     async byNumber(actor, number) {
-      const row = await db
-        .selectFrom("sessions")
-        .select(SESSION_COLUMNS)
-        .where("tenant_id", "=", actor.tenant)
-        .where("number", "=", number)
-        .where("user_id", "=", actor.user)
-        .executeTakeFirst();
+      const row = await ownSessions(db, actor).where("number", "=", number).executeTakeFirst();
       return row === undefined ? null : sessionOf(row);
     },
     find: (ref) => findSession(db, ref),
@@ -274,8 +264,12 @@ export function postgresSessions(db: Db, env: Env): Sessions {
   };
 }
 
-function owned(db: Db, { tenant, user }: Actor, session: string) {
-  return sessionRow(db, { tenant, session }).where("user_id", "=", user);
+function ownSessions(db: Db, { tenant, user }: Actor) {
+  return db
+    .selectFrom("sessions")
+    .select(SESSION_COLUMNS)
+    .where("tenant_id", "=", tenant)
+    .where("user_id", "=", user);
 }
 
 async function create(db: Db, env: Env, { tenant, user }: Actor, session: NewSession) {
@@ -326,11 +320,7 @@ async function nextNumber(db: Db, tenant: string): Promise<number> {
 
 async function list(db: Db, actor: Actor, page: { limit: number; before?: string }) {
   const limit = checkLimit(page.limit, MAX_PAGE);
-  let query = db
-    .selectFrom("sessions")
-    .select(SESSION_COLUMNS)
-    .where("tenant_id", "=", actor.tenant)
-    .where("user_id", "=", actor.user)
+  let query = ownSessions(db, actor)
     .orderBy("updated_at", "desc")
     .orderBy(bytewiseOrder("id"), "desc")
     .limit(limit + 1);

@@ -190,16 +190,12 @@ function openShares(db: Db) {
         .onRef("sessions.tenant_id", "=", "shares.tenant_id")
         .onRef("sessions.id", "=", "shares.session_id"),
     )
-    .select(["shares.id", "shares.key", "shares.tenant_id", "session_id", "up_to_epoch", "up_to_seq"])
-    .select(["shares.created_at", "expires_at"])
+    .selectAll("shares")
     .where("revoked_at", "is", null)
     .where((eb) => eb.or([eb("expires_at", "is", null), eb("expires_at", ">", ago(0))]));
 }
 
-type Row = Pick<
-  Selectable<CoreTables["shares"]>,
-  "id" | "key" | "tenant_id" | "session_id" | "up_to_epoch" | "up_to_seq" | "created_at" | "expires_at"
->;
+type Row = Selectable<CoreTables["shares"]>;
 
 function shareOf(row: Row): Share {
   return {

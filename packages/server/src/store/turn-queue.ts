@@ -322,17 +322,11 @@ export function postgresTurnQueue(db: Db, env: Env): TurnQueue {
         on conflict do nothing`.execute(db);
     },
     async dead({ limit }) {
-      return db
-        .selectFrom("dead_turns as d")
-        .innerJoin("sessions as s", (join) =>
-          join.onRef("s.tenant_id", "=", "d.tenant_id").onRef("s.id", "=", "d.session_id"),
-        )
-        .select(["d.tenant_id as tenant", "d.session_id as session", "s.user_id as user"])
-        .select(["d.turn", "d.agent", "d.deaths", "d.at"])
-        .orderBy("d.at", "desc")
-        .orderBy(bytewiseOrder("d.turn"))
-        .limit(checkLimit(limit, MAX_BATCH))
-        .execute();
+      const { rows } = await sql<DeadTurn>`
+        select d.tenant_id as tenant, d.session_id as session, s.user_id as user, d.turn, d.agent, d.deaths, d.at
+        from dead_turns d join sessions s on s.tenant_id = d.tenant_id and s.id = d.session_id
+        order by d.at desc, ${bytewiseOrder("d.turn")} limit ${checkLimit(limit, MAX_BATCH)}`.execute(db);
+      return rows;
     },
   };
 }

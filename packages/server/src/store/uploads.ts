@@ -15,7 +15,7 @@ import {
   inTransaction,
   lockSessionRow,
   rowOf,
-  ownerColumn,
+  ownerOf,
   clock,
   ofSession,
   ago,
@@ -178,7 +178,7 @@ export function postgresUploads(db: Db, objects: ObjectContext): Uploads {
         };
         const row = await tx
           .insertInto("uploads")
-          .values({ ...rowOf(ref), id, ...values, ...ownerColumn(ref) })
+          .values({ ...rowOf(ref), id, ...values, owner: ownerOf(ref) })
           .onConflict((oc) =>
             oc
               .columns(["tenant_id", "session_id", "id"])

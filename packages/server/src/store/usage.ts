@@ -93,17 +93,8 @@ export function postgresUsage(db: Db): UsageLedger {
   return {
     async add(tenant, usage) {
       const { model, costMicros } = checkUsage(usage);
-      const {
-        key,
-        user = null,
-        apiKey = null,
-        day = null,
-        turns,
-        calls,
-        input_tokens,
-        output_tokens,
-        total_tokens,
-      } = usage;
+      const { key, user = null, apiKey = null, day = null } = usage;
+      const { turns, calls, input_tokens, output_tokens, total_tokens } = usage;
       const { rows } = await sql`
         with mark as (
           insert into usage_marks (tenant_id, key) values (${existingTenant(tenant)}, ${key})

@@ -9,18 +9,16 @@ import type { Env } from "../util/env.ts";
 import type { Db } from "./database/database.ts";
 import type { CoreTables } from "./database/schema.ts";
 import { inTransaction, clock, clockPlus, ago } from "./database/session-row.ts";
+import { lockTenantRow } from "./database/tenant-row.ts";
 import { StoreError } from "./errors.ts";
 import { checkDuration, checkLimit, MAX_BATCH } from "./rules/arguments.ts";
 import {
   type Webhooks,
   checkWebhookEvent,
   webhookMessageId,
-  checkResult,
   checkDeliveryPage,
   type NewWebhookEndpoint,
   checkEndpoint,
-  webhookEndpointId,
-  WEBHOOK_ID_BYTES,
   MAX_ENDPOINTS,
   webhookSecret,
   WEBHOOK_SECRET_BYTES,
@@ -55,7 +53,6 @@ export function postgresWebhooks(db: Db, env: Env): Webhooks {
     },
     take: (query) => take(db, env, query),
     async settle({ endpoint, id, claim }, result) {
-      checkResult(result);
       const { status, error } = result;
       const isOver = result.delivered || result.retryInMs === null;
       const next = isOver
@@ -126,14 +123,8 @@ const ENDPOINT = ["id", "url", "events", "created_at as createdAt"] as const;
 async function create(tx: Db, env: Env, tenant: string, given: NewWebhookEndpoint) {
   const { url, events } = checkEndpoint(given);
   // Concurrent calls queue up here, so that the tenant can't exceed the maximum.
-  const locked = await tx
-    .selectFrom("tenants")
-    .select("id")
-    .where("id", "=", tenant)
-    .forNoKeyUpdate()
-    .executeTakeFirst();
-  if (locked === undefined) throw new StoreError("NOT_FOUND", `tenant ${tenant}`);
-  const id = given.id ?? webhookEndpointId(env.randomBytes(WEBHOOK_ID_BYTES));
+  await lockTenantRow(tx, tenant);
+  const id = given.id ?? `wh_${Buffer.from(env.randomBytes(12)).toString("hex")}`;
   const known = await tx
     .selectFrom("webhook_endpoints")
     .select([...ENDPOINT, "tenant_id", "secret"])
@@ -155,18 +146,12 @@ async function create(tx: Db, env: Env, tenant: string, given: NewWebhookEndpoin
   return { endpoint, secret };
 }
 
-type ClaimedRow = Selectable<CoreTables["webhook_deliveries"]> & {
-  readonly url: string;
-  readonly secret: string;
-  readonly user_id: string;
-};
-
 /** Looks at the first due rows of each endpoint only, so that the backlog of one does not slow down the others. */
 async function take(db: Db, env: Env, query: TakeDeliveriesQuery): Promise<ClaimedDelivery[]> {
   checkTake(query);
   const { limit, perEndpoint, leaseMs } = query;
   const claim = env.id();
-  const { rows } = await sql<ClaimedRow>`
+  const { rows } = await sql<ClaimedDelivery>`
     with due as (
       select d.endpoint_id, d.id
       from webhook_endpoints e cross join lateral (
@@ -183,31 +168,18 @@ async function take(db: Db, env: Env, query: TakeDeliveriesQuery): Promise<Claim
       join due on due.endpoint_id = w.endpoint_id and due.id = w.id
       where w.state = 'pending' and w.next_attempt_at <= ${ago(0)}
       for update of w skip locked
+    ), claimed as (
+      update webhook_deliveries w
+      set attempts = w.attempts + 1, claim = ${claim}, next_attempt_at = ${clockPlus(leaseMs)}
+      from locked, webhook_endpoints e, sessions s
+      where w.endpoint_id = locked.endpoint_id and w.id = locked.id
+        and e.id = w.endpoint_id and s.tenant_id = w.tenant_id and s.id = w.session_id
+      returning w.*, e.url, e.secret, s.user_id
     )
-    update webhook_deliveries w
-    set attempts = w.attempts + 1, claim = ${claim}, next_attempt_at = ${clockPlus(leaseMs)}
-    from locked, webhook_endpoints e, sessions s
-    where w.endpoint_id = locked.endpoint_id and w.id = locked.id
-      and e.id = w.endpoint_id and s.tenant_id = w.tenant_id and s.id = w.session_id
-    returning w.*, e.url, e.secret, s.user_id`.execute(db);
-  return rows.toSorted((a, b) => a.n - b.n).map(claimedOf);
-}
-
-function claimedOf(row: ClaimedRow): ClaimedDelivery {
-  return {
-    id: row.id,
-    endpoint: row.endpoint_id,
-    tenant: row.tenant_id,
-    session: row.session_id,
-    user: row.user_id,
-    type: row.type,
-    createdAt: row.created_at,
-    attempts: row.attempts,
-    claim: row.claim ?? "",
-    url: row.url,
-    secret: row.secret,
-    data: row.data,
-  };
+    select id, endpoint_id as endpoint, tenant_id as tenant, session_id as session, user_id as user, type,
+      created_at as "createdAt", attempts, claim, url, secret, data
+    from claimed order by n`.execute(db);
+  return rows;
 }
 
 function deliveryOf(row: Selectable<CoreTables["webhook_deliveries"]>): WebhookDelivery {

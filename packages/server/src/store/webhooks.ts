@@ -11,16 +11,7 @@ import type { Json } from "@turnstream/protocol";
 import { createHash } from "node:crypto";
 import type { SessionRef } from "../util/refs.ts";
 import { StoreError } from "./errors.ts";
-import {
-  checkId,
-  checkJson,
-  checkLimit,
-  MAX_BATCH,
-  checkDuration,
-  checkCount,
-  checkText,
-  MAX_PAGE,
-} from "./rules/arguments.ts";
+import { checkId, checkJson, checkLimit, MAX_BATCH, checkDuration, MAX_PAGE } from "./rules/arguments.ts";
 
 /** The events that an endpoint can subscribe to, without those of features. New ones are added at the end. */
 export const WEBHOOK_EVENTS = [
@@ -182,14 +173,7 @@ const MAX_URL = 2_048;
 
 const MAX_DATA_BYTES = 4_096;
 
-export const WEBHOOK_ID_BYTES = 12;
-
 export const WEBHOOK_SECRET_BYTES = 32;
-
-/** @param random WEBHOOK_ID_BYTES unpredictable bytes */
-export function webhookEndpointId(random: Uint8Array): string {
-  return `wh_${Buffer.from(random).toString("hex")}`;
-}
 
 /**
  * Returns the secret in the format of Standard Webhooks.
@@ -245,12 +229,6 @@ export function checkTake({ limit, perEndpoint, leaseMs }: TakeDeliveriesQuery):
   checkLimit(limit, MAX_BATCH);
   checkLimit(perEndpoint, MAX_BATCH);
   checkDuration(leaseMs, "leaseMs");
-}
-
-export function checkResult(result: DeliveryResult): void {
-  if (result.status !== null) checkCount(result.status, "status");
-  if (result.error !== null) checkText(result.error, "error");
-  if (!result.delivered && result.retryInMs !== null) checkDuration(result.retryInMs, "retryInMs");
 }
 
 export function checkDeliveryPage({ limit, before, state }: DeliveryPage): void {

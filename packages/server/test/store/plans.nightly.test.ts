@@ -102,7 +102,7 @@ function plannedPeriods(plan: Plan): string[] {
 
 /** The last matching statement is measured, not the preparation of a query or the deletion of its result. */
 function isMeasured(sql: string): boolean {
-  if (/^\s*delete from shares/.test(sql)) return true;
+  if (/^\s*delete from "shares"/.test(sql)) return true;
   return /^\s*(select|with|update)/.test(sql) && !/ offset |set_config|delete from/.test(sql);
 }
 

@@ -17,15 +17,16 @@ import {
   START_CURSOR,
   type SessionState,
   snapshot,
+  findTurn,
 } from "@turnstream/protocol";
 import { LogError } from "../../log/errors.ts";
 import type { LogPage } from "../../log/log.ts";
 import { mergeDeltas } from "../../log/raw-deltas.ts";
-import type { ArchiveBatch, ArchiveResult } from "../../store/archive.ts";
+import type { ArchiveBatch, ArchivedTurn, ArchiveResult } from "../../store/archive.ts";
 import type { NewJournalEntry } from "../../store/journal.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
-import { changedTurns } from "../../store/archive.ts";
+import { archivedTurn, hasPendingInteractions } from "../../store/archive.ts";
 import { readArchivedState } from "../history/archived-state.ts";
 import { outboxKeyOf } from "./relay-outbox.ts";
 import type { Backend } from "../backend.ts";
@@ -223,4 +224,19 @@ function batchOf(
     ...(checkpoint === null ? {} : { checkpoint: snapshot(trimState(checkpoint)) }),
     delivered: [...new Set(entries.flatMap((entry) => outboxKeyOf(entry.key) ?? []))],
   };
+}
+
+/** @param before the archived state, at least with every turn that the batch changes and does not start */
+export function changedTurns(before: SessionState, after: SessionState): ArchivedTurn[] {
+  return after.turns.toArray().flatMap((turn) => {
+    const known = findTurn(before, turn.id);
+    if (turn === known) return [];
+    const row = archivedTurn(turn);
+    const isSame =
+      known !== undefined &&
+      row.snapshot === null &&
+      known.status === turn.status &&
+      hasPendingInteractions(known) === row.open;
+    return isSame ? [] : [row];
+  });
 }

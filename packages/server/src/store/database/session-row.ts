@@ -70,10 +70,8 @@ export function ofSession<Query extends Narrowed<Query>>(
 }
 
 /** The owner of the session, for rows that limits count. */
-export function ownerColumn({ tenant, session }: SessionRef) {
-  return {
-    owner: sql<string>`(select user_id from sessions where tenant_id = ${tenant} and id = ${session})`,
-  };
+export function ownerOf({ tenant, session }: SessionRef) {
+  return sql<string>`(select user_id from sessions where tenant_id = ${tenant} and id = ${session})`;
 }
 
 /** Prevents that the session is erased until the transaction ends. Blocks nothing else. */
