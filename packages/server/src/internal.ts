@@ -38,7 +38,7 @@ export { hostOf } from "./runtime/tool-calls/tool-host.ts";
 export { createWorker } from "./runtime/worker/worker.ts";
 export { isFetchError } from "./safe-fetch/errors.ts";
 export { safeFetch, type SafeResponse } from "./safe-fetch/safe-fetch.ts";
-export { archiveSession } from "./session/archive/archive.ts";
+export { archiveSession, changedTurns } from "./session/archive/archive.ts";
 export { LogRetention } from "./session/archive/log-retention.ts";
 export {
   MESSAGE_RELAY_MS,
@@ -102,7 +102,6 @@ export * from "./store/queued-messages.ts";
 export * from "./store/rules/api-key.ts";
 export * from "./store/rules/arguments.ts";
 export * from "./store/rules/audit-actions.ts";
-export * from "./store/rules/audit-start.ts";
 export { canonicalJson } from "./store/rules/canonical-json.ts";
 export * from "./store/rules/interactions.ts";
 export * from "./store/rules/limits.ts";
@@ -111,12 +110,11 @@ export {
   COMMON,
   queryTerms,
   scoreOf,
-  selectiveTerms,
   type Term,
   tokenize,
   type WeightedTerm,
   weightTerms,
-} from "./store/rules/search.ts";
+} from "./runtime/built-in/search.ts";
 export * from "./store/running-turn.ts";
 export * from "./store/running-turns.ts";
 export * from "./store/sessions.ts";

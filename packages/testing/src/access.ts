@@ -13,8 +13,8 @@ import {
   checkLimit,
   checkIdempotentRequest,
   checkTime,
+  cutPage,
   type Env,
-  formatPageToken,
   formatShareKey,
   generateKey,
   hashesEqual,
@@ -38,13 +38,12 @@ import {
   SHARE_KEY_BYTES,
   type Shares,
   StoreError,
-  TICKET_GRACE_MS,
   type Tickets,
 } from "@turnstream/server/internal";
 import type { Json } from "@turnstream/protocol";
-import { putRequest, removeRequests, requestKey, type RequestRow, REQUESTS } from "./request-rows.ts";
+import { putRequest, requestKey, type RequestRow, REQUESTS } from "./request-rows.ts";
 import { compareText, requireSession, sessionRow } from "./session-rows.ts";
-import { type MemoryTables, type Rows, sessionTable, table } from "./tables.ts";
+import { createPart, type MemoryTables, type Rows, sessionTable, table } from "./tables.ts";
 import { requireTenant } from "./tenants.ts";
 
 interface KeyRow {
@@ -53,67 +52,61 @@ interface KeyRow {
   readonly info: KeyInfo;
 }
 
-const KEYS = table<KeyRow>("api_keys", "tenant");
+const KEYS = table<KeyRow>("api_keys");
 
 export function memoryKeys(tables: MemoryTables, env: Env): Keys {
   const isLive = ({ info }: KeyRow) =>
     info.revokedAt === null && (info.expiresAt === null || info.expiresAt > env.now());
-  return {
-    create: (tenant, key) =>
-      tables.run((rows) => {
-        const name = checkKey(key);
-        requireTenant(rows, tenant);
-        const { id, secret, hash } = generateKey(env.randomBytes(KEY_ID_BYTES + KEY_SECRET_BYTES));
-        const info: KeyInfo = {
-          id,
-          name,
-          scopes: [...key.scopes],
-          createdAt: env.now(),
-          expiresAt: key.expiresAt ?? null,
-          revokedAt: null,
-          lastUsedAt: null,
-        };
-        put(rows, { tenant, hash, info });
-        return { key: info, secret };
-      }),
+  return createPart<Keys>(tables, {
+    create(rows, tenant, key) {
+      const name = checkKey(key);
+      requireTenant(rows, tenant);
+      const { id, secret, hash } = generateKey(env.randomBytes(KEY_ID_BYTES + KEY_SECRET_BYTES));
+      const info: KeyInfo = {
+        id,
+        name,
+        scopes: [...key.scopes],
+        createdAt: env.now(),
+        expiresAt: key.expiresAt ?? null,
+        revokedAt: null,
+        lastUsedAt: null,
+      };
+      put(rows, { tenant, hash, info });
+      return { key: info, secret };
+    },
 
-    verify: (secret) =>
-      tables.run((rows) => {
-        const id = keyIdOf(secret);
-        const row = rows.all(KEYS).find(({ info }) => info.id === id);
-        if (row === undefined || !isLive(row) || !hashesEqual(row.hash, hashKey(secret))) return null;
-        const { info, tenant } = row;
-        if (info.lastUsedAt === null || info.lastUsedAt < env.now() - LAST_USED_MS) {
-          put(rows, { ...row, info: { ...info, lastUsedAt: env.now() } });
-        }
-        return { id: info.id, tenant, scopes: info.scopes };
-      }),
+    verify(rows, secret) {
+      const id = keyIdOf(secret);
+      const row = rows.all(KEYS).find(({ info }) => info.id === id);
+      if (row === undefined || !isLive(row) || !hashesEqual(row.hash, hashKey(secret))) return null;
+      const { info, tenant } = row;
+      if (info.lastUsedAt === null || info.lastUsedAt < env.now() - LAST_USED_MS) {
+        put(rows, { ...row, info: { ...info, lastUsedAt: env.now() } });
+      }
+      return { id: info.id, tenant, scopes: info.scopes };
+    },
 
-    live: (ids) =>
-      tables.run((rows) => {
-        const good = rows.all(KEYS).filter((row) => isLive(row) && ids.includes(row.info.id));
-        return new Set(good.map(({ info }) => info.id));
-      }),
+    live(rows, ids) {
+      const good = rows.all(KEYS).filter((row) => isLive(row) && ids.includes(row.info.id));
+      return new Set(good.map(({ info }) => info.id));
+    },
 
-    tenantOf: (id) => tables.run((rows) => rows.all(KEYS).find(({ info }) => info.id === id)?.tenant ?? null),
+    tenantOf: (rows, id) => rows.all(KEYS).find(({ info }) => info.id === id)?.tenant ?? null,
 
-    revoke: (tenant, id) =>
-      tables.run((rows) => {
-        const row = rows.get(KEYS, tenant, id);
-        if (row === undefined || row.info.revokedAt !== null) return false;
-        put(rows, { ...row, info: { ...row.info, revokedAt: env.now() } });
-        return true;
-      }),
+    revoke(rows, tenant, id) {
+      const row = rows.get(KEYS, tenant, id);
+      if (row === undefined || row.info.revokedAt !== null) return false;
+      put(rows, { ...row, info: { ...row.info, revokedAt: env.now() } });
+      return true;
+    },
 
-    list: (tenant) =>
-      tables.run((rows) =>
-        rows
-          .of(KEYS, tenant)
-          .map(({ info }) => info)
-          .toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
-          .slice(-MAX_BATCH),
-      ),
-  };
+    list: (rows, tenant) =>
+      rows
+        .of(KEYS, tenant)
+        .map(({ info }) => info)
+        .toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
+        .slice(-MAX_BATCH),
+  });
 }
 
 function put(rows: Rows, row: KeyRow): void {
@@ -121,50 +114,42 @@ function put(rows: Rows, row: KeyRow): void {
 }
 
 export function memoryIdempotency(tables: MemoryTables, env: Env): Idempotency {
-  return {
-    begin: (actor, request) =>
-      tables.run((rows) => {
-        checkIdempotentRequest(request);
-        requireTenant(rows, actor.tenant);
-        if (request.session !== undefined)
-          requireSession(rows, { tenant: actor.tenant, session: request.session });
-        const now = env.now();
-        const there = rows.get(REQUESTS, actor.tenant, requestKey(actor, request));
-        const row = there === undefined || there.startedAt < now - RESPONSE_RETENTION_MS ? undefined : there;
-        if (row !== undefined) {
-          const body = row.body === null ? null : (JSON.parse(row.body) as Json);
-          const isClaimed = row.claim !== null && row.claimedUntil > now;
-          const judged = resolveIdempotentRequest({ ...row, body, isClaimed }, request.digest);
-          if (judged !== null) return judged;
-        }
-        const claim = env.id();
-        const claimedUntil = now + REQUEST_LEASE_MS;
-        const started = { ...(row ?? newRow(actor, request, env.id(), now)), claim, claimedUntil };
-        putRequest(rows, started);
-        return { state: "yours", claim, id: started.id };
-      }),
-    finish: (actor, request, claim, answer) =>
-      tables.run((rows) => {
-        const body = checkAnswer(answer);
-        const { status, session } = answer;
-        if (session !== undefined) requireSession(rows, { tenant: actor.tenant, session });
-        const row = findClaimed(rows, actor, request, claim);
-        if (row === undefined) return false;
-        putRequest(rows, { ...row, status, body, claim: null, session: session ?? row.session });
-        return true;
-      }),
-    release: (actor, request, claim) =>
-      tables.run((rows) => {
-        const row = findClaimed(rows, actor, request, claim);
-        if (row !== undefined) putRequest(rows, { ...row, claim: null });
-      }),
-    sweep: (limit) =>
-      tables.run((rows) => {
-        const before = env.now() - RESPONSE_RETENTION_MS;
-        const old = rows.all(REQUESTS).filter((row) => row.startedAt < before);
-        return removeRequests(rows, old.slice(0, checkLimit(limit, MAX_BATCH)));
-      }),
-  };
+  return createPart<Idempotency>(tables, {
+    begin(rows, actor, request) {
+      checkIdempotentRequest(request);
+      requireTenant(rows, actor.tenant);
+      if (request.session !== undefined)
+        requireSession(rows, { tenant: actor.tenant, session: request.session });
+      const now = env.now();
+      const there = rows.get(REQUESTS, actor.tenant, requestKey(actor, request));
+      const row = there === undefined || there.startedAt < now - RESPONSE_RETENTION_MS ? undefined : there;
+      if (row !== undefined) {
+        const body = row.body === null ? null : (JSON.parse(row.body) as Json);
+        const isClaimed = row.claim !== null && row.claimedUntil > now;
+        const judged = resolveIdempotentRequest({ ...row, body, isClaimed }, request.digest);
+        if (judged !== null) return judged;
+      }
+      const claim = env.id();
+      const claimedUntil = now + REQUEST_LEASE_MS;
+      const started = { ...(row ?? newRow(actor, request, env.id(), now)), claim, claimedUntil };
+      putRequest(rows, started);
+      return { state: "yours", claim, id: started.id };
+    },
+    finish(rows, actor, request, claim, answer) {
+      const body = checkAnswer(answer);
+      const { status, session } = answer;
+      if (session !== undefined) requireSession(rows, { tenant: actor.tenant, session });
+      const row = findClaimed(rows, actor, request, claim);
+      if (row === undefined) return false;
+      putRequest(rows, { ...row, status, body, claim: null, session: session ?? row.session });
+      return true;
+    },
+    release(rows, actor, request, claim) {
+      const row = findClaimed(rows, actor, request, claim);
+      if (row !== undefined) putRequest(rows, { ...row, claim: null });
+    },
+    sweep: () => 0,
+  });
 }
 
 /** Returns the row if it still has this claim. */
@@ -190,74 +175,61 @@ const SHARES = sessionTable<ShareRow>("shares");
 export function memoryShares(tables: MemoryTables, env: Env): Shares {
   const isOpen = ({ revokedAt, expiresAt }: ShareRow) =>
     revokedAt === null && (expiresAt === null || expiresAt > env.now());
-  return {
-    create: (actor, of, { id = env.id(), expiresInMs } = {}) =>
-      tables.run((rows) => {
-        checkId(id, "share id");
-        const createdAt = env.now();
-        const expiresAt =
-          expiresInMs === undefined ? null : createdAt + checkDuration(expiresInMs, "expiresInMs");
-        const session = sessionRow(rows, { tenant: actor.tenant, session: of });
-        if (session?.user !== actor.user) throw new StoreError("NOT_FOUND", `session ${of}`);
-        if (rows.all(SHARES).some((share) => share.id === id)) throw new StoreError("EXISTS", `share ${id}`);
-        const { tenant, user, archived: upTo } = session;
-        const key = formatShareKey(env.randomBytes(SHARE_KEY_BYTES));
-        const row = { id, tenant, session: of, upTo, createdAt, expiresAt, key, user, revokedAt: null };
-        rows.put(SHARES, row, id, row);
-        return shareOf(row);
-      }),
-    revoke: (actor, id) =>
-      tables.run((rows) => {
-        const row = rows.all(SHARES).find((share) => share.id === id && share.revokedAt === null);
-        if (row?.tenant !== actor.tenant || row.user !== actor.user) return false;
-        rows.put(SHARES, row, id, { ...row, revokedAt: env.now() });
-        return true;
-      }),
-    find: (id) =>
-      tables.run((rows) => {
-        const row = rows.all(SHARES).find((share) => share.id === id && isOpen(share));
-        return row === undefined ? null : shareOf(row);
-      }),
-    list: (actor, session) =>
-      tables.run((rows) =>
-        rows
-          .of(SHARES, { tenant: actor.tenant, session })
-          .filter((row) => row.user === actor.user && isOpen(row))
-          .toSorted(oldestFirst)
-          .slice(-MAX_BATCH)
-          .map(shareOf),
-      ),
-    listOwn: (actor, page) =>
-      tables.run((rows) => {
-        const limit = checkLimit(page.limit, MAX_PAGE);
-        const end = page.before === undefined ? null : parsePageToken(page.before);
-        const open = rows
-          .all(SHARES)
-          .filter((row) => row.tenant === actor.tenant && row.user === actor.user && isOpen(row))
-          .filter((row) => page.session === undefined || row.session === page.session)
-          .filter((row) => end === null || oldestFirst(row, { createdAt: end.time, id: end.id }) < 0)
-          .toSorted((a, b) => oldestFirst(b, a));
-        const shares = open.slice(0, limit).map((row) => ({
-          ...shareOf(row),
-          title: sessionRow(rows, row)?.title ?? null,
-        }));
-        const last = open.length > limit ? shares.at(-1) : undefined;
-        return {
-          shares,
-          next: last === undefined ? null : formatPageToken({ time: last.createdAt, id: last.id }),
-        };
-      }),
-    prune: ({ olderThanMs, limit }) =>
-      tables.run((rows) => {
-        const before = env.now() - checkDuration(olderThanMs, "olderThanMs");
-        const closed = rows
-          .all(SHARES)
-          .filter(({ revokedAt, expiresAt }) => Math.min(revokedAt ?? before, expiresAt ?? before) < before)
-          .slice(0, checkLimit(limit, MAX_BATCH));
-        for (const row of closed) rows.remove(SHARES, row, row.id);
-        return closed.length;
-      }),
-  };
+  return createPart<Shares>(tables, {
+    create(rows, actor, of, { id = env.id(), expiresInMs } = {}) {
+      checkId(id, "share id");
+      const createdAt = env.now();
+      const expiresAt =
+        expiresInMs === undefined ? null : createdAt + checkDuration(expiresInMs, "expiresInMs");
+      const session = sessionRow(rows, { tenant: actor.tenant, session: of });
+      if (session?.user !== actor.user) throw new StoreError("NOT_FOUND", `session ${of}`);
+      if (rows.all(SHARES).some((share) => share.id === id)) throw new StoreError("EXISTS", `share ${id}`);
+      const { tenant, user, archived: upTo } = session;
+      const key = formatShareKey(env.randomBytes(SHARE_KEY_BYTES));
+      const row = { id, tenant, session: of, upTo, createdAt, expiresAt, key, user, revokedAt: null };
+      rows.put(SHARES, row, id, row);
+      return shareOf(row);
+    },
+    revoke(rows, actor, id) {
+      const row = rows.all(SHARES).find((share) => share.id === id && share.revokedAt === null);
+      if (row?.tenant !== actor.tenant || row.user !== actor.user) return false;
+      rows.put(SHARES, row, id, { ...row, revokedAt: env.now() });
+      return true;
+    },
+    find(rows, id) {
+      const row = rows.all(SHARES).find((share) => share.id === id && isOpen(share));
+      return row === undefined ? null : shareOf(row);
+    },
+    list: (rows, actor, session) =>
+      rows
+        .of(SHARES, { tenant: actor.tenant, session })
+        .filter((row) => row.user === actor.user && isOpen(row))
+        .toSorted(oldestFirst)
+        .slice(-MAX_BATCH)
+        .map(shareOf),
+    listOwn(rows, actor, page) {
+      const limit = checkLimit(page.limit, MAX_PAGE);
+      const end = page.before === undefined ? null : parsePageToken(page.before);
+      const open = rows
+        .all(SHARES)
+        .filter((row) => row.tenant === actor.tenant && row.user === actor.user && isOpen(row))
+        .filter((row) => page.session === undefined || row.session === page.session)
+        .filter((row) => end === null || oldestFirst(row, { createdAt: end.time, id: end.id }) < 0)
+        .toSorted((a, b) => oldestFirst(b, a));
+      const { page: found, next } = cutPage(open, limit, ({ createdAt, id }) => ({ time: createdAt, id }));
+      const titleOf = (row: ShareRow) => sessionRow(rows, row)?.title ?? null;
+      return { shares: found.map((row) => ({ ...shareOf(row), title: titleOf(row) })), next };
+    },
+    prune(rows, { olderThanMs, limit }) {
+      const before = env.now() - checkDuration(olderThanMs, "olderThanMs");
+      const closed = rows
+        .all(SHARES)
+        .filter(({ revokedAt, expiresAt }) => Math.min(revokedAt ?? before, expiresAt ?? before) < before)
+        .slice(0, checkLimit(limit, MAX_BATCH));
+      for (const row of closed) rows.remove(SHARES, row, row.id);
+      return closed.length;
+    },
+  });
 }
 
 function oldestFirst(a: Pick<Share, "createdAt" | "id">, b: Pick<Share, "createdAt" | "id">): number {
@@ -268,31 +240,17 @@ function shareOf({ user: _, revokedAt: _r, ...share }: ShareRow): Share {
   return share;
 }
 
-interface TicketRow {
-  readonly tenant: string;
-  readonly id: string;
-  readonly expiresAt: number;
-}
+const TICKETS = table<true>("redeemed_tickets");
 
-const TICKETS = table<TicketRow>("redeemed_tickets", "tenant");
-
-export function memoryTickets(tables: MemoryTables, env: Env): Tickets {
-  return {
-    redeem: (tenant, id, expiresAt) =>
-      tables.run((rows) => {
-        checkTime(expiresAt, "expiresAt");
-        requireTenant(rows, tenant);
-        if (rows.get(TICKETS, tenant, id) !== undefined) return false;
-        rows.put(TICKETS, tenant, id, { tenant, id, expiresAt });
-        return true;
-      }),
-    sweep: (limit) =>
-      tables.run((rows) => {
-        const before = env.now() - TICKET_GRACE_MS;
-        const old = rows.all(TICKETS).filter((row) => row.expiresAt < before);
-        const expired = old.slice(0, checkLimit(limit, MAX_BATCH));
-        for (const { tenant, id } of expired) rows.remove(TICKETS, tenant, id);
-        return expired.length;
-      }),
-  };
+export function memoryTickets(tables: MemoryTables): Tickets {
+  return createPart<Tickets>(tables, {
+    redeem(rows, tenant, id, expiresAt) {
+      checkTime(expiresAt, "expiresAt");
+      requireTenant(rows, tenant);
+      if (rows.get(TICKETS, tenant, id) !== undefined) return false;
+      rows.put(TICKETS, tenant, id, true);
+      return true;
+    },
+    sweep: () => 0,
+  });
 }

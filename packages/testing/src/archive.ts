@@ -2,7 +2,8 @@
  * `memoryArchive`, `memoryOutbox` and `memoryTurns` implement the archive, the outbox and archived turns in memory.
  *
  * Invariant: they behave like those on PostgreSQL. A batch is written only from the archived position and not under an
- * older epoch. Events, turns, header and outbox marks change in one `tables.run`.
+ * older epoch. An archived outbox row is never reopened. A row that was delivered at or before the archived position but
+ * not archived was lost, and is due again.
  */
 import {
   type Archive,
@@ -28,6 +29,7 @@ import {
   type SessionHeader,
   sessionKey,
   type SessionRef,
+  type TakeQuery,
   type TurnRecord,
   type Turns,
   upgradeTurns,
@@ -44,18 +46,10 @@ import {
   upgradeEvent,
 } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
-import {
-  changeOutboxRow,
-  OUTBOX,
-  outboxOf,
-  reopenRows,
-  settleOutbox,
-  type StoredOutboxRow,
-} from "./outbox-rows.ts";
 import { addEntries } from "./journal.ts";
 import { runningOf } from "./running-rows.ts";
-import { changeSession, requireSession, sessionRow, type SessionRow } from "./session-rows.ts";
-import { type MemoryTables, type Rows, sessionTable } from "./tables.ts";
+import { changeSession, requireSession, type SessionRow } from "./session-rows.ts";
+import { createPart, type MemoryTables, type Rows, sessionTable } from "./tables.ts";
 
 interface EventRow extends EventSpan {
   readonly event: string;
@@ -64,10 +58,24 @@ interface EventRow extends EventSpan {
 const EVENTS = sessionTable<EventRow>("archived_events");
 
 export function memoryArchive(tables: MemoryTables, env: Env): Archive {
-  return {
-    header: (ref) => tables.run((rows) => headerOf(requireSession(rows, ref))),
+  const part = createPart<Omit<Archive, "window">>(tables, {
+    header: (rows, ref) => headerOf(requireSession(rows, ref)),
     // The rows of an erased session are deleted with it.
-    maintain: async () => ({ moved: 0, dropped: 0 }),
+    maintain: (_) => ({ moved: 0, dropped: 0 }),
+    checkpoint(rows, ref) {
+      const { checkpoint } = requireSession(rows, ref);
+      return checkpoint === null ? null : (JSON.parse(checkpoint) as Snapshot);
+    },
+    write: (rows, ref, batch) => write(rows, env, ref, batch, checkBatch(batch)),
+    events(rows, ref, { after, limit }) {
+      const from = checkCount(after, "after");
+      const most = checkLimit(limit, MAX_BATCH);
+      const found = eventsOf(rows, ref).filter((row) => row.seq > from);
+      return found.slice(0, most).map(eventOf);
+    },
+  });
+  return {
+    ...part,
     async window(ref, turns) {
       const { header, shown, earlier } = await tables.run((rows) => {
         const limit = turns === 0 ? 0 : checkLimit(turns, MAX_PAGE);
@@ -81,23 +89,6 @@ export function memoryArchive(tables: MemoryTables, env: Env): Archive {
       });
       return { ...header, ...upgradeWindow(header.v, await recordsOf(shown)), earlier };
     },
-    checkpoint: (ref) =>
-      tables.run((rows) => {
-        const { checkpoint } = requireSession(rows, ref);
-        return checkpoint === null ? null : (JSON.parse(checkpoint) as Snapshot);
-      }),
-    write: async (ref, batch) => {
-      const checked = checkBatch(batch);
-      return tables.run((rows) => write(rows, env, ref, batch, checked));
-    },
-    events: (ref, { after, limit }) =>
-      tables.run((rows) => {
-        const from = checkCount(after, "after");
-        const most = checkLimit(limit, MAX_BATCH);
-        if (sessionRow(rows, ref) === undefined) return [];
-        const found = eventsOf(rows, ref).filter((row) => row.seq > from);
-        return found.slice(0, most).map(eventOf);
-      }),
   };
 }
 
@@ -159,108 +150,117 @@ function passed(rows: Rows, ref: SessionRef, archived: string, to: Position): bo
   return eventsOf(rows, ref).find((row) => row.seq >= to.seq)?.epoch === to.epoch;
 }
 
+interface StoredOutboxRow extends Omit<OutboxRow, "draft"> {
+  readonly draft: string;
+  readonly nextAttemptAt: number;
+  readonly deliveredAt: number | null;
+  readonly cursor: Cursor | null;
+  readonly archivedAt: number | null;
+}
+
+/** By key, within the session. */
+const OUTBOX = sessionTable<StoredOutboxRow>("outbox");
+
+/** Returns a session's rows in order. */
+function outboxOf(rows: Rows, ref: SessionRef): StoredOutboxRow[] {
+  return rows.of(OUTBOX, ref).toSorted((a, b) => a.id - b.id);
+}
+
+function changeOutboxRow(rows: Rows, row: StoredOutboxRow, change: Partial<StoredOutboxRow>): void {
+  rows.put(OUTBOX, row, row.key, { ...row, ...change });
+}
+
+/** Makes rows due again that were delivered but not archived: all of them, or those at or before a position. */
+export function reopenRows(rows: Rows, ref: SessionRef, now: number, upTo: Position | null): number {
+  const isLost = ({ cursor }: StoredOutboxRow) =>
+    upTo === null || comparePositions(parseCursor(cursor) ?? upTo, upTo) <= 0;
+  const lost = outboxOf(rows, ref).filter(
+    (row) => row.deliveredAt !== null && row.archivedAt === null && isLost(row),
+  );
+  for (const row of lost) changeOutboxRow(rows, row, { deliveredAt: null, cursor: null, nextAttemptAt: now });
+  return lost.length;
+}
+
+/** Marks the rows whose entries are archived. Other rows delivered at or before `to` were lost and are due again. */
+function settleOutbox(rows: Rows, ref: SessionRef, keys: readonly string[], to: Position, now: number): void {
+  for (const row of outboxOf(rows, ref)) {
+    if (!keys.includes(row.key) || row.archivedAt !== null) continue;
+    changeOutboxRow(rows, row, { archivedAt: now, deliveredAt: row.deliveredAt ?? now });
+  }
+  reopenRows(rows, ref, now, to);
+}
+
 export function memoryOutbox(tables: MemoryTables, env: Env): Outbox {
-  return {
-    add: (ref, row) =>
-      tables.run((rows) => {
-        const draft = checkOutboxRow(row);
-        const relayAfterMs = checkDuration(row.relayAfterMs ?? 0, "relayAfterMs");
-        const { archived } = requireSession(rows, ref);
-        const since = sinceOf(row.since, parseCursor(archived) ?? { epoch: 0, seq: 0 });
-        if (rows.get(OUTBOX, ref, row.key) !== undefined) return "already";
-        const now = env.now();
-        rows.put(OUTBOX, ref, row.key, {
-          tenant: ref.tenant,
-          session: ref.session,
-          id: rows.next("outbox"),
-          key: row.key,
-          draft,
-          since: formatCursor(since),
-          attempts: 0,
-          createdAt: now,
-          nextAttemptAt: now + (runningOf(rows, ref) === undefined ? relayAfterMs : 0),
-          deliveredAt: null,
-          cursor: null,
-          archivedAt: null,
-        });
-        return "added";
-      }),
-    undelivered: (ref, limit) =>
-      tables.run((rows) =>
-        outboxOf(rows, ref).filter(isUndelivered).slice(0, checkLimit(limit, MAX_BATCH)).map(outboxRowOf),
-      ),
-    isUndelivered: (ref, key) =>
-      tables.run((rows) => outboxOf(rows, ref).some((row) => row.key === key && isUndelivered(row))),
-    take: ({ limit, olderThanMs, leaseMs }) =>
-      tables.run((rows) => {
-        const now = env.now();
-        const createdBy = now - checkCount(olderThanMs, "olderThanMs");
-        const due = firstRows(rows)
-          .filter((row) => row.nextAttemptAt <= now && row.createdAt <= createdBy)
-          .toSorted((a, b) => a.nextAttemptAt - b.nextAttemptAt || a.id - b.id)
-          .slice(0, checkLimit(limit, MAX_BATCH));
-        const nextAttemptAt = now + checkCount(leaseMs, "leaseMs");
-        for (const row of due) changeOutboxRow(rows, row, { nextAttemptAt });
-        return due.map(({ tenant, session }): SessionRef => ({ tenant, session }));
-      }),
-    takeUnarchived: ({ limit, olderThanMs, leaseMs }) =>
-      tables.run((rows) => {
-        const now = env.now();
-        const deliveredBy = now - checkCount(olderThanMs, "olderThanMs");
-        const due = rows
-          .all(OUTBOX)
-          .filter((row) => row.archivedAt === null && (row.deliveredAt ?? Infinity) <= deliveredBy)
-          .filter((row) => row.nextAttemptAt <= now)
-          .toSorted((a, b) => (a.deliveredAt ?? 0) - (b.deliveredAt ?? 0))
-          .slice(0, checkLimit(limit, MAX_BATCH));
-        const nextAttemptAt = now + checkCount(leaseMs, "leaseMs");
-        for (const row of due) changeOutboxRow(rows, row, { nextAttemptAt });
-        const refs = due.map(({ tenant, session }): SessionRef => ({ tenant, session }));
-        return [...new Map(refs.map((ref) => [sessionKey(ref), ref])).values()];
-      }),
-    delivered: async (ref, key, cursor) => {
-      checkCursor(cursor, "cursor");
-      return tables.run((rows) => {
-        const row = outboxOf(rows, ref).find(
-          (candidate) => candidate.key === key && isUndelivered(candidate),
-        );
-        if (row !== undefined) changeOutboxRow(rows, row, { deliveredAt: env.now(), cursor });
-        return row !== undefined;
+  return createPart<Outbox>(tables, {
+    add(rows, ref, row) {
+      const draft = checkOutboxRow(row);
+      const relayAfterMs = checkDuration(row.relayAfterMs ?? 0, "relayAfterMs");
+      const { archived } = requireSession(rows, ref);
+      const since = sinceOf(row.since, parseCursor(archived) ?? { epoch: 0, seq: 0 });
+      if (rows.get(OUTBOX, ref, row.key) !== undefined) return "already";
+      const now = env.now();
+      rows.put(OUTBOX, ref, row.key, {
+        tenant: ref.tenant,
+        session: ref.session,
+        id: rows.next("outbox"),
+        key: row.key,
+        draft,
+        since: formatCursor(since),
+        attempts: 0,
+        createdAt: now,
+        nextAttemptAt: now + (runningOf(rows, ref) === undefined ? relayAfterMs : 0),
+        deliveredAt: null,
+        cursor: null,
+        archivedAt: null,
       });
+      return "added";
     },
-    postpone: (ref) =>
-      tables.run((rows) => {
-        const waiting = outboxOf(rows, ref).filter(isUndelivered);
-        const attempts = (waiting[0]?.attempts ?? 0) + 1;
-        const nextAttemptAt = env.now() + backoffMs(attempts);
-        waiting.forEach((row, n) =>
-          changeOutboxRow(rows, row, n === 0 ? { attempts, nextAttemptAt } : { nextAttemptAt }),
-        );
-      }),
-    reopen: (ref) => tables.run((rows) => reopenRows(rows, ref, env.now(), null)),
-    pending: ({ limit, olderThanMs }) =>
-      tables.run((rows) => {
-        const createdBy = env.now() - checkCount(olderThanMs, "olderThanMs");
-        return rows
-          .all(OUTBOX)
-          .filter((row) => isUndelivered(row) && row.createdAt <= createdBy)
-          .filter((row) => row.attempts > 0 || row.nextAttemptAt <= env.now())
-          .toSorted((a, b) => a.id - b.id)
-          .slice(0, checkLimit(limit, MAX_BATCH))
-          .map(outboxRowOf);
-      }),
-    prune: ({ olderThanMs, limit }) =>
-      tables.run((rows) => {
-        const before = env.now() - checkCount(olderThanMs, "olderThanMs");
-        const old = rows
-          .all(OUTBOX)
-          .filter((row) => row.archivedAt !== null && row.archivedAt <= before)
-          .toSorted((a, b) => (a.archivedAt ?? 0) - (b.archivedAt ?? 0))
-          .slice(0, checkLimit(limit, MAX_BATCH));
-        for (const row of old) rows.remove(OUTBOX, row, row.key);
-        return old.length;
-      }),
-  };
+    undelivered: (rows, ref, limit) =>
+      outboxOf(rows, ref).filter(isUndelivered).slice(0, checkLimit(limit, MAX_BATCH)).map(outboxRowOf),
+    isUndelivered: (rows, ref, key) =>
+      outboxOf(rows, ref).some((row) => row.key === key && isUndelivered(row)),
+    take: (rows, query) => lease(rows, env, query, firstRows(rows), ({ createdAt }) => createdAt),
+    takeUnarchived: (rows, query) =>
+      lease(rows, env, query, rows.all(OUTBOX), ({ archivedAt, deliveredAt }) =>
+        archivedAt === null ? deliveredAt : null,
+      ),
+    delivered(rows, ref, key, cursor) {
+      checkCursor(cursor, "cursor");
+      const row = outboxOf(rows, ref).find((candidate) => candidate.key === key && isUndelivered(candidate));
+      if (row !== undefined) changeOutboxRow(rows, row, { deliveredAt: env.now(), cursor });
+      return row !== undefined;
+    },
+    postpone(rows, ref) {
+      const waiting = outboxOf(rows, ref).filter(isUndelivered);
+      const attempts = (waiting[0]?.attempts ?? 0) + 1;
+      const nextAttemptAt = env.now() + backoffMs(attempts);
+      waiting.forEach((row, n) =>
+        changeOutboxRow(rows, row, n === 0 ? { attempts, nextAttemptAt } : { nextAttemptAt }),
+      );
+    },
+    reopen: (rows, ref) => reopenRows(rows, ref, env.now(), null),
+    prune: () => 0,
+  });
+}
+
+/** Leases the sessions of rows that are due. @param since from when on a row waits; null if it doesn't */
+function lease(
+  rows: Rows,
+  env: Env,
+  { limit, olderThanMs, leaseMs }: TakeQuery,
+  found: readonly StoredOutboxRow[],
+  since: (row: StoredOutboxRow) => number | null,
+): SessionRef[] {
+  const now = env.now();
+  const before = now - checkCount(olderThanMs, "olderThanMs");
+  const due = found
+    .filter((row) => row.nextAttemptAt <= now && (since(row) ?? Infinity) <= before)
+    .toSorted((a, b) => a.nextAttemptAt - b.nextAttemptAt || a.id - b.id)
+    .slice(0, checkLimit(limit, MAX_BATCH));
+  const nextAttemptAt = now + checkCount(leaseMs, "leaseMs");
+  for (const row of due) changeOutboxRow(rows, row, { nextAttemptAt });
+  const refs = due.map(({ tenant, session }): SessionRef => ({ tenant, session }));
+  return [...new Map(refs.map((ref) => [sessionKey(ref), ref])).values()];
 }
 
 function isUndelivered(row: StoredOutboxRow): boolean {
@@ -302,13 +302,11 @@ export function memoryTurns(tables: MemoryTables, archive: Archive): Turns {
         const older = turns.filter((row) => row.start < end).toReversed();
         return older.slice(0, checkLimit(limit, MAX_PAGE));
       }),
-    open: (ref) => read(ref, (turns) => turns.filter((row) => row.open).slice(0, MAX_BATCH)),
   };
 }
 
 /** Returns the turns ascending by start. */
 function turnsOf(rows: Rows, ref: SessionRef): TurnRow[] {
-  if (sessionRow(rows, ref) === undefined) return [];
   return rows.of(TURNS, ref).toSorted((a, b) => a.start - b.start);
 }
 

@@ -27,8 +27,7 @@ import { memoryIdempotency, memoryKeys, memoryShares, memoryTickets } from "./ac
 import { memoryEpochs, memoryUserNumbers, memorySessions } from "./sessions.ts";
 import { memoryTurnQueue } from "./turn-queue.ts";
 import { memoryJournal, memoryLeases } from "./journal.ts";
-import { memoryRunning } from "./running.ts";
-import { memoryWaiting } from "./waiting.ts";
+import { memoryRunning, memoryWaiting } from "./running.ts";
 import { memoryLimits } from "./limits.ts";
 import { createMemoryTables, type MemoryTables } from "./tables.ts";
 import { memoryAgents, memoryTenants } from "./tenants.ts";
@@ -72,7 +71,7 @@ function partsOn(tables: MemoryTables, env: Env, audit: ResolvedAuditOptions): S
     audit: memoryAudit(tables, env, audit),
     agents: memoryAgents(tables),
     memories: emptyMemories,
-    tickets: memoryTickets(tables, env),
+    tickets: memoryTickets(tables),
     idempotency: memoryIdempotency(tables, env),
     webhooks: emptyWebhooks,
     features: emptyFeatures,

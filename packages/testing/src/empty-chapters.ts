@@ -1,6 +1,6 @@
 /**
  * Chapters of the store that the in-memory store doesn't have. Reads find nothing, and what would add a row is refused:
- * tests of webhooks, memories and features run on PostgreSQL.
+ * tests of webhooks, memories, features, and the erasure of users and tenants run on PostgreSQL.
  */
 import {
   type Features,
@@ -15,7 +15,7 @@ const nothing = async (): Promise<null> => null;
 const zero = async (): Promise<0> => 0;
 const no = async (): Promise<false> => false;
 
-function unsupported(what: string): StoreError {
+export function unsupported(what: string): StoreError {
   return new StoreError("UNSUPPORTED", `the in-memory store doesn't have ${what}`);
 }
 

@@ -3,7 +3,7 @@
  * There is no object storage.
  *
  * Invariant: bytes are copied when they are stored, so a caller can't change them later. Only the newest attempt can
- * change an upload, until it is complete. A session of another tenant has no files.
+ * change an upload, until it is complete.
  */
 import {
   type Attachment,
@@ -13,7 +13,6 @@ import {
   checkBlob,
   checkChunk,
   checkCount,
-  checkDuration,
   checkLimit,
   checkSessionBytes,
   checkTextPosition,
@@ -21,8 +20,7 @@ import {
   type Env,
   locateText,
   MAX_LISTED,
-  MAX_PRUNED,
-  MAX_RANGE,
+  MAX_PAGE,
   type SessionRef,
   type StoredBlob,
   type StoredObjects,
@@ -33,8 +31,8 @@ import {
   type Uploads,
   uploadSuperseded,
 } from "@turnstream/server/internal";
-import { requireSession, sessionRow } from "./session-rows.ts";
-import { type MemoryTables, type Rows, sessionTable } from "./tables.ts";
+import { requireSession } from "./session-rows.ts";
+import { createPart, type MemoryTables, type Rows, sessionTable } from "./tables.ts";
 
 interface UploadRow extends SessionRef {
   readonly upload: Upload;
@@ -56,90 +54,61 @@ export function countUploadedBytes(
 }
 
 export function memoryUploads(tables: MemoryTables, env: Env): Uploads {
-  return {
-    begin: (ref, given) =>
-      tables.run((rows) => {
-        const { apiKey, ...wanted } = checkUpload(given);
-        requireSession(rows, ref);
-        const there = rows.get(UPLOADS, ref, wanted.id);
-        if (there?.upload.isComplete === true) return "already";
-        if (there !== undefined) removeChunks(rows, ref, there.upload);
-        const attempt = (there?.attempt ?? 0) + 1;
-        const createdAt = env.now();
-        const upload = { ...wanted, size: 0, chunks: 0, isComplete: false, object: null, createdAt };
-        put(rows, ref, { upload, apiKey, attempt });
-        return { attempt, object: null };
-      }),
-    add: (ref, id, chunk) =>
-      tables.run((rows) => {
-        checkChunk(chunk);
-        const { upload, ...row } = open(rows, ref, id, chunk.attempt);
-        const total = rows.of(UPLOADS, ref).reduce((sum, other) => sum + other.upload.size, 0);
-        checkSessionBytes(id, total + chunk.bytes.byteLength, chunk);
-        rows.put(CHUNKS, ref, key(id, upload.chunks), new Uint8Array(chunk.bytes));
-        const size = upload.size + chunk.bytes.byteLength;
-        put(rows, ref, { ...row, upload: { ...upload, size, chunks: upload.chunks + 1 } });
-      }),
-    complete: (ref, id, attempt) =>
-      tables.run((rows) => {
-        checkCount(attempt, "attempt");
-        const { upload, ...row } = open(rows, ref, id, attempt);
-        return put(rows, ref, { ...row, upload: { ...upload, isComplete: true } });
-      }),
-    completeDeclared: (ref, id) =>
-      tables.run((rows) => {
-        const row = find(rows, ref, id);
-        if (row === undefined) throw new StoreError("NOT_FOUND", `upload ${id}`);
-        if (!row.upload.isComplete) throw uploadSuperseded(id);
-        return row.upload;
-      }),
-    get: (ref, id) => tables.run((rows) => find(rows, ref, id)?.upload ?? null),
-    chunk: (ref, id, n) =>
-      tables.run((rows) => {
-        checkCount(n, "n");
-        if (find(rows, ref, id)?.upload.isComplete !== true) return null;
-        return rows.get(CHUNKS, ref, key(id, n)) ?? null;
-      }),
-    remove: (ref, id) =>
-      tables.run((rows) => {
-        const row = find(rows, ref, id);
-        if (row === undefined) return false;
-        removeChunks(rows, ref, row.upload);
-        return rows.remove(UPLOADS, ref, id);
-      }),
-    prune: (query) =>
-      tables.run((rows) => {
-        const before = env.now() - checkDuration(query.olderThanMs, "olderThanMs");
-        const old = rows
-          .all(UPLOADS)
-          .filter(({ upload }) => !upload.isComplete && upload.createdAt < before)
-          .slice(0, checkLimit(query.limit, MAX_PRUNED));
-        for (const row of old) {
-          removeChunks(rows, row, row.upload);
-          rows.remove(UPLOADS, row, row.upload.id);
-        }
-        return old.length;
-      }),
-  };
-}
-
-/** Removes the user's id. The upload stays, because it belongs to the session. */
-export function clearUploadAuthor(rows: Rows, ref: SessionRef, user: string): void {
-  for (const row of rows.of(UPLOADS, ref))
-    if (row.upload.by === user)
-      rows.put(UPLOADS, ref, row.upload.id, { ...row, upload: { ...row.upload, by: null } });
+  return createPart<Uploads>(tables, {
+    begin(rows, ref, given) {
+      const { apiKey, ...wanted } = checkUpload(given);
+      requireSession(rows, ref);
+      const there = rows.get(UPLOADS, ref, wanted.id);
+      if (there?.upload.isComplete === true) return "already";
+      if (there !== undefined) removeChunks(rows, ref, there.upload);
+      const attempt = (there?.attempt ?? 0) + 1;
+      const createdAt = env.now();
+      const upload = { ...wanted, size: 0, chunks: 0, isComplete: false, object: null, createdAt };
+      put(rows, ref, { upload, apiKey, attempt });
+      return { attempt, object: null };
+    },
+    add(rows, ref, id, chunk) {
+      checkChunk(chunk);
+      const { upload, ...row } = open(rows, ref, id, chunk.attempt);
+      const total = rows.of(UPLOADS, ref).reduce((sum, other) => sum + other.upload.size, 0);
+      checkSessionBytes(id, total + chunk.bytes.byteLength, chunk);
+      rows.put(CHUNKS, ref, key(id, upload.chunks), new Uint8Array(chunk.bytes));
+      const size = upload.size + chunk.bytes.byteLength;
+      put(rows, ref, { ...row, upload: { ...upload, size, chunks: upload.chunks + 1 } });
+    },
+    complete(rows, ref, id, attempt) {
+      checkCount(attempt, "attempt");
+      const { upload, ...row } = open(rows, ref, id, attempt);
+      return put(rows, ref, { ...row, upload: { ...upload, isComplete: true } });
+    },
+    completeDeclared(rows, ref, id) {
+      const row = rows.get(UPLOADS, ref, id);
+      if (row === undefined) throw new StoreError("NOT_FOUND", `upload ${id}`);
+      if (!row.upload.isComplete) throw uploadSuperseded(id);
+      return row.upload;
+    },
+    get: (rows, ref, id) => rows.get(UPLOADS, ref, id)?.upload ?? null,
+    chunk(rows, ref, id, n) {
+      checkCount(n, "n");
+      if (rows.get(UPLOADS, ref, id)?.upload.isComplete !== true) return null;
+      return rows.get(CHUNKS, ref, key(id, n)) ?? null;
+    },
+    remove(rows, ref, id) {
+      const row = rows.get(UPLOADS, ref, id);
+      if (row === undefined) return false;
+      removeChunks(rows, ref, row.upload);
+      return rows.remove(UPLOADS, ref, id);
+    },
+    prune: () => 0,
+  });
 }
 
 function key(id: string, n: number): string {
   return `${n} ${id}`;
 }
 
-function find(rows: Rows, ref: SessionRef, id: string): UploadRow | undefined {
-  return sessionRow(rows, ref) === undefined ? undefined : rows.get(UPLOADS, ref, id);
-}
-
 function open(rows: Rows, ref: SessionRef, id: string, attempt: number): UploadRow {
-  const row = find(rows, ref, id);
+  const row = rows.get(UPLOADS, ref, id);
   if (row === undefined) throw new StoreError("NOT_FOUND", `upload ${id}`);
   if (row.attempt !== attempt || row.upload.isComplete) throw uploadSuperseded(id);
   return row;
@@ -163,86 +132,71 @@ interface AttachmentRow {
 const ATTACHMENTS = sessionTable<AttachmentRow>("attachments");
 
 export function memoryAttachments(tables: MemoryTables, env: Env): Attachments {
-  return {
-    add: (ref, given) =>
-      tables.run((rows) => {
-        const { text, ...rest } = checkAttachment(given);
-        requireSession(rows, ref);
-        if (rows.get(ATTACHMENTS, ref, rest.id) !== undefined) return "already";
-        const chars = text.reduce((sum, piece) => sum + piece.length, 0);
-        const attachment = { ...rest, chars, pieces: text.length, addedAt: env.now() };
-        rows.put(ATTACHMENTS, ref, rest.id, {
-          n: rows.next("attachments"),
-          attachment,
-          pieces: locateText(text),
-        });
-        return "added";
-      }),
-    get: (ref, id) =>
-      tables.run((rows) => {
-        if (sessionRow(rows, ref) === undefined) return null;
-        return rows.get(ATTACHMENTS, ref, id)?.attachment ?? null;
-      }),
-    list: (ref, query) =>
-      tables.run((rows) => {
-        const limit = checkLimit(query.limit, MAX_LISTED);
-        if (sessionRow(rows, ref) === undefined) return [];
-        const found = rows.of(ATTACHMENTS, ref).toSorted((a, b) => b.n - a.n);
-        return found.slice(0, limit).map(({ attachment }) => attachment);
-      }),
-    pieces: (ref, id, range) =>
-      tables.run((rows) => {
-        const from = checkCount(range.from, "from");
-        const limit = checkLimit(range.limit, MAX_RANGE);
-        if (sessionRow(rows, ref) === undefined) return [];
-        return rows.get(ATTACHMENTS, ref, id)?.pieces.slice(from, from + limit) ?? [];
-      }),
-    pieceAt: (ref, id, given) =>
-      tables.run((rows) => {
-        const place = checkTextPosition(given);
-        const pieces = sessionRow(rows, ref) && rows.get(ATTACHMENTS, ref, id)?.pieces;
-        if (pieces === undefined || pieces.length === 0) return null;
-        return pieces.findLast((piece) => isBeforeRange(piece, place))?.n ?? 0;
-      }),
-  };
+  return createPart<Attachments>(tables, {
+    add(rows, ref, given) {
+      const { text, ...rest } = checkAttachment(given);
+      requireSession(rows, ref);
+      if (rows.get(ATTACHMENTS, ref, rest.id) !== undefined) return "already";
+      const chars = text.reduce((sum, piece) => sum + piece.length, 0);
+      const attachment = { ...rest, chars, pieces: text.length, addedAt: env.now() };
+      rows.put(ATTACHMENTS, ref, rest.id, {
+        n: rows.next("attachments"),
+        attachment,
+        pieces: locateText(text),
+      });
+      return "added";
+    },
+    get(rows, ref, id) {
+      return rows.get(ATTACHMENTS, ref, id)?.attachment ?? null;
+    },
+    list(rows, ref, query) {
+      const limit = checkLimit(query.limit, MAX_LISTED);
+      const found = rows.of(ATTACHMENTS, ref).toSorted((a, b) => b.n - a.n);
+      return found.slice(0, limit).map(({ attachment }) => attachment);
+    },
+    pieces(rows, ref, id, range) {
+      const from = checkCount(range.from, "from");
+      const limit = checkLimit(range.limit, MAX_PAGE);
+      return rows.get(ATTACHMENTS, ref, id)?.pieces.slice(from, from + limit) ?? [];
+    },
+    pieceAt(rows, ref, id, given) {
+      const place = checkTextPosition(given);
+      const pieces = rows.get(ATTACHMENTS, ref, id)?.pieces;
+      if (pieces === undefined || pieces.length === 0) return null;
+      return pieces.findLast((piece) => isBeforeRange(piece, place))?.n ?? 0;
+    },
+  });
 }
 
 const BLOBS = sessionTable<StoredBlob>("blobs");
 
 export function memoryBlobs(tables: MemoryTables): Blobs {
-  const get: Blobs["get"] = (ref, id) =>
-    tables.run((rows) => {
-      const blob = sessionRow(rows, ref) === undefined ? undefined : rows.get(BLOBS, ref, id);
-      return blob ?? null;
-    });
-  return {
-    put: (ref, blob) =>
-      tables.run((rows) => {
-        const { id, body } = blob;
-        const checked = checkBlob(blob);
-        requireSession(rows, ref);
-        if (rows.get(BLOBS, ref, id) !== undefined) return "already";
-        rows.put(BLOBS, ref, id, { id, ...checked, body: new Uint8Array(body) });
-        return "stored";
-      }),
-    get,
-    async find(ref, id) {
-      const blob = await get(ref, id);
-      return blob === null ? null : { ...blob, size: blob.body.byteLength, object: null };
+  return createPart<Blobs>(tables, {
+    put(rows, ref, blob) {
+      const { id, body } = blob;
+      const checked = checkBlob(blob);
+      requireSession(rows, ref);
+      if (rows.get(BLOBS, ref, id) !== undefined) return "already";
+      rows.put(BLOBS, ref, id, { id, ...checked, body: new Uint8Array(body) });
+      return "stored";
     },
-    stageCopies: async () => [],
-    copy: (from, to, ids) =>
-      tables.run((rows) => {
-        if (from.tenant !== to.tenant) throw new StoreError("NOT_FOUND", `session ${from.session}`);
-        requireSession(rows, from);
-        requireSession(rows, to);
-        const missing = rows
-          .of(BLOBS, from)
-          .filter(({ id }) => ids.includes(id) && rows.get(BLOBS, to, id) === undefined);
-        for (const blob of missing) rows.put(BLOBS, to, blob.id, blob);
-        return missing.length;
-      }),
-  };
+    get: (rows, ref, id) => rows.get(BLOBS, ref, id) ?? null,
+    find(rows, ref, id) {
+      const blob = rows.get(BLOBS, ref, id);
+      return blob === undefined ? null : { ...blob, size: blob.body.byteLength, object: null };
+    },
+    stageCopies: (_) => [],
+    copy(rows, from, to, ids) {
+      if (from.tenant !== to.tenant) throw new StoreError("NOT_FOUND", `session ${from.session}`);
+      requireSession(rows, from);
+      requireSession(rows, to);
+      const missing = rows
+        .of(BLOBS, from)
+        .filter(({ id }) => ids.includes(id) && rows.get(BLOBS, to, id) === undefined);
+      for (const blob of missing) rows.put(BLOBS, to, blob.id, blob);
+      return missing.length;
+    },
+  });
 }
 
 export function memoryObjects(): StoredObjects {

@@ -19,9 +19,9 @@ import {
   type SessionRef,
 } from "@turnstream/server/internal";
 import type { Json } from "@turnstream/protocol";
-import { putRunning, QUEUE, queueRow, type RunningRow, runningOf } from "./running-rows.ts";
-import { compareText, requireSession, sessionRow } from "./session-rows.ts";
-import { type MemoryTables, type Rows, sessionTable, table } from "./tables.ts";
+import { putRunning, QUEUE, queueRow, runningOf } from "./running-rows.ts";
+import { compareText, requireSession } from "./session-rows.ts";
+import { createPart, type MemoryTables, type Rows, sessionTable, table } from "./tables.ts";
 
 interface JournalRow {
   readonly turn: string;
@@ -35,33 +35,28 @@ interface JournalRow {
 const JOURNAL = sessionTable<JournalRow>("turn_journal");
 
 export function memoryJournal(tables: MemoryTables): Journal {
-  return {
-    write: (ref, ...entries) =>
-      tables.run((rows) => (addEntries(rows, ref, entries) > 0 ? "written" : "already")),
-    read: (ref, turn) =>
-      tables.run((rows) =>
-        journalOf(rows, ref)
-          .filter((row) => row.turn === turn)
-          .map(({ key, value }) => ({ key, value: JSON.parse(value) as Json })),
-      ),
-    retained: (ref, turns) =>
-      tables.run((rows) => {
-        const wanted = new Set(checkRetainedTurns(turns));
-        return journalOf(rows, ref)
-          .filter(({ turn, isRetained }) => isRetained && wanted.has(turn))
-          .map(({ turn, key, value }) => ({ turn, key, value: JSON.parse(value) as Json }));
-      }),
-    close: (ref, turn, shortened = []) =>
-      tables.run((rows) => {
-        for (const { key, value } of checkShortened(shortened)) {
-          const row = rows.get(JOURNAL, ref, rowKey({ turn, key }));
-          if (row?.isRetained === true) rows.put(JOURNAL, ref, rowKey(row), { ...row, value });
-        }
-        const dropped = journalOf(rows, ref).filter((row) => row.turn === turn && !row.isRetained);
-        for (const row of dropped) rows.remove(JOURNAL, ref, rowKey(row));
-        return dropped.length;
-      }),
-  };
+  return createPart<Journal>(tables, {
+    write: (rows, ref, ...entries) => (addEntries(rows, ref, entries) > 0 ? "written" : "already"),
+    read: (rows, ref, turn) =>
+      journalOf(rows, ref)
+        .filter((row) => row.turn === turn)
+        .map(({ key, value }) => ({ key, value: JSON.parse(value) as Json })),
+    retained(rows, ref, turns) {
+      const wanted = new Set(checkRetainedTurns(turns));
+      return journalOf(rows, ref)
+        .filter(({ turn, isRetained }) => isRetained && wanted.has(turn))
+        .map(({ turn, key, value }) => ({ turn, key, value: JSON.parse(value) as Json }));
+    },
+    close(rows, ref, turn, shortened = []) {
+      for (const { key, value } of checkShortened(shortened)) {
+        const row = rows.get(JOURNAL, ref, rowKey({ turn, key }));
+        if (row?.isRetained === true) rows.put(JOURNAL, ref, rowKey(row), { ...row, value });
+      }
+      const dropped = journalOf(rows, ref).filter((row) => row.turn === turn && !row.isRetained);
+      for (const row of dropped) rows.remove(JOURNAL, ref, rowKey(row));
+      return dropped.length;
+    },
+  });
 }
 
 /** @returns how many are new */
@@ -78,7 +73,10 @@ export function addEntries(rows: Rows, ref: SessionRef, given: readonly NewJourn
     rows.put(JOURNAL, ref, rowKey({ turn, key }), { turn, key, n, value, isRetained });
     const row = runningOf(rows, ref);
     if (row?.turn !== turn) continue;
-    const sum = used === null ? row.used : addUsed(row.used, used);
+    const sum = {
+      tokens: row.used.tokens + (used?.tokens ?? 0),
+      micros: row.used.micros + (used?.micros ?? 0),
+    };
     putRunning(rows, { ...row, used: sum, attemptsWithoutProgress: 0 });
   }
   return added.length;
@@ -94,12 +92,7 @@ function rowKey({ turn, key }: { readonly turn: string; readonly key: string }):
 }
 
 function journalOf(rows: Rows, ref: SessionRef): JournalRow[] {
-  if (sessionRow(rows, ref) === undefined) return [];
   return rows.of(JOURNAL, ref).toSorted((a, b) => a.n - b.n);
-}
-
-function addUsed(one: RunningRow["used"], other: RunningRow["used"]): RunningRow["used"] {
-  return { tokens: one.tokens + other.tokens, micros: one.micros + other.micros };
 }
 
 interface Lease {
@@ -109,7 +102,7 @@ interface Lease {
   readonly logReachedAt: number | null;
 }
 
-const LEASES = table<Lease>("leases", "none");
+const LEASES = table<Lease>("leases");
 
 /** True if the executor's lease has not expired and was not taken over. */
 export function hasValidLease(rows: Rows, executor: string, now: number): boolean {
@@ -137,61 +130,55 @@ export function memoryLeases(tables: MemoryTables, env: Env): Leases {
     rows.put(LEASES, "", executor, { executor, until, takenBy: null, logReachedAt });
     return true;
   };
-  return {
-    clock: async () => env.now(),
-    take: (executor, ttlMs) => tables.run((rows) => extend(rows, executor, ttlMs, true)),
-    renew: (executor, ttlMs, { reachesLog = true } = {}) =>
-      tables.run((rows) => extend(rows, executor, ttlMs, false, reachesLog)),
-    otherReachesLog: (executor, withinMs) =>
-      tables.run((rows) => {
-        const now = env.now();
-        const since = now - checkDuration(withinMs, "withinMs");
-        return rows
-          .all(LEASES)
-          .some(
-            (lease) =>
-              lease.executor !== executor &&
-              lease.takenBy === null &&
-              lease.until >= now &&
-              lease.logReachedAt !== null &&
-              lease.logReachedAt >= since,
-          );
-      }),
+  return createPart<Leases>(tables, {
+    clock: (_) => env.now(),
+    take: (rows, executor, ttlMs) => extend(rows, executor, ttlMs, true),
+    renew: (rows, executor, ttlMs, { reachesLog = true } = {}) =>
+      extend(rows, executor, ttlMs, false, reachesLog),
+    otherReachesLog(rows, executor, withinMs) {
+      const now = env.now();
+      const since = now - checkDuration(withinMs, "withinMs");
+      return rows
+        .all(LEASES)
+        .some(
+          (lease) =>
+            lease.executor !== executor &&
+            lease.takenBy === null &&
+            lease.until >= now &&
+            lease.logReachedAt !== null &&
+            lease.logReachedAt >= since,
+        );
+    },
     // The store ends with the process.
-    hold: async () => false,
-    expired: (limit) =>
-      tables.run((rows) =>
-        rows
-          .all(LEASES)
-          .filter((lease) => isDead(rows, lease, env.now()))
-          .toSorted((a, b) => a.until - b.until || compareText(a.executor, b.executor))
-          .slice(0, checkLimit(limit, MAX_BATCH))
-          .map((lease) => lease.executor),
-      ),
-    status: () =>
-      tables.run((rows) => {
-        const [leases, now] = [rows.all(LEASES), env.now()];
-        return {
-          anyLive: leases.some(({ until }) => until >= now),
-          anyExpired: leases.some(({ until }) => until < now),
-        };
-      }),
-    takeDead: (executor, by) =>
-      tables.run((rows) => {
-        const lease = rows.get(LEASES, "", executor);
-        if (executor === by || lease === undefined) return false;
-        if (lease.takenBy !== by && !isDead(rows, lease, env.now())) return false;
-        rows.put(LEASES, "", executor, { ...lease, takenBy: by });
-        return true;
-      }),
-    release: (executor, by) =>
-      tables.run((rows) => {
-        const lease = rows.get(LEASES, "", executor);
-        const holder = by === executor ? null : by;
-        if (rows.all(QUEUE).some((row) => row.executor === executor)) return false;
-        return lease?.takenBy === holder && rows.remove(LEASES, "", executor);
-      }),
-  };
+    hold: (_) => false,
+    expired: (rows, limit) =>
+      rows
+        .all(LEASES)
+        .filter((lease) => isDead(rows, lease, env.now()))
+        .toSorted((a, b) => a.until - b.until || compareText(a.executor, b.executor))
+        .slice(0, checkLimit(limit, MAX_BATCH))
+        .map((lease) => lease.executor),
+    status(rows) {
+      const [leases, now] = [rows.all(LEASES), env.now()];
+      return {
+        anyLive: leases.some(({ until }) => until >= now),
+        anyExpired: leases.some(({ until }) => until < now),
+      };
+    },
+    takeDead(rows, executor, by) {
+      const lease = rows.get(LEASES, "", executor);
+      if (executor === by || lease === undefined) return false;
+      if (lease.takenBy !== by && !isDead(rows, lease, env.now())) return false;
+      rows.put(LEASES, "", executor, { ...lease, takenBy: by });
+      return true;
+    },
+    release(rows, executor, by) {
+      const lease = rows.get(LEASES, "", executor);
+      const holder = by === executor ? null : by;
+      if (rows.all(QUEUE).some((row) => row.executor === executor)) return false;
+      return lease?.takenBy === holder && rows.remove(LEASES, "", executor);
+    },
+  });
 }
 
 /** True if the executor's lease has expired, taken over or not. */

@@ -5,7 +5,6 @@
  * needed.
  */
 import {
-  type Actor,
   type CallerLimits,
   checkLimitTarget,
   checkLimitValues,
@@ -24,60 +23,53 @@ import {
   type UseScope,
 } from "@turnstream/server/internal";
 import { countUploadedBytes } from "./files.ts";
-import { RUNNING } from "./running-rows.ts";
-import { WAITING } from "./waiting-rows.ts";
+import { RUNNING, WAITING } from "./running-rows.ts";
 import { compareText, SESSIONS } from "./session-rows.ts";
-import { type MemoryTables, type Rows, table } from "./tables.ts";
+import { createPart, type MemoryTables, type Rows, table } from "./tables.ts";
 import { requireTenant } from "./tenants.ts";
 import { sumUsage } from "./usage.ts";
 
-const LIMITS_SET = table<StoredLimit>("caller_limits", "tenant");
+const LIMITS_SET = table<StoredLimit>("caller_limits");
 
 export function memoryLimits(tables: MemoryTables, env: Env): CallerLimits {
-  return {
-    find: ({ tenant, user }) =>
-      tables.run((rows) =>
-        listLimits(rows, tenant).filter(
-          ({ target }) => target.scope === "tenant" || target.user === null || target.user === user,
-        ),
+  return createPart<CallerLimits>(tables, {
+    find: (rows, { tenant, user }) =>
+      listLimits(rows, tenant).filter(
+        ({ target }) => target.scope === "tenant" || target.user === null || target.user === user,
       ),
-    list: (tenant) => tables.run((rows) => listLimits(rows, tenant).slice(0, MAX_BATCH)),
-    replace: (tenant, target, source, values) =>
-      tables.run((rows) => {
-        checkLimitTarget(target);
-        checkLimitValues(target.scope, values);
-        requireTenant(rows, tenant);
-        for (const row of rows.of(LIMITS_SET, tenant))
-          if (row.source === source && targetKey(row.target) === targetKey(target))
-            rows.remove(LIMITS_SET, tenant, rowKey(row));
-        for (const [name, value] of Object.entries(values)) {
-          const row: StoredLimit = { target, source, name: name as LimitName, value: value ?? null };
-          rows.put(LIMITS_SET, tenant, rowKey(row), row);
-        }
-      }),
-    findExceeded: (owner, limits) =>
-      tables.run((rows) => {
-        const now = env.now();
-        return findInScopes(owner, (scope) => {
-          const counts = { ...countTurns(rows, owner, scope), ...countUsage(rows, owner, scope, now) };
-          return findExceededTurnLimit(scope, counts, limits[scope], now);
-        });
-      }),
-    findExceededUsage: (owner, limits) =>
-      tables.run((rows) => {
-        const now = env.now();
-        return findInScopes(owner, (scope) =>
-          findExceededUsageLimit(scope, countUsage(rows, owner, scope, now), limits[scope], now),
-        );
-      }),
-    findExceededBytes: (owner, limits) =>
-      tables.run((rows) => {
-        const count = (scope: UseScope) =>
-          countUploadedBytes(rows, sessionsOf(rows, owner, scope), isOfScope(owner, scope));
-        const bytes = { user: count("user"), key: count("key"), tenant: count("tenant") };
-        return findExceededBytesLimit(owner, bytes, limits);
-      }),
-  };
+    list: (rows, tenant) => listLimits(rows, tenant).slice(0, MAX_BATCH),
+    replace(rows, tenant, target, source, values) {
+      checkLimitTarget(target);
+      checkLimitValues(target.scope, values);
+      requireTenant(rows, tenant);
+      for (const row of rows.of(LIMITS_SET, tenant))
+        if (row.source === source && targetKey(row.target) === targetKey(target))
+          rows.remove(LIMITS_SET, tenant, rowKey(row));
+      for (const [name, value] of Object.entries(values)) {
+        const row: StoredLimit = { target, source, name: name as LimitName, value: value ?? null };
+        rows.put(LIMITS_SET, tenant, rowKey(row), row);
+      }
+    },
+    findExceeded(rows, owner, limits) {
+      const now = env.now();
+      return findInScopes(owner, (scope) => {
+        const counts = { ...countTurns(rows, owner, scope), ...countUsage(rows, owner, scope, now) };
+        return findExceededTurnLimit(scope, counts, limits[scope], now);
+      });
+    },
+    findExceededUsage(rows, owner, limits) {
+      const now = env.now();
+      return findInScopes(owner, (scope) =>
+        findExceededUsageLimit(scope, countUsage(rows, owner, scope, now), limits[scope], now),
+      );
+    },
+    findExceededBytes(rows, owner, limits) {
+      const count = (scope: UseScope) =>
+        countUploadedBytes(rows, sessionsOf(rows, owner, scope), isOfScope(owner, scope));
+      const bytes = { user: count("user"), key: count("key"), tenant: count("tenant") };
+      return findExceededBytesLimit(owner, bytes, limits);
+    },
+  });
 }
 
 function sessionsOf(rows: Rows, { tenant, user }: UseOwner, scope: UseScope): SessionRef[] {
@@ -137,9 +129,4 @@ function listLimits(rows: Rows, tenant: string): StoredLimit[] {
         compareText(a.name, b.name) ||
         compareText(a.source, b.source),
     );
-}
-
-export function eraseLimitsOfUser(rows: Rows, { tenant, user }: Actor): void {
-  for (const row of rows.of(LIMITS_SET, tenant))
-    if (row.target.scope === "user" && row.target.user === user) rows.remove(LIMITS_SET, tenant, rowKey(row));
 }

@@ -1,8 +1,7 @@
 /**
- * `putRequest` and its helpers store idempotent requests in memory and delete them with their user or session.
+ * `putRequest` and its helpers store idempotent requests in memory.
  *
- * Invariant: requests belong to the tenant, so erasing a session or a user does not delete them by itself. Every such
- * erasure must call `deleteRequestsOfSession` or `deleteRequestsOfUser`.
+ * Invariant: requests belong to the tenant, so the erasure of a session must call `deleteRequestsOfSession`.
  */
 import type { Actor, RequestKey, SessionRef } from "@turnstream/server/internal";
 import { type Rows, table } from "./tables.ts";
@@ -18,25 +17,11 @@ export interface RequestRow extends Actor, RequestKey {
   readonly startedAt: number;
 }
 
-export const REQUESTS = table<RequestRow>("idempotency_keys", "tenant");
-
-export function deleteRequestsOfUser(rows: Rows, { tenant, user }: Actor): void {
-  removeRequests(
-    rows,
-    rows.of(REQUESTS, tenant).filter((row) => row.user === user),
-  );
-}
+export const REQUESTS = table<RequestRow>("idempotency_keys");
 
 export function deleteRequestsOfSession(rows: Rows, { tenant, session }: SessionRef): void {
-  removeRequests(
-    rows,
-    rows.of(REQUESTS, tenant).filter((row) => row.session === session),
-  );
-}
-
-export function removeRequests(rows: Rows, removed: readonly RequestRow[]): number {
-  for (const row of removed) rows.remove(REQUESTS, row.tenant, requestKey(row, row));
-  return removed.length;
+  for (const row of rows.of(REQUESTS, tenant))
+    if (row.session === session) rows.remove(REQUESTS, tenant, requestKey(row, row));
 }
 
 export function putRequest(rows: Rows, row: RequestRow): void {

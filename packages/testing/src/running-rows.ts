@@ -1,13 +1,19 @@
 /**
- * `RUNNING` is the table of running turns in memory, and `QUEUE` that of the queue. `queueRow`, `runningOf` and their
- * setters read and change the rows.
+ * `RUNNING` is the table of running turns in memory, `QUEUE` that of the queue, and `WAITING` that of queued messages. The
+ * functions read and change their rows.
  *
- * Invariant: a session has one row of each, under one key. A turn runs in a process (`executor`), is queued (`rank` without
- * `executor`) or waits for a user (neither).
+ * Invariant: a session has one row of the first two, under one key. A turn runs in a process (`executor`), is queued
+ * (`rank` without `executor`) or waits for a user (neither). A taken message keeps its row without a body, so that a
+ * repeat is not queued again.
  */
-import type { RunningTurn, SessionRef, StoredTurnCaller } from "@turnstream/server/internal";
+import type {
+  QueuedMessageBody,
+  RunningTurn,
+  SessionRef,
+  StoredTurnCaller,
+} from "@turnstream/server/internal";
 import type { Json, UserMessage } from "@turnstream/protocol";
-import { requireSession, sessionRow } from "./session-rows.ts";
+import { requireSession } from "./session-rows.ts";
 import { type Rows, sessionTable } from "./tables.ts";
 
 /** JSON is stored as text; see `session-rows.ts`. */
@@ -41,7 +47,7 @@ export const QUEUE = sessionTable<QueueRow>("turn_queue");
 const ONLY = "only";
 
 export function runningOf(rows: Rows, ref: SessionRef): RunningRow | undefined {
-  return sessionRow(rows, ref) === undefined ? undefined : rows.get(RUNNING, ref, ONLY);
+  return rows.get(RUNNING, ref, ONLY);
 }
 
 export function putRunning(rows: Rows, row: RunningRow): RunningRow {
@@ -88,4 +94,40 @@ export function toTurn(rows: Rows, row: RunningRow): RunningTurn {
 
 function parseJson(json: string | null): Json {
   return json === null ? null : (JSON.parse(json) as Json);
+}
+
+/** A queued message. Without a body it is no longer queued. */
+interface WaitingRow extends StoredTurnCaller {
+  readonly ref: SessionRef;
+  readonly id: string;
+  readonly n: number;
+  readonly body: string | null;
+  readonly by: string | null;
+  readonly at: number;
+  /** As JSON. */
+  readonly options: string | null;
+  readonly agent: string | null;
+}
+
+export const WAITING = sessionTable<WaitingRow>("waiting_messages");
+
+/** Returns the queued messages of a session, the oldest first. */
+export function waitingOf(rows: Rows, ref: SessionRef): (WaitingRow & { readonly message: UserMessage })[] {
+  return rows
+    .of(WAITING, ref)
+    .filter(({ body }) => body !== null)
+    .toSorted((a, b) => a.n - b.n)
+    .map((row) => ({ ...row, message: messageOf(row) }));
+}
+
+function messageOf({ id, body, by, at }: WaitingRow): UserMessage {
+  return { id, ...(JSON.parse(body ?? "{}") as QueuedMessageBody), by, at };
+}
+
+/** Takes the message out of the queue. Returns false if it is not queued. */
+export function settle(rows: Rows, ref: SessionRef, id: string): boolean {
+  const row = rows.get(WAITING, ref, id);
+  if (row === undefined || row.body === null) return false;
+  rows.put(WAITING, ref, id, { ...row, body: null, by: null, options: null, usageLimits: null });
+  return true;
 }

@@ -5,13 +5,7 @@
  * Invariant: a session of another tenant does not exist for its callers. `eraseSession` deletes everything that belongs
  * to the session and records the erasure in the same work. `compareText` sorts like PostgreSQL.
  */
-import {
-  type Erasure,
-  sessionKey,
-  type SessionRef,
-  type SessionWithEpoch,
-  StoreError,
-} from "@turnstream/server/internal";
+import { sessionKey, type SessionRef, type SessionWithEpoch, StoreError } from "@turnstream/server/internal";
 import { deleteRequestsOfSession } from "./request-rows.ts";
 import { type Rows, table } from "./tables.ts";
 
@@ -25,13 +19,14 @@ export interface SessionRow extends SessionWithEpoch {
   readonly checkpoint: string | null;
 }
 
-export const SESSIONS = table<SessionRow>("sessions", "tenant");
+export const SESSIONS = table<SessionRow>("sessions");
 /** By `sessionKey`. They outlive their tenant. */
-interface ErasureRow extends Erasure {
+interface ErasureRow extends SessionRef {
+  readonly requestedAt: number;
   readonly claimedUntil: number;
   readonly isLogRemoved: boolean;
 }
-export const ERASURES = table<ErasureRow>("erasures", "none");
+export const ERASURES = table<ErasureRow>("erasures");
 
 export function sessionRow(rows: Rows, ref: SessionRef): SessionRow | undefined {
   return rows.get(SESSIONS, ref.tenant, ref.session);
@@ -52,7 +47,7 @@ export function changeSession(rows: Rows, row: SessionRow, change: Partial<Sessi
 export function eraseSession(rows: Rows, { tenant, session }: SessionRef, now: number): void {
   const ref = { tenant, session };
   rows.remove(SESSIONS, tenant, session);
-  rows.removeOwned("session", ref);
+  rows.removeOwned(ref);
   deleteRequestsOfSession(rows, ref);
   rows.put(ERASURES, "", sessionKey(ref), {
     ...ref,

@@ -2,7 +2,7 @@
  * `memorySessions`, `memoryEpochs` and `memoryUserNumbers` implement sessions, epochs and user numbers in memory.
  *
  * Invariant: calls with an `Actor` find only that user's sessions. An id can't be used again while its erasure is
- * pending. Epochs only increase. Every table with a user id must be cleared in `removeUser`.
+ * pending. Epochs only increase.
  */
 import {
   type Actor,
@@ -12,11 +12,10 @@ import {
   checkLimit,
   checkSessionId,
   checkText,
+  cutPage,
   type Env,
   type Epochs,
-  type Erasure,
   firstEpoch,
-  formatPageToken,
   MAX_BATCH,
   MAX_PAGE,
   type NewSession,
@@ -30,15 +29,9 @@ import {
   type UserNumbers,
 } from "@turnstream/server/internal";
 import { START_CURSOR } from "@turnstream/protocol";
-import { clearUploadAuthor } from "./files.ts";
-import { clearDecisionAuthor } from "./interaction-rows.ts";
-import { reopenRows } from "./outbox-rows.ts";
-import { clearAllowanceAuthor } from "./interactions.ts";
-import { eraseLimitsOfUser } from "./limits.ts";
-import { deleteRequestsOfUser } from "./request-rows.ts";
-import { clearRunningTurnUser } from "./running.ts";
+import { unsupported } from "./empty-chapters.ts";
+import { reopenRows } from "./archive.ts";
 import { queueRow } from "./running-rows.ts";
-import { clearMessageAuthor } from "./waiting-rows.ts";
 import {
   changeSession,
   compareText,
@@ -50,93 +43,68 @@ import {
   type SessionRow,
   SESSIONS,
 } from "./session-rows.ts";
-import { type MemoryTables, type Rows, table } from "./tables.ts";
+import { createPart, type MemoryTables, type Rows, table } from "./tables.ts";
 import { requireTenant, TENANTS } from "./tenants.ts";
-import { eraseUsageOfUser } from "./usage.ts";
 
 export function memorySessions(tables: MemoryTables, env: Env): Sessions {
-  return {
-    create: (actor, session) => tables.run((rows) => create(rows, env, actor, session)),
-    get: (actor, id) => tables.run((rows) => sessionOrNull(owned(rows, actor, id))),
-    owners: (tenant, ids) =>
-      tables.run((rows) => {
-        checkLimit(ids.length, MAX_BATCH);
-        const found = ids.map((session) => sessionRow(rows, { tenant, session }));
-        return new Map(found.flatMap((row) => (row === undefined ? [] : [[row.id, row.user]])));
-      }),
-    byNumber: (actor, number) =>
-      tables.run((rows) => {
-        const row = rows.of(SESSIONS, actor.tenant).find((candidate) => candidate.number === number);
-        return sessionOrNull(row?.user === actor.user ? row : undefined);
-      }),
-    find: (ref) =>
-      tables.run((rows) => {
-        const row = sessionRow(rows, ref);
-        return row === undefined ? null : withEpoch(row);
-      }),
-    list: (actor, page) => tables.run((rows) => list(rows, actor, page)),
-    rename: (actor, id, title) =>
-      tables.run((rows) => {
-        const change = { title: checkText(title, "title"), updatedAt: env.now() };
-        const row = owned(rows, actor, id);
-        if (row === undefined) throw new StoreError("NOT_FOUND", `session ${id}`);
-        return sessionOf(changeSession(rows, row, change));
-      }),
-    touch: (ref) =>
-      tables.run((rows) => {
-        changeSession(rows, requireSession(rows, ref), { updatedAt: env.now() });
-      }),
-    remove: (ref) =>
-      tables.run((rows) => {
-        const row = sessionRow(rows, ref);
-        if (row !== undefined) eraseSession(rows, ref, env.now());
-        return row !== undefined;
-      }),
-    removeUser: (tenant, user) => tables.run((rows) => removeUser(rows, tenant, user, env.now())),
-    removeExpired: (query) =>
-      tables.run((rows) => {
-        const old = expired(rows, query, env.now()).map(refOf);
-        for (const ref of old) eraseSession(rows, ref, env.now());
-        return old;
-      }),
-    pendingErasures: (limit) =>
-      tables.run((rows) =>
-        rows
-          .all(ERASURES)
-          .toSorted(oldestFirst)
-          .slice(0, checkLimit(limit, MAX_BATCH))
-          .map(({ tenant, session, requestedAt }) => ({ tenant, session, requestedAt })),
-      ),
-    takeErasures: ({ limit, leaseMs, graceMs }) =>
-      tables.run((rows) => {
-        const [now, most] = [env.now(), checkLimit(limit, MAX_BATCH)];
-        const before = now - checkDuration(graceMs, "graceMs");
-        const claimedUntil = now + checkDuration(leaseMs, "leaseMs");
-        const due = rows
-          .all(ERASURES)
-          .filter((row) => row.claimedUntil <= now && (!row.isLogRemoved || row.requestedAt <= before))
-          .toSorted(oldestFirst)
-          .slice(0, most);
-        for (const row of due) rows.put(ERASURES, "", sessionKey(row), { ...row, claimedUntil });
-        return due.map(({ tenant, session }) => ({ tenant, session }));
-      }),
-    erased: (ref, { olderThanMs }) =>
-      tables.run((rows) => {
-        const before = env.now() - checkDuration(olderThanMs, "olderThanMs");
-        const key = sessionKey(ref);
-        const row = rows.get(ERASURES, "", key);
-        if (row === undefined) return false;
-        if (row.requestedAt <= before) return rows.remove(ERASURES, "", key);
-        rows.put(ERASURES, "", key, { ...row, isLogRemoved: true, claimedUntil: 0 });
-        return false;
-      }),
-  };
-}
-
-function oldestFirst(a: Erasure, b: Erasure): number {
-  return (
-    a.requestedAt - b.requestedAt || compareText(a.tenant, b.tenant) || compareText(a.session, b.session)
-  );
+  return createPart<Sessions>(tables, {
+    create: (rows, actor, session) => create(rows, env, actor, session),
+    get: (rows, actor, id) => sessionOrNull(owned(rows, actor, id)),
+    owners(rows, tenant, ids) {
+      checkLimit(ids.length, MAX_BATCH);
+      const found = ids.map((session) => sessionRow(rows, { tenant, session }));
+      return new Map(found.flatMap((row) => (row === undefined ? [] : [[row.id, row.user]])));
+    },
+    byNumber(rows, actor, number) {
+      const row = rows.of(SESSIONS, actor.tenant).find((candidate) => candidate.number === number);
+      return sessionOrNull(row?.user === actor.user ? row : undefined);
+    },
+    find(rows, ref) {
+      const row = sessionRow(rows, ref);
+      return row === undefined ? null : withEpoch(row);
+    },
+    list: (rows, actor, page) => list(rows, actor, page),
+    rename(rows, actor, id, title) {
+      const change = { title: checkText(title, "title"), updatedAt: env.now() };
+      const row = owned(rows, actor, id);
+      if (row === undefined) throw new StoreError("NOT_FOUND", `session ${id}`);
+      return sessionOf(changeSession(rows, row, change));
+    },
+    remove(rows, ref) {
+      const row = sessionRow(rows, ref);
+      if (row !== undefined) eraseSession(rows, ref, env.now());
+      return row !== undefined;
+    },
+    removeUser() {
+      throw unsupported("the erasure of users");
+    },
+    removeExpired(rows, query) {
+      const old = expired(rows, query, env.now()).map(refOf);
+      for (const ref of old) eraseSession(rows, ref, env.now());
+      return old;
+    },
+    takeErasures(rows, { limit, leaseMs, graceMs }) {
+      const [now, most] = [env.now(), checkLimit(limit, MAX_BATCH)];
+      const before = now - checkDuration(graceMs, "graceMs");
+      const claimedUntil = now + checkDuration(leaseMs, "leaseMs");
+      const due = rows
+        .all(ERASURES)
+        .filter((row) => row.claimedUntil <= now && (!row.isLogRemoved || row.requestedAt <= before))
+        .toSorted((a, b) => a.requestedAt - b.requestedAt || compareText(a.session, b.session))
+        .slice(0, most);
+      for (const row of due) rows.put(ERASURES, "", sessionKey(row), { ...row, claimedUntil });
+      return due.map(({ tenant, session }) => ({ tenant, session }));
+    },
+    erased(rows, ref, { olderThanMs }) {
+      const before = env.now() - checkDuration(olderThanMs, "olderThanMs");
+      const key = sessionKey(ref);
+      const row = rows.get(ERASURES, "", key);
+      if (row === undefined) return false;
+      if (row.requestedAt <= before) return rows.remove(ERASURES, "", key);
+      rows.put(ERASURES, "", key, { ...row, isLogRemoved: true, claimedUntil: 0 });
+      return false;
+    },
+  });
 }
 
 function expired(rows: Rows, query: { olderThanMs: number; limit: number }, now: number): SessionRow[] {
@@ -146,23 +114,6 @@ function expired(rows: Rows, query: { olderThanMs: number; limit: number }, now:
     .filter((row) => row.updatedAt < before)
     .toSorted((a, b) => a.updatedAt - b.updatedAt || compareText(a.id, b.id))
     .slice(0, checkLimit(query.limit, MAX_BATCH));
-}
-
-function removeUser(rows: Rows, tenant: string, user: string, now: number): string[] {
-  const all = rows.of(SESSIONS, tenant);
-  const removed = all.filter((row) => row.user === user);
-  for (const row of removed) eraseSession(rows, refOf(row), now);
-  for (const ref of all.map(refOf)) {
-    clearDecisionAuthor(rows, ref, user);
-    clearAllowanceAuthor(rows, ref, user);
-    clearMessageAuthor(rows, ref, user);
-    clearRunningTurnUser(rows, ref, user);
-    clearUploadAuthor(rows, ref, user);
-  }
-  deleteRequestsOfUser(rows, { tenant, user });
-  eraseUsageOfUser(rows, { tenant, user });
-  eraseLimitsOfUser(rows, { tenant, user });
-  return removed.map((row) => row.id).toSorted();
 }
 
 function sessionOf({ header: _, v: _v, checkpoint: _c, epoch: _e, ...session }: SessionRow): Session {
@@ -215,7 +166,7 @@ function create(rows: Rows, env: Env, actor: Actor, session: NewSession): Sessio
   return withEpoch(row);
 }
 
-const COUNTERS = table<number>("session_counters", "tenant");
+const COUNTERS = table<number>("session_counters");
 
 function nextNumber(rows: Rows, tenant: string): number {
   const number = (rows.get(COUNTERS, tenant, "") ?? 0) + 1;
@@ -235,12 +186,8 @@ function list(rows: Rows, actor: Actor, page: { limit: number; before?: string }
     .filter((row) => row.user === actor.user)
     .filter((row) => end === null || newestFirst(end, pageEnd(row)) < 0)
     .toSorted((a, b) => newestFirst(pageEnd(a), pageEnd(b)));
-  const sessions = sorted.slice(0, limit).map(sessionOf);
-  const last = sessions.at(-1);
-  return {
-    sessions,
-    next: sorted.length > limit && last !== undefined ? formatPageToken(pageEnd(last)) : null,
-  };
+  const { page: found, next } = cutPage(sorted, limit, pageEnd);
+  return { sessions: found.map(sessionOf), next };
 }
 
 function pageEnd({ updatedAt, id }: Session): PageEnd {
@@ -248,30 +195,28 @@ function pageEnd({ updatedAt, id }: Session): PageEnd {
 }
 
 export function memoryEpochs(tables: MemoryTables, env: Env): Epochs {
-  return {
-    next: (ref, claim) =>
-      tables.run((rows) => {
-        const seen = checkCount(claim.seen, "seen");
-        const session = requireSession(rows, ref);
-        const { ifEpoch = session.epoch, ifIdle = false } = claim;
-        const isBusy = ifIdle && queueRow(rows, ref).turn !== null;
-        if (isBusy || checkCount(ifEpoch, "ifEpoch") !== session.epoch)
-          throw new StoreError("CONFLICT", `epoch of session ${ref.session}`);
-        const epoch = Math.max(session.epoch, seen) + 1;
-        return withEpoch(changeSession(rows, session, { epoch }));
-      }),
-    confirm: (ref, lostAfter) =>
-      tables.run((rows) => {
-        reopenRows(rows, ref, env.now(), null);
-        const session = sessionRow(rows, ref);
-        if (session !== undefined && lostAfter !== undefined)
-          changeSession(rows, session, { lostAfter: checkCount(lostAfter, "lostAfter") });
-        return session?.epoch ?? null;
-      }),
-  };
+  return createPart<Epochs>(tables, {
+    next(rows, ref, claim) {
+      const seen = checkCount(claim.seen, "seen");
+      const session = requireSession(rows, ref);
+      const { ifEpoch = session.epoch, ifIdle = false } = claim;
+      const isBusy = ifIdle && queueRow(rows, ref).turn !== null;
+      if (isBusy || checkCount(ifEpoch, "ifEpoch") !== session.epoch)
+        throw new StoreError("CONFLICT", `epoch of session ${ref.session}`);
+      const epoch = Math.max(session.epoch, seen) + 1;
+      return withEpoch(changeSession(rows, session, { epoch }));
+    },
+    confirm(rows, ref, lostAfter) {
+      reopenRows(rows, ref, env.now(), null);
+      const session = sessionRow(rows, ref);
+      if (session !== undefined && lostAfter !== undefined)
+        changeSession(rows, session, { lostAfter: checkCount(lostAfter, "lostAfter") });
+      return session?.epoch ?? null;
+    },
+  });
 }
 
-const USER_NUMBERS = table<{ readonly number: number; readonly user: string }>("people", "tenant");
+const USER_NUMBERS = table<{ readonly number: number; readonly user: string }>("people");
 
 export function numberOfUser(rows: Rows, tenant: string, user: string): number {
   requireTenant(rows, tenant);
@@ -283,13 +228,12 @@ export function numberOfUser(rows: Rows, tenant: string, user: string): number {
 }
 
 export function memoryUserNumbers(tables: MemoryTables): UserNumbers {
-  return {
-    numberOf: (tenant, user) => tables.run((rows) => numberOfUser(rows, tenant, user)),
-    nameOf: (tenant, number) =>
-      tables.run((rows) => {
-        checkCount(number, "number");
-        return rows.of(USER_NUMBERS, tenant).find((row) => row.number === number)?.user ?? null;
-      }),
-    forget: (tenant, user) => tables.run((rows) => rows.remove(USER_NUMBERS, tenant, user)),
-  };
+  return createPart<UserNumbers>(tables, {
+    numberOf: (rows, tenant, user) => numberOfUser(rows, tenant, user),
+    nameOf(rows, tenant, number) {
+      checkCount(number, "number");
+      return rows.of(USER_NUMBERS, tenant).find((row) => row.number === number)?.user ?? null;
+    },
+    forget: (rows, tenant, user) => rows.remove(USER_NUMBERS, tenant, user),
+  });
 }

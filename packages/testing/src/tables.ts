@@ -6,38 +6,22 @@
  */
 import { sessionKey, type SessionRef } from "@turnstream/server/internal";
 
-type OwnerKind = "session" | "tenant" | "none";
-
-/** The session or the id of the tenant with which rows are erased, and "" for other rows. */
-type Owner<Kind extends OwnerKind> = Kind extends "session" ? SessionRef : string;
+/** A session, with which its rows are erased, or the id of a tenant or "". */
+type Owner = SessionRef | string;
 
 /** A table. Its rows are grouped by owner. */
-export interface Table<_Row, Kind extends OwnerKind = OwnerKind> {
+export interface Table<_Row, RowOwner extends Owner> {
   readonly name: string;
-  readonly owner: Kind;
+  readonly owner?: RowOwner;
 }
 
-export function table<Row>(name: string, owner: "tenant" | "none"): Table<Row, "tenant" | "none"> {
-  return { name, owner };
+export function table<Row>(name: string): Table<Row, string> {
+  return { name };
 }
 
 /** A table whose rows are erased with their session. */
-export function sessionTable<Row>(name: string): Table<Row, "session"> {
-  return { name, owner: "session" };
-}
-
-/** The rows that one piece of work reads and changes. They have no defined order: sort what you return. */
-export interface Rows {
-  get<Row, Kind extends OwnerKind>(of: Table<Row, Kind>, owner: Owner<Kind>, key: string): Row | undefined;
-  /** Returns all rows of one owner. */
-  of<Row, Kind extends OwnerKind>(of: Table<Row, Kind>, owner: Owner<Kind>): Row[];
-  all<Row>(of: Table<Row>): Row[];
-  put<Row, Kind extends OwnerKind>(of: Table<Row, Kind>, owner: Owner<Kind>, key: string, row: Row): void;
-  remove<Row, Kind extends OwnerKind>(of: Table<Row, Kind>, owner: Owner<Kind>, key: string): boolean;
-  /** Removes the owner's rows from every table of that kind, like ON DELETE CASCADE. */
-  removeOwned<Kind extends "session" | "tenant">(kind: Kind, owner: Owner<Kind>): void;
-  /** Returns 1, 2, 3 …. As with a PostgreSQL sequence, a failure does not give the number back. */
-  next(sequence: string): number;
+export function sessionTable<Row>(name: string): Table<Row, SessionRef> {
+  return { name };
 }
 
 export interface MemoryTables {
@@ -47,8 +31,24 @@ export interface MemoryTables {
   transaction<T>(work: (tables: MemoryTables) => Promise<T>): Promise<T>;
 }
 
+/** The methods of a part of the store as functions of the rows. */
+type PartOnRows<Part> = {
+  readonly [Name in keyof Part]: Part[Name] extends (...args: infer Args) => Promise<infer Result>
+    ? (rows: Rows, ...args: Args) => Result
+    : never;
+};
+
+/** Creates a part of the store: each call of it runs alone, and its changes are undone if it throws. */
+export function createPart<Part>(tables: MemoryTables, methods: PartOnRows<Part>): Part {
+  const calls = Object.entries<(rows: Rows, ...args: unknown[]) => unknown>(methods).map(([name, call]) => [
+    name,
+    (...args: unknown[]) => tables.run((rows) => call(rows, ...args)),
+  ]);
+  return Object.fromEntries(calls) as Part;
+}
+
 export function createMemoryTables(): MemoryTables {
-  const data = new RowData();
+  const data = new Rows();
   let last: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const result = last.then(work);
@@ -65,31 +65,34 @@ export function createMemoryTables(): MemoryTables {
   };
 }
 
-class RowData implements Rows {
-  readonly #tables = new Map<string, { owner: string; byOwner: Map<string, Map<string, unknown>> }>();
+/** The rows that one piece of work reads and changes. They have no defined order: sort what you return. */
+export class Rows {
+  /** By the name of the table, then by owner, then by key. */
+  readonly #tables = new Map<string, Map<string, Map<string, unknown>>>();
   readonly #sequences = new Map<string, number>();
   readonly #undo: (() => void)[] = [];
 
-  get<Row>(of: Table<Row>, owner: string | SessionRef, key: string): Row | undefined {
-    return this.#tables.get(of.name)?.byOwner.get(ownerKey(owner))?.get(key) as Row | undefined;
+  get<Row, Of extends Owner>(of: Table<Row, Of>, owner: Of, key: string): Row | undefined {
+    return this.#tables.get(of.name)?.get(ownerKey(owner))?.get(key) as Row | undefined;
   }
 
-  of<Row>(of: Table<Row>, owner: string | SessionRef): Row[] {
-    return [...(this.#tables.get(of.name)?.byOwner.get(ownerKey(owner))?.values() ?? [])] as Row[];
+  /** Returns all rows of one owner. */
+  of<Row, Of extends Owner>(of: Table<Row, Of>, owner: Of): Row[] {
+    return [...(this.#tables.get(of.name)?.get(ownerKey(owner))?.values() ?? [])] as Row[];
   }
 
-  all<Row>(of: Table<Row>): Row[] {
-    const byOwner = this.#tables.get(of.name)?.byOwner ?? new Map<string, Map<string, unknown>>();
-    return [...byOwner.values()].flatMap((rows) => [...rows.values()]) as Row[];
+  all<Row>(of: Table<Row, Owner>): Row[] {
+    const byOwner = [...(this.#tables.get(of.name)?.values() ?? [])];
+    return byOwner.flatMap((rows) => [...rows.values()]) as Row[];
   }
 
-  put<Row>(of: Table<Row>, owner: string | SessionRef, key: string, row: Row): void {
+  put<Row, Of extends Owner>(of: Table<Row, Of>, owner: Of, key: string, row: Row): void {
     const before = this.get(of, owner, key);
     this.#set(of, owner, key, row);
     this.#undo.push(() => this.#set(of, owner, key, before));
   }
 
-  remove<Row>(of: Table<Row>, owner: string | SessionRef, key: string): boolean {
+  remove<Row, Of extends Owner>(of: Table<Row, Of>, owner: Of, key: string): boolean {
     const before = this.get(of, owner, key);
     if (before === undefined) return false;
     this.#set(of, owner, key, undefined);
@@ -97,16 +100,18 @@ class RowData implements Rows {
     return true;
   }
 
-  removeOwned(kind: "session" | "tenant", owner: string | SessionRef): void {
-    const key = ownerKey(owner);
-    for (const stored of this.#tables.values()) {
-      const rows = stored.byOwner.get(key);
-      if (stored.owner !== kind || rows === undefined) continue;
-      stored.byOwner.delete(key);
-      this.#undo.push(() => stored.byOwner.set(key, rows));
+  /** Removes the rows of a session from every table, like ON DELETE CASCADE. */
+  removeOwned(session: SessionRef): void {
+    const key = ownerKey(session);
+    for (const byOwner of this.#tables.values()) {
+      const rows = byOwner.get(key);
+      if (rows === undefined) continue;
+      byOwner.delete(key);
+      this.#undo.push(() => byOwner.set(key, rows));
     }
   }
 
+  /** Returns 1, 2, 3 …. As with a PostgreSQL sequence, a failure does not give the number back. */
   next(sequence: string): number {
     const value = (this.#sequences.get(sequence) ?? 0) + 1;
     this.#sequences.set(sequence, value);
@@ -146,18 +151,19 @@ class RowData implements Rows {
     while (this.#undo.length > mark) this.#undo.pop()?.();
   }
 
-  #set(of: Table<unknown>, given: string | SessionRef, key: string, row: unknown): void {
+  #set(of: Table<unknown, Owner>, given: Owner, key: string, row: unknown): void {
     const owner = ownerKey(given);
-    let stored = this.#tables.get(of.name);
-    if (stored === undefined) this.#tables.set(of.name, (stored = { owner: of.owner, byOwner: new Map() }));
-    let rows = stored.byOwner.get(owner);
-    if (rows === undefined) stored.byOwner.set(owner, (rows = new Map()));
+    const byOwner = this.#tables.get(of.name) ?? new Map<string, Map<string, unknown>>();
+    const rows = byOwner.get(owner) ?? new Map<string, unknown>();
+    this.#tables.set(of.name, byOwner);
+    byOwner.set(owner, rows);
     if (row === undefined) rows.delete(key);
     else rows.set(key, row);
-    if (rows.size === 0) stored.byOwner.delete(owner);
+    if (rows.size === 0) byOwner.delete(owner);
   }
 }
 
-function ownerKey(owner: string | SessionRef): string {
-  return typeof owner === "string" ? owner : sessionKey(owner);
+function ownerKey(owner: Owner): string {
+  // No id contains NUL.
+  return typeof owner === "string" ? owner : `\0${sessionKey(owner)}`;
 }

@@ -19,49 +19,43 @@ import {
   tooManyAgents,
 } from "@turnstream/server/internal";
 import type { Json } from "@turnstream/protocol";
-import { compareText, eraseSession, refOf, SESSIONS } from "./session-rows.ts";
-import { type MemoryTables, type Rows, table } from "./tables.ts";
+import { unsupported } from "./empty-chapters.ts";
+import { compareText } from "./session-rows.ts";
+import { createPart, type MemoryTables, type Rows, table } from "./tables.ts";
 
-export const TENANTS = table<Tenant>("tenants", "none");
+export const TENANTS = table<Tenant>("tenants");
 
 export function memoryTenants(tables: MemoryTables, env: Env): Tenants {
-  return {
-    create: ({ id, name }) =>
-      tables.run((rows) => {
-        const tenant = {
-          id: checkId(id, "tenant id"),
-          name: checkText(name, "tenant name"),
-          createdAt: env.now(),
-        };
-        if (rows.get(TENANTS, "", id) !== undefined) throw new StoreError("EXISTS", `tenant ${id}`);
-        rows.put(TENANTS, "", id, tenant);
-        return tenant;
-      }),
-    get: (id) => tables.run((rows) => rows.get(TENANTS, "", id) ?? null),
-    remove: (id) =>
-      tables.run((rows) => {
-        const removed = rows.of(SESSIONS, id);
-        for (const row of removed) eraseSession(rows, refOf(row), env.now());
-        rows.removeOwned("tenant", id);
-        rows.remove(TENANTS, "", id);
-        return removed.map((row) => row.id).toSorted();
-      }),
-  };
+  return createPart<Tenants>(tables, {
+    create(rows, { id, name }) {
+      const tenant = {
+        id: checkId(id, "tenant id"),
+        name: checkText(name, "tenant name"),
+        createdAt: env.now(),
+      };
+      if (rows.get(TENANTS, "", id) !== undefined) throw new StoreError("EXISTS", `tenant ${id}`);
+      rows.put(TENANTS, "", id, tenant);
+      return tenant;
+    },
+    get: (rows, id) => rows.get(TENANTS, "", id) ?? null,
+    remove() {
+      throw unsupported("the removal of tenants");
+    },
+  });
 }
 
-export const AGENTS = table<RegisteredAgent>("agents", "none");
+export const AGENTS = table<RegisteredAgent>("agents");
 
 export function memoryAgents(tables: MemoryTables): Agents {
-  return {
-    register: (agents) =>
-      tables.run((rows) => {
-        for (const agent of agents.map(checkAgent)) rows.put(AGENTS, "", agent.name, agent);
-        if (rows.all(AGENTS).length > MAX_AGENTS) throw tooManyAgents();
-      }),
-    isKnown: (name) => tables.run((rows) => rows.get(AGENTS, "", name) !== undefined),
-    list: () => tables.run((rows) => rows.all(AGENTS).toSorted((a, b) => compareText(a.name, b.name))),
-    remove: (name) => tables.run((rows) => rows.remove(AGENTS, "", name)),
-  };
+  return createPart<Agents>(tables, {
+    register(rows, agents) {
+      for (const agent of agents.map(checkAgent)) rows.put(AGENTS, "", agent.name, agent);
+      if (rows.all(AGENTS).length > MAX_AGENTS) throw tooManyAgents();
+    },
+    isKnown: (rows, name) => rows.get(AGENTS, "", name) !== undefined,
+    list: (rows) => rows.all(AGENTS).toSorted((a, b) => compareText(a.name, b.name)),
+    remove: (rows, name) => rows.remove(AGENTS, "", name),
+  });
 }
 
 /** @throws StoreError with NOT_FOUND if the tenant does not exist. */

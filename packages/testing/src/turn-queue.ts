@@ -35,121 +35,111 @@ import {
   type RunningRow,
   runningOf,
   toTurn,
+  settle,
+  waitingOf,
 } from "./running-rows.ts";
 import { changeSession, compareText, requireSession, sessionRow } from "./session-rows.ts";
-import { type MemoryTables, type Rows, sessionTable } from "./tables.ts";
+import { createPart, type MemoryTables, type Rows, sessionTable } from "./tables.ts";
 import { AGENTS } from "./tenants.ts";
-import { settle, waitingOf } from "./waiting-rows.ts";
 
 const DEAD_TURNS = sessionTable<Omit<DeadTurn, "user">>("dead_turns");
 
 export function memoryTurnQueue(tables: MemoryTables, env: Env): TurnQueue {
-  return {
-    start: (request) => tables.run((rows) => start(rows, env, request)),
-    again: (held, { seen = 0, isCounted = true } = {}) =>
-      tables.run((rows) => {
-        checkCount(seen, "seen");
-        const row = runningOf(rows, held);
-        if (row === undefined || !isHeld(rows, held)) return null;
-        const session = requireSession(rows, held);
-        const epoch = Math.max(session.epoch, seen) + epochStep(env);
-        changeSession(rows, session, { epoch });
-        held.epoch = epoch;
-        return toTurn(rows, isCounted ? countAttempt(rows, row) : row);
-      }),
-    held: (executor) =>
-      tables.run((rows) =>
-        rows
-          .all(QUEUE)
-          .filter((row) => row.executor === executor)
-          .map(({ tenant, session }) => {
-            return { tenant, session, executor, epoch: requireSession(rows, { tenant, session }).epoch };
-          }),
-      ),
-    release: (turns, { delayMs = 0 } = {}) =>
-      tables.run((rows) => {
-        checkDuration(delayMs, "delayMs");
-        for (const held of turns)
-          if (isHeld(rows, held)) returnTurn(rows, queueRow(rows, held), env.now(), delayMs);
-      }),
-    recover: (executor, { limit }) =>
-      tables.run((rows) => {
-        const left = rows
-          .all(QUEUE)
-          .filter((row) => row.executor === executor)
-          .slice(0, checkLimit(limit, MAX_BATCH));
-        for (const row of left) {
-          const deaths = row.deaths + 1;
-          returnTurn(rows, { ...row, deaths }, env.now(), recoveryDelayMs(deaths));
-        }
-        return left.length;
-      }),
-    leave: (executor) =>
-      tables.run((rows) => {
-        if (!endLease(rows, executor)) return false;
-        for (const row of rows.all(QUEUE)) if (row.executor === executor) returnTurn(rows, row, env.now(), 0);
-        return true;
-      }),
-    park: (held, turn, { wakeAt }) =>
-      tables.run((rows) => {
-        if (wakeAt !== null) checkTime(wakeAt, "wakeAt");
-        const row = runningOf(rows, held);
-        if (row?.turn !== turn || !isHeld(rows, held)) return false;
-        changeQueue(rows, queueRow(rows, held), { executor: null, rank: null });
-        const attemptsWithoutProgress = Math.max(0, row.attemptsWithoutProgress - 1);
-        putRunning(rows, { ...row, isParked: true, wakeAt, attemptsWithoutProgress });
-        if (row.stop !== null) wake(rows, env, held);
-        return true;
-      }),
-    wake: (ref) => tables.run((rows) => wake(rows, env, ref)),
-    wakeDue: ({ limit }) =>
-      tables.run((rows) => {
-        const now = env.now();
-        const due = rows
-          .all(RUNNING)
-          .filter(({ wakeAt }) => wakeAt !== null && wakeAt <= now)
-          .toSorted((a, b) => (a.wakeAt ?? 0) - (b.wakeAt ?? 0))
-          .slice(0, checkLimit(limit, MAX_BATCH));
-        return due.filter((row) => wake(rows, env, row)).length;
-      }),
-    retry: (ref, given) =>
-      tables.run((rows) => {
-        const checked = checkRetry(given);
-        requireSession(rows, ref);
-        const row = queueRow(rows, ref);
-        if (row.turn !== null) return null;
-        const queued = queueTurn(rows, env, row, agentOf(given.options));
-        changeQueue(rows, queued, { turn: checked.turn, nextMessage: null });
-        rows.remove(DEAD_TURNS, ref, checked.retries);
-        return toTurn(rows, putRunning(rows, { ...newTurn(env, ref), message: null, ...checked }));
-      }),
-    end: (ref, turn, { epoch = Infinity, executor = null } = {}) =>
-      tables.run((rows) => {
-        checkId(turn, "turn");
-        const running = runningOf(rows, ref);
-        if (running === undefined) return "over";
-        checkFence(ref, fenceOf(rows, ref), { epoch, executor });
-        if (running.turn !== turn) return "over";
-        removeRunning(rows, ref);
-        const next = queueNext(rows, env, ref, null);
-        return next.nextMessage === null ? "ended" : { queuedFor: next.agent };
-      }),
-    bury: (ref, turn) =>
-      tables.run((rows) => {
-        const row = sessionRow(rows, ref) === undefined ? undefined : queueRow(rows, ref);
-        if (row?.turn !== turn) return;
-        const { tenant, session, agent, deaths } = row;
-        rows.put(DEAD_TURNS, ref, turn, { tenant, session, turn, agent, deaths, at: env.now() });
-      }),
-    dead: ({ limit }) =>
-      tables.run((rows) =>
-        rows
-          .all(DEAD_TURNS)
-          .toSorted((a, b) => b.at - a.at || compareText(a.turn, b.turn))
-          .slice(0, checkLimit(limit, MAX_BATCH))
-          .map((row) => ({ ...row, user: requireSession(rows, row).user })),
-      ),
-  };
+  return createPart<TurnQueue>(tables, {
+    start: (rows, request) => start(rows, env, request),
+    again(rows, held, { seen = 0, isCounted = true } = {}) {
+      checkCount(seen, "seen");
+      const row = runningOf(rows, held);
+      if (row === undefined || !isHeld(rows, held)) return null;
+      const session = requireSession(rows, held);
+      const epoch = Math.max(session.epoch, seen) + epochStep(env);
+      changeSession(rows, session, { epoch });
+      held.epoch = epoch;
+      return toTurn(rows, isCounted ? countAttempt(rows, row) : row);
+    },
+    held: (rows, executor) =>
+      rows
+        .all(QUEUE)
+        .filter((row) => row.executor === executor)
+        .map(({ tenant, session }) => {
+          return { tenant, session, executor, epoch: requireSession(rows, { tenant, session }).epoch };
+        }),
+    release(rows, turns, { delayMs = 0 } = {}) {
+      checkDuration(delayMs, "delayMs");
+      for (const held of turns)
+        if (isHeld(rows, held)) returnTurn(rows, queueRow(rows, held), env.now(), delayMs);
+    },
+    recover(rows, executor, { limit }) {
+      const left = rows
+        .all(QUEUE)
+        .filter((row) => row.executor === executor)
+        .slice(0, checkLimit(limit, MAX_BATCH));
+      for (const row of left) {
+        const deaths = row.deaths + 1;
+        // The first death costs no time: usually the process died for another reason.
+        const delayMs = deaths <= 1 ? 0 : 1_000 * 2 ** Math.min(deaths - 2, 6);
+        returnTurn(rows, { ...row, deaths }, env.now(), delayMs);
+      }
+      return left.length;
+    },
+    leave(rows, executor) {
+      if (!endLease(rows, executor)) return false;
+      for (const row of rows.all(QUEUE)) if (row.executor === executor) returnTurn(rows, row, env.now(), 0);
+      return true;
+    },
+    park(rows, held, turn, { wakeAt }) {
+      if (wakeAt !== null) checkTime(wakeAt, "wakeAt");
+      const row = runningOf(rows, held);
+      if (row?.turn !== turn || !isHeld(rows, held)) return false;
+      changeQueue(rows, queueRow(rows, held), { executor: null, rank: null });
+      const attemptsWithoutProgress = Math.max(0, row.attemptsWithoutProgress - 1);
+      putRunning(rows, { ...row, isParked: true, wakeAt, attemptsWithoutProgress });
+      if (row.stop !== null) wake(rows, env, held);
+      return true;
+    },
+    wake: (rows, ref) => wake(rows, env, ref),
+    wakeDue(rows, { limit }) {
+      const now = env.now();
+      const due = rows
+        .all(RUNNING)
+        .filter(({ wakeAt }) => wakeAt !== null && wakeAt <= now)
+        .toSorted((a, b) => (a.wakeAt ?? 0) - (b.wakeAt ?? 0))
+        .slice(0, checkLimit(limit, MAX_BATCH));
+      return due.filter((row) => wake(rows, env, row)).length;
+    },
+    retry(rows, ref, given) {
+      const checked = checkRetry(given);
+      requireSession(rows, ref);
+      const row = queueRow(rows, ref);
+      if (row.turn !== null) return null;
+      const queued = queueTurn(rows, env, row, agentOf(given.options));
+      changeQueue(rows, queued, { turn: checked.turn, nextMessage: null });
+      rows.remove(DEAD_TURNS, ref, checked.retries);
+      return toTurn(rows, putRunning(rows, { ...newTurn(env, ref), message: null, ...checked }));
+    },
+    end(rows, ref, turn, { epoch = Infinity, executor = null } = {}) {
+      checkId(turn, "turn");
+      const running = runningOf(rows, ref);
+      if (running === undefined) return "over";
+      checkFence(ref, fenceOf(rows, ref), { epoch, executor });
+      if (running.turn !== turn) return "over";
+      removeRunning(rows, ref);
+      const next = queueNext(rows, env, ref, null);
+      return next.nextMessage === null ? "ended" : { queuedFor: next.agent };
+    },
+    bury(rows, ref, turn) {
+      const row = sessionRow(rows, ref) === undefined ? undefined : queueRow(rows, ref);
+      if (row?.turn !== turn) return;
+      const { tenant, session, agent, deaths } = row;
+      rows.put(DEAD_TURNS, ref, turn, { tenant, session, turn, agent, deaths, at: env.now() });
+    },
+    dead: (rows, { limit }) =>
+      rows
+        .all(DEAD_TURNS)
+        .toSorted((a, b) => b.at - a.at || compareText(a.turn, b.turn))
+        .slice(0, checkLimit(limit, MAX_BATCH))
+        .map((row) => ({ ...row, user: requireSession(rows, row).user })),
+  });
 }
 
 function start(
@@ -246,44 +236,19 @@ export function queueNext(rows: Rows, env: Env, ref: SessionRef, rank: number | 
     : queueTurn(rows, env, row, next.agent);
 }
 
-function nextRank(rows: Rows, { tenant, session }: SessionRef): number {
-  const ranked = rows.all(QUEUE).filter(({ rank }) => rank !== null);
-  const userOf = (row: QueueRow): string => requireSession(rows, row).user;
-  const user = requireSession(rows, { tenant, session }).user;
-  const ofTenant = ranked.filter((row) => row.tenant === tenant);
-  const mine = ofTenant.filter((row) => userOf(row) === user);
-  const queued = ofTenant.filter(({ executor }) => executor === null).map(userOf);
-  const users = new Set(queued);
-  return rankOf({
-    started: Math.max(0, ...ranked.map(({ executor, rank }) => (executor === null ? 0 : (rank ?? 0)))),
-    users: users.size,
-    isQueued: users.has(user),
-    last: mine.length === 0 ? null : Math.max(...mine.map(({ rank }) => rank ?? 0)),
-  });
-}
-
-interface RankState {
-  /** The highest rank of a running turn. */
-  readonly started: number;
-  /** How many users of the tenant have queued turns. */
-  readonly users: number;
-  /** Whether the turn's user is one of them. */
-  readonly isQueued: boolean;
-  /** The highest rank of the user's queued and running turns, or null. */
-  readonly last: number | null;
-}
-
 /**
  * Tenants take turns, and so do the users of a tenant: the next turn of a user comes one round of the tenant's users
- * after their last one. A tenant without turns starts at the rank that is being started now. `next_rank` in PostgreSQL has the same rule.
+ * after their last one. A tenant without turns starts at the rank that is being started now. `next_rank` in PostgreSQL
+ * has the same rule.
  */
-function rankOf({ started, users, isQueued, last }: RankState): number {
-  const first = started + (isQueued ? 0 : users);
-  const next = last === null ? 0 : last + Math.max(users, 1);
-  return Math.max(first, next);
-}
-
-/** The first death costs no time: usually the process died for another reason. */
-function recoveryDelayMs(deaths: number): number {
-  return deaths <= 1 ? 0 : 1_000 * 2 ** Math.min(deaths - 2, 6);
+function nextRank(rows: Rows, { tenant, session }: SessionRef): number {
+  const ranked = rows.all(QUEUE).flatMap((row) => (row.rank === null ? [] : [{ ...row, rank: row.rank }]));
+  const userOf = (row: SessionRef): string => requireSession(rows, row).user;
+  const user = userOf({ tenant, session });
+  const ofTenant = ranked.filter((row) => row.tenant === tenant);
+  const queuedUsers = new Set(ofTenant.filter(({ executor }) => executor === null).map(userOf));
+  const started = ranked.filter(({ executor }) => executor !== null).map(({ rank }) => rank);
+  const own = ofTenant.filter((row) => userOf(row) === user).map(({ rank }) => rank);
+  const first = Math.max(0, ...started) + (queuedUsers.has(user) ? 0 : queuedUsers.size);
+  return Math.max(first, Math.max(...own) + Math.max(queuedUsers.size, 1));
 }

@@ -1,13 +1,10 @@
 /**
- * `memoryUsage` implements the usage ledger in memory. `sumUsage` and `eraseUsageOfUser` are for other parts of the store.
+ * `memoryUsage` implements the usage ledger in memory. `sumUsage` is for the limits.
  *
  * Invariant: a usage key is counted once, for the tenant and the user in one `tables.run`.
  */
 import {
-  type Actor,
   checkDay,
-  checkDuration,
-  checkPage,
   checkUsage,
   COST_UNIT,
   type Env,
@@ -19,7 +16,7 @@ import {
   type UseScope,
 } from "@turnstream/server/internal";
 import { compareText } from "./session-rows.ts";
-import { type MemoryTables, type Rows, table } from "./tables.ts";
+import { createPart, type MemoryTables, type Rows, table } from "./tables.ts";
 import { requireTenant } from "./tenants.ts";
 
 /** Whose sums a row has: those of a user, of a key, or of the tenant. */
@@ -32,45 +29,33 @@ interface UsageOf {
 /** The cost is in millionths. */
 interface UsageRow extends UsageDay, UsageOf {}
 
-const DAYS = table<UsageRow>("usage_days", "tenant");
-export const MARKS = table<{ readonly tenant: string; readonly key: string; readonly at: number }>(
-  "usage_marks",
-  "tenant",
-);
+const DAYS = table<UsageRow>("usage_days");
+/** By tenant and key. */
+export const MARKS = table<true>("usage_marks");
 
 export function memoryUsage(tables: MemoryTables, env: Env): UsageLedger {
-  return {
-    add: (tenant, usage) =>
-      tables.run((rows) => {
-        const { model, costMicros } = checkUsage(usage);
-        requireTenant(rows, tenant);
-        const { key, user, apiKey, day = dayOf(env.now()) } = usage;
-        if (rows.get(MARKS, tenant, key) !== undefined) return false;
-        rows.put(MARKS, tenant, key, { tenant, key, at: env.now() });
-        const added = { ...usage, cost: costMicros };
-        addTo(rows, tenant, { ...WHOLE, day, model }, added);
-        if (user !== undefined) addTo(rows, tenant, { scope: "user", id: user, day, model }, added);
-        if (typeof apiKey === "string") addTo(rows, tenant, { scope: "key", id: apiKey, day, model }, added);
-        return true;
-      }),
+  return createPart<UsageLedger>(tables, {
+    add(rows, tenant, usage) {
+      const { model, costMicros } = checkUsage(usage);
+      requireTenant(rows, tenant);
+      const { key, user, apiKey, day = dayOf(env.now()) } = usage;
+      if (rows.get(MARKS, tenant, key) !== undefined) return false;
+      rows.put(MARKS, tenant, key, true);
+      const added = { ...usage, cost: costMicros };
+      addTo(rows, tenant, { ...WHOLE, day, model }, added);
+      if (user !== undefined) addTo(rows, tenant, { scope: "user", id: user, day, model }, added);
+      if (typeof apiKey === "string") addTo(rows, tenant, { scope: "key", id: apiKey, day, model }, added);
+      return true;
+    },
 
-    list: (tenant, from, to) => tables.run((rows) => listDays(rows, tenant, WHOLE, from, to)),
-    listUser: ({ tenant, user }, from, to) =>
-      tables.run((rows) => listDays(rows, tenant, { scope: "user", id: user }, from, to)),
-    listKey: (tenant, apiKey, from, to) =>
-      tables.run((rows) => listDays(rows, tenant, { scope: "key", id: apiKey }, from, to)),
+    list: (rows, tenant, from, to) => listDays(rows, tenant, WHOLE, from, to),
+    listUser: (rows, { tenant, user }, from, to) =>
+      listDays(rows, tenant, { scope: "user", id: user }, from, to),
+    listKey: (rows, tenant, apiKey, from, to) =>
+      listDays(rows, tenant, { scope: "key", id: apiKey }, from, to),
 
-    pruneMarks: ({ olderThanMs, limit }) =>
-      tables.run((rows) => {
-        const before = env.now() - checkDuration(olderThanMs, "olderThanMs");
-        const old = rows
-          .all(MARKS)
-          .filter(({ at }) => at <= before)
-          .slice(0, checkPage(limit));
-        for (const { tenant, key } of old) rows.remove(MARKS, tenant, key);
-        return old.length;
-      }),
-  };
+    pruneMarks: () => 0,
+  });
 }
 
 function dayOf(now: number): string {
@@ -128,9 +113,4 @@ export function sumUsage(rows: Rows, { tenant, user, apiKey }: UseOwner, scope: 
     costPerDay: total(ofToday, "cost"),
     costPerMonth: total(days, "cost"),
   };
-}
-
-export function eraseUsageOfUser(rows: Rows, { tenant, user }: Actor): void {
-  for (const row of rows.of(DAYS, tenant))
-    if (row.scope === "user" && row.id === user) rows.remove(DAYS, tenant, rowKey(row));
 }

@@ -13,7 +13,8 @@ import {
   type AuditStart,
   EMPTY_AUDIT_HEAD,
   hashAuditRow,
-  isSignedStart,
+  hashesEqual,
+  signStart,
 } from "@turnstream/server/internal";
 
 /**
@@ -166,4 +167,10 @@ async function checkStored(checker: AuditChecker, audit: Audit, tenant: string):
 
 function fault(n: number, why: AuditFaultKind): AuditFault {
   return { n, why };
+}
+
+function isSignedStart(start: AuditStart, keys: readonly AuditKey[]): boolean {
+  const key = keys.find(({ id }) => id === start.keyId);
+  if (key === undefined || start.signature === null) return false;
+  return hashesEqual(Buffer.from(start.signature), Buffer.from(signStart(start, key)));
 }

@@ -12,7 +12,7 @@ import {
   nextAuditRow,
   parseAuditKeys,
 } from "../../../server/src/store/audit.ts";
-import { startAfter } from "../../../server/src/store/rules/audit-start.ts";
+import { startAfter } from "../../../server/src/store/audit.ts";
 import { AuditChecker, verifyAudit, type VerifyOptions } from "../../src/audit/verify-audit.ts";
 
 function chain(length: number, key: AuditKey | null = null): { rows: AuditRow[]; head: AuditHead } {

@@ -12,7 +12,6 @@ import {
   type Db,
   inTransaction,
   MAX_PAGE,
-  selectiveTerms,
   type Term,
   type WeightedTerm,
   weightTerms,
@@ -188,6 +187,13 @@ async function searchKnowledge(
   let found = await candidates(db, place, wanted, weighed, isCommon ? "&" : "|");
   if (isCommon && found.length < limit) found = await candidates(db, place, wanted, weighed, "|");
   return hitsOf(found, weighed, query.text, limit);
+}
+
+/** Returns the terms to search for: rare ones if there are any, because common ones would match almost everything. */
+function selectiveTerms(terms: readonly Term[], counts: readonly number[]): Term[] {
+  const known = terms.filter((_, n) => (counts[n] ?? 0) > 0);
+  const rare = terms.filter((_, n) => (counts[n] ?? 0) > 0 && (counts[n] ?? 0) <= COMMON);
+  return rare.length > 0 ? rare : known;
 }
 
 /** Counts the chunks of each term, up to a little more than COMMON. */

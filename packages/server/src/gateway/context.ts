@@ -6,7 +6,7 @@
  * a route with `idempotent: true` must not return `jsonText`.
  */
 import type { Json } from "@turnstream/protocol";
-import type { BlobOwner } from "../store/rules/blob-token.ts";
+import type { BlobOwner } from "../session/blobs/blob-token.ts";
 import type { TimeSlicer } from "../util/time-slicer.ts";
 import type { CommandContext } from "./command.ts";
 import type { SignIn } from "./auth/sign-in.ts";

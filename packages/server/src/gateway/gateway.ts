@@ -6,7 +6,7 @@
  */
 import type { Server } from "node:net";
 import { createBlobUrls } from "../session/blobs/blob-url.ts";
-import type { BlobOwner } from "../store/rules/blob-token.ts";
+import type { BlobOwner } from "../session/blobs/blob-token.ts";
 import { WEBHOOK_EVENTS } from "../store/webhooks.ts";
 import type { FeatureCommands } from "./command.ts";
 import { MAX_BATCH } from "../store/rules/arguments.ts";

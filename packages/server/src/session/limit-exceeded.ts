@@ -8,8 +8,9 @@ import type { TurnCaller } from "../store/running-turn.ts";
 import {
   type ByUseScope,
   type ExceededLimit,
-  toUsageLimits,
+  hasUsageLimit,
   type TurnLimits,
+  type UsageLimits,
   type UseOwner,
 } from "../store/rules/limits.ts";
 import type { Store } from "../store/store.ts";
@@ -32,6 +33,21 @@ export interface OwnerLimits extends ByUseScope<TurnLimits & { readonly storedBy
 /** Returns what the message or the retry of a turn stores about its request. */
 export function toTurnCaller(limits: OwnerLimits | undefined): Partial<TurnCaller> {
   return limits === undefined ? {} : { apiKey: limits.owner.apiKey, usageLimits: toUsageLimits(limits) };
+}
+
+/** The limits of a turn's model calls, for the worker that runs it. Null if there are none. */
+function toUsageLimits({ user, key, tenant }: ByUseScope<UsageLimits>): ByUseScope<UsageLimits> | null {
+  if (![user, key, tenant].some(hasUsageLimit)) return null;
+  return { user: pickUsageLimits(user), key: pickUsageLimits(key), tenant: pickUsageLimits(tenant) };
+}
+
+function pickUsageLimits({
+  tokensPerDay,
+  tokensPerMonth,
+  costPerDay,
+  costPerMonth,
+}: UsageLimits): UsageLimits {
+  return { tokensPerDay, tokensPerMonth, costPerDay, costPerMonth };
 }
 
 /** For a transaction that has added a message or a turn. @throws LimitExceededError */

@@ -3,10 +3,8 @@
  *
  * Invariant: the first allowance of a tool stays while its digest stays.
  */
-import type { Selectable } from "kysely";
 import type { SessionRef } from "../util/refs.ts";
 import type { Db } from "./database/database.ts";
-import type { InteractionTables } from "./database/schema.ts";
 import { ofSession, requireSession, rowOf, clock } from "./database/session-row.ts";
 import { checkIds, MAX_BATCH } from "./rules/arguments.ts";
 
@@ -43,24 +41,27 @@ export interface Allowances {
   remove(ref: SessionRef, agent: string, tool: string): Promise<boolean>;
 }
 
-export function checkAllowance({ agent, tool, digest, by }: NewAllowance): void {
-  checkIds({ agent, tool, digest, by }, "allowance");
-}
-
 export function postgresAllowances(db: Db): Allowances {
-  const inSession = (ref: SessionRef) => ofSession(db.selectFrom("allowances"), ref).selectAll();
+  const inSession = (ref: SessionRef) =>
+    ofSession(db.selectFrom("allowances"), ref).select([
+      "agent",
+      "tool",
+      "digest",
+      "by_user as by",
+      "given_at as at",
+    ]);
   return {
     async add(ref, allowance) {
-      checkAllowance(allowance);
+      const { agent, tool, digest, by } = allowance;
+      checkIds({ agent, tool, digest, by }, "allowance");
       await requireSession(db, ref);
-      const { agent, tool, digest, by = null } = allowance;
       const { numInsertedOrUpdatedRows } = await db
         .insertInto("allowances")
-        .values({ ...rowOf(ref), agent, tool, digest, by_user: by })
+        .values({ ...rowOf(ref), agent, tool, digest, by_user: by ?? null })
         .onConflict((conflict) =>
           conflict
             .columns(["tenant_id", "session_id", "agent", "tool"])
-            .doUpdateSet({ digest, by_user: by, given_at: clock })
+            .doUpdateSet({ digest, by_user: by ?? null, given_at: clock })
             .where("allowances.digest", "<>", digest),
         )
         .executeTakeFirst();
@@ -68,11 +69,9 @@ export function postgresAllowances(db: Db): Allowances {
     },
     async find(ref, agent, tool) {
       const row = await inSession(ref).where("agent", "=", agent).where("tool", "=", tool).executeTakeFirst();
-      return row === undefined ? null : allowanceOf(row);
+      return row ?? null;
     },
-    async list(ref) {
-      return (await inSession(ref).orderBy("n").limit(MAX_BATCH).execute()).map(allowanceOf);
-    },
+    list: (ref) => inSession(ref).orderBy("n").limit(MAX_BATCH).execute(),
     async remove(ref, agent, tool) {
       const { numDeletedRows } = await ofSession(db.deleteFrom("allowances"), ref)
         .where("agent", "=", agent)
@@ -81,8 +80,4 @@ export function postgresAllowances(db: Db): Allowances {
       return numDeletedRows === 1n;
     },
   };
-}
-
-function allowanceOf(row: Selectable<InteractionTables["allowances"]>): Allowance {
-  return { agent: row.agent, tool: row.tool, digest: row.digest, by: row.by_user, at: row.given_at };
 }

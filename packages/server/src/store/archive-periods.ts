@@ -93,13 +93,9 @@ const isRunning = sql`exists (select from running_turns r
   where r.tenant_id = sessions.tenant_id and r.session_id = sessions.id and r.parked_at is null)`;
 
 async function dropPeriod(db: Db, period: number): Promise<boolean> {
-  let isDropped = false;
-  while (await dropTable(db, period)) isDropped = true;
-  return isDropped;
-}
-
-async function dropTable(db: Db, period: number): Promise<boolean> {
-  const { rows } = await sql<{ is_dropped: boolean }>`
-    select drop_archive_period(${period}) as is_dropped`.execute(db);
-  return rows[0]?.is_dropped === true;
+  for (let isDropped = false; ; isDropped = true) {
+    const { rows } = await sql<{ is_dropped: boolean }>`
+      select drop_archive_period(${period}) as is_dropped`.execute(db);
+    if (rows[0]?.is_dropped !== true) return isDropped;
+  }
 }

@@ -10,7 +10,7 @@ import type { SessionRef } from "../util/refs.ts";
 import { maintainPeriods } from "./archive-periods.ts";
 import { type Archive, checkBatch, type StoredTurn, foldStoredTurns } from "./archive.ts";
 import type { Db } from "./database/database.ts";
-import { sessionNotFound, ofSession, periodOf } from "./database/session-row.ts";
+import { sessionNotFound, sessionRow, ofSession, periodOf } from "./database/session-row.ts";
 import { checkLimit, MAX_BATCH, checkCount, MAX_PAGE } from "./rules/arguments.ts";
 import { upgradeWindow } from "./upgrade-turns.ts";
 import { writeArchive } from "./write-archive.ts";
@@ -36,12 +36,7 @@ export function postgresArchive(db: Db): Archive {
       };
     },
     async checkpoint(ref) {
-      const row = await db
-        .selectFrom("sessions")
-        .select("checkpoint")
-        .where("id", "=", ref.session)
-        .where("tenant_id", "=", ref.tenant)
-        .executeTakeFirst();
+      const row = await sessionRow(db, ref).select("checkpoint").executeTakeFirst();
       if (row === undefined) throw sessionNotFound(ref);
       return row.checkpoint;
     },
@@ -80,11 +75,7 @@ function cursorOf(row: { archived_epoch: number; archived_seq: number }): string
 }
 
 function headerOf(db: Db, ref: SessionRef) {
-  return db
-    .selectFrom("sessions")
-    .select(["archived_epoch", "archived_seq", "header", "v", "turn_count"])
-    .where("sessions.id", "=", ref.session)
-    .where("tenant_id", "=", ref.tenant);
+  return sessionRow(db, ref).select(["archived_epoch", "archived_seq", "header", "v", "turn_count"]);
 }
 
 /** The events of the turn in `turns`, by row; null if its snapshot has all of it. */

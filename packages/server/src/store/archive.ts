@@ -24,7 +24,6 @@ import {
   listBlocks,
   isPending,
   type SessionState,
-  findTurn,
   emptyState,
   fold,
   upgradeEvent,
@@ -279,21 +278,6 @@ export function isExactFor(stored: FoldVersion, reader = SCHEMA_VERSION): boolea
 /** Returns true if the turn has a request that is still open. */
 export function hasPendingInteractions(turn: Turn): boolean {
   return listBlocks(turn).some((block) => "version" in block && outlivesTurn(block) && isPending(block));
-}
-
-/** @param before the archived state, at least with every turn that the batch changes and does not start */
-export function changedTurns(before: SessionState, after: SessionState): ArchivedTurn[] {
-  return after.turns.toArray().flatMap((turn) => {
-    const known = findTurn(before, turn.id);
-    if (turn === known) return [];
-    const row = archivedTurn(turn);
-    const isSame =
-      known !== undefined &&
-      row.snapshot === null &&
-      known.status === turn.status &&
-      hasPendingInteractions(known) === row.open;
-    return isSame ? [] : [row];
-  });
 }
 
 export function archivedTurn(turn: Turn): ArchivedTurn {

@@ -4,13 +4,12 @@
  * Invariant: pieces are bounded rows of their own, so reading a part never loads the rest. A stored attachment never
  * changes. Every statement names the tenant and the session.
  */
-import { sql, type Selectable } from "kysely";
+import { sql } from "kysely";
 import type { SessionRef } from "../util/refs.ts";
 import type { Db } from "./database/database.ts";
-import type { FileTables } from "./database/schema.ts";
 import { inTransaction, lockSessionRow, rowOf, ofSession } from "./database/session-row.ts";
 import { StoreError } from "./errors.ts";
-import { checkId, checkText, checkCount, checkLimit } from "./rules/arguments.ts";
+import { checkId, checkText, checkCount, checkLimit, MAX_PAGE } from "./rules/arguments.ts";
 
 /** Maximum length of one piece, in characters. */
 export const MAX_PIECE_CHARS = 64_000;
@@ -80,8 +79,6 @@ export interface Attachments {
 }
 
 export const MAX_LISTED = 1_000;
-
-export const MAX_RANGE = 100;
 
 const MAX_URL = 4_096;
 
@@ -162,23 +159,15 @@ export function postgresAttachments(db: Db): Attachments {
         return "added";
       }),
     async get(ref, id) {
-      const row = await ofSession(db.selectFrom("attachments"), ref)
-        .selectAll()
-        .where("id", "=", id)
-        .executeTakeFirst();
-      return row === undefined ? null : attachmentOf(row);
+      return (await attachmentsOf(db, ref).where("id", "=", id).executeTakeFirst()) ?? null;
     },
     async list(ref, query) {
-      const rows = await ofSession(db.selectFrom("attachments"), ref)
-        .selectAll()
-        .orderBy("n", "desc")
-        .limit(checkLimit(query.limit, MAX_LISTED))
-        .execute();
-      return rows.map(attachmentOf);
+      const limit = checkLimit(query.limit, MAX_LISTED);
+      return attachmentsOf(db, ref).orderBy("n", "desc").limit(limit).execute();
     },
     async pieces(ref, id, range) {
       const from = checkCount(range.from, "from");
-      const limit = checkLimit(range.limit, MAX_RANGE);
+      const limit = checkLimit(range.limit, MAX_PAGE);
       return ofSession(db.selectFrom("attachment_pieces"), ref)
         .select(["n", "at", "line", "text"])
         .where("attachment_id", "=", id)
@@ -205,8 +194,8 @@ export function postgresAttachments(db: Db): Attachments {
   };
 }
 
-function attachmentOf(row: Selectable<FileTables["attachments"]>): Attachment {
-  const { id, name, url, size, chars, pieces, turn } = row;
-  const { media_type: mediaType, is_cut: isCut, added_at: addedAt } = row;
-  return { id, name, url, mediaType, size, chars, pieces, isCut, turn, addedAt };
+function attachmentsOf(db: Db, ref: SessionRef) {
+  return ofSession(db.selectFrom("attachments"), ref)
+    .select(["id", "name", "url", "size", "chars", "pieces", "turn"])
+    .select(["media_type as mediaType", "is_cut as isCut", "added_at as addedAt"]);
 }

@@ -14,12 +14,14 @@ import {
   type Audit,
   type AuditEntry,
   checkAuditEntry,
+  checkAuditRetention,
   nextAuditRow,
   reportLostEntry,
   type AuditHead,
   EMPTY_AUDIT_HEAD,
   type AuditMaintenance,
   type AuditStart,
+  startAfter,
 } from "./audit.ts";
 import type { Db } from "./database/database.ts";
 import { toStoreError } from "./database/errors.ts";
@@ -28,7 +30,6 @@ import { inTransaction } from "./database/session-row.ts";
 import { existingTenant } from "./database/tenant-row.ts";
 import { checkCount, checkPage, checkLimit, MAX_BATCH } from "./rules/arguments.ts";
 import { needsAudit } from "./rules/audit-actions.ts";
-import { checkAuditRetention, startAfter } from "./rules/audit-start.ts";
 import { postgresUserNumbers } from "./sessions.ts";
 
 type AuditLogRow = Selectable<LedgerTables["audit_log"]>;

@@ -1,12 +1,15 @@
 /**
  * `Audit` is the part of the store for the audit trail; `audit-sql.ts` implements it. `nextAuditRow` builds a row with
- * the hash that chains it to the previous one, and `checkAuditEntry` validates an entry.
+ * the hash that chains it to the previous one, and `checkAuditEntry` validates an entry. `startAfter` makes the record that
+ * an audit starts after a row.
  *
  * Invariant: rows are only added, and expired ones are dropped from the start of the chain. `hashAuditRow` must compute
- * the same hash for every stored row, or verification (`rules/verify-audit.ts`) fails; a new format needs a new version
+ * the same hash for every stored row, or verification fails; a new format needs a new version
  * number. An entry contains only ids and numbers: `toAuditId` hashes everything else, so no legal id is refused.
  * Without a key, a process with write access to the database can build a new chain. With one, it can only cut off the
- * end, which a checkpoint (`rules/audit-checkpoint.ts`) detects.
+ * end, which a checkpoint detects. A start is signed only after a row that the audit key protects. So a process that can
+ * only write to the database can neither make a start, nor let a worker make one by changing the time of a row. Its
+ * signature differs from that of a checkpoint.
  */
 import type { Json } from "@turnstream/protocol";
 import { createHmac, createHash } from "node:crypto";
@@ -14,6 +17,7 @@ import { isIP } from "node:net";
 import { describeError } from "../util/describe-error.ts";
 import type { ErrorHandler } from "../util/error-handler.ts";
 import { StoreError } from "./errors.ts";
+import { checkDuration } from "./rules/arguments.ts";
 import type { AuditAction } from "./rules/audit-actions.ts";
 import { canonicalJson } from "./rules/canonical-json.ts";
 
@@ -255,3 +259,40 @@ export function reportLostEntry(error: unknown, { action }: AuditEntry, onError:
 
 const warn: ErrorHandler = (error, { during }) =>
   process.emitWarning(`error in ${during}: ${describeError(error)}`);
+
+/** The audit is dropped in spans of this length. The functions of the database have it too. */
+export const AUDIT_PERIOD_MS = 28 * 24 * 60 * 60 * 1_000;
+
+/** @throws StoreError with INVALID if it is shorter than four weeks. The database refuses to drop younger rows */
+export function checkAuditRetention(retentionMs: number): number {
+  if (checkDuration(retentionMs, "retentionMs") < AUDIT_PERIOD_MS)
+    throw new StoreError("INVALID", "retentionMs of the audit must be at least four weeks");
+  return retentionMs;
+}
+
+interface StartContext {
+  /** All keys that rows may have. The first one signs. */
+  readonly keys: readonly AuditKey[];
+  readonly at: number;
+  /** True if a later row of the chain has a keyed hash, which also covers this row. */
+  readonly isFollowedByKeyed: boolean;
+}
+
+/** @throws StoreError with CONFLICT if the row was changed, or has an unknown key */
+export function startAfter(row: AuditRow, { keys, at, isFollowedByKeyed }: StartContext): AuditStart {
+  const { tenant, n, hash, keyId } = row;
+  const key = keyId === null ? null : keys.find(({ id }) => id === keyId);
+  if (key === undefined || hashAuditRow(row, key) !== hash)
+    throw new StoreError("CONFLICT", `row ${n} of the audit of tenant ${tenant}`);
+  const [signing] = keys;
+  if (signing === undefined || (key === null && !isFollowedByKeyed))
+    return { tenant, n, hash, at, keyId: null, signature: null };
+  const unsigned = { tenant, n, hash, at, keyId: signing.id };
+  return { ...unsigned, signature: signStart(unsigned, signing) };
+}
+
+/** The signature of a start that the key signs. */
+export function signStart(start: Omit<AuditStart, "signature">, { secret }: AuditKey): string {
+  const { tenant, n, hash, at, keyId } = start;
+  return mac(secret, JSON.stringify(["start", 1, tenant, n, hash, at, keyId]));
+}

@@ -6,11 +6,12 @@
  * with its session and part of every backup. Otherwise its object is written before its row exists. Every statement
  * names the tenant and the session.
  */
-import { sql } from "kysely";
+import { type Insertable, sql } from "kysely";
 import { createHash } from "node:crypto";
 import { defined } from "../util/defined.ts";
 import type { SessionRef } from "../util/refs.ts";
 import type { Db } from "./database/database.ts";
+import type { CoreTables } from "./database/schema.ts";
 import { requireSession, rowOf, inTransaction, lockSessionRow, ofSession } from "./database/session-row.ts";
 import { StoreError } from "./errors.ts";
 import {
@@ -127,7 +128,7 @@ export function postgresBlobs(db: Db, objects: ObjectContext): Blobs {
     async find(ref, id) {
       const row = await findRow(db, ref, id);
       if (row === undefined) return null;
-      const found: FoundBlob = {
+      return {
         id,
         mediaType: row.media_type,
         ...(row.name === null ? {} : { name: row.name }),
@@ -135,7 +136,6 @@ export function postgresBlobs(db: Db, objects: ObjectContext): Blobs {
         body: row.body === null ? null : bytesOf(row.body),
         object: row.object_key === null ? null : { key: row.object_key, sha256: row.digest ?? "" },
       };
-      return found;
     },
     async stageCopies(from, to, ids) {
       if (from.tenant !== to.tenant) throw new StoreError("NOT_FOUND", `session ${from.session}`);
@@ -180,14 +180,9 @@ function findRow(db: Db, ref: SessionRef, id: string) {
     .executeTakeFirst();
 }
 
-type NewRow = Parameters<ReturnType<typeof insertInto>["values"]>[0];
-
-function insertInto(db: Db) {
-  return db.insertInto("blobs");
-}
-
-async function insertBlob(db: Db, row: NewRow): Promise<"stored" | "already"> {
-  const { numInsertedOrUpdatedRows } = await insertInto(db)
+async function insertBlob(db: Db, row: Insertable<CoreTables["blobs"]>): Promise<"stored" | "already"> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto("blobs")
     .values(row)
     .onConflict((oc) => oc.columns(["tenant_id", "session_id", "id"]).doNothing())
     .executeTakeFirst();

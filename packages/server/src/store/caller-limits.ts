@@ -13,7 +13,7 @@ import { sql } from "kysely";
 import type { Actor } from "../util/refs.ts";
 import type { Db } from "./database/database.ts";
 import { inTransaction } from "./database/session-row.ts";
-import { StoreError } from "./errors.ts";
+import { lockTenantRow } from "./database/tenant-row.ts";
 import { MAX_BATCH } from "./rules/arguments.ts";
 import {
   type LimitTarget,
@@ -77,8 +77,10 @@ export function postgresLimits(db: Db): CallerLimits {
       inTransaction(db, async (tx) => {
         checkLimitTarget(target);
         checkLimitValues(target.scope, values);
-        await lockTenant(tx, tenant);
-        const row = { tenant_id: tenant, scope: target.scope, user_id: userColumn(target), source };
+        // Two concurrent replacements run one after the other.
+        await lockTenantRow(tx, tenant);
+        const user_id = target.scope === "tenant" ? "" : (target.user ?? "");
+        const row = { tenant_id: tenant, scope: target.scope, user_id, source };
         await tx
           .deleteFrom("caller_limits")
           .where((eb) => eb.and(row))
@@ -95,21 +97,6 @@ export function postgresLimits(db: Db): CallerLimits {
     },
     findExceededBytes: (owner, limits) => inTransaction(db, (tx) => findExceededBytes(tx, owner, limits)),
   };
-}
-
-/** Two concurrent replacements run one after the other. Blocks nothing else. */
-async function lockTenant(tx: Db, tenant: string): Promise<void> {
-  const row = await tx
-    .selectFrom("tenants")
-    .select("id")
-    .where("id", "=", tenant)
-    .forNoKeyUpdate()
-    .executeTakeFirst();
-  if (row === undefined) throw new StoreError("NOT_FOUND", `tenant ${tenant}`);
-}
-
-function userColumn(target: LimitTarget): string {
-  return target.scope === "tenant" ? "" : (target.user ?? "");
 }
 
 async function readLimits(db: Db, tenant: string, users?: readonly string[]): Promise<StoredLimit[]> {

@@ -75,12 +75,9 @@ export function createPostgresStore(db: Db, options: PostgresStoreOptions = {}):
     refusals,
   };
   const createParts = (on: Db) => partsOn(on, shared, audit);
-  const retried = (on: Db) => wrapParts(createParts(on), (_, __, call) => retryOnDeadlock(systemEnv, call));
   const store = createAuditedStore({
-    ...retried(db),
-    leases: retried(leases).leases,
-    // Not repeated, because a body can be read only once.
-    objects: createParts(db).objects,
+    ...createParts(db),
+    leases: createParts(leases).leases,
     transaction: (work) => retryOnDeadlock(systemEnv, () => once(db, createParts, work)),
   });
   const close = async (): Promise<void> => {
@@ -103,7 +100,7 @@ interface Shared {
   readonly refusals: { last: number };
 }
 
-/** Wraps the parts so that every method throws only StoreErrors. */
+/** Wraps the parts so that every method throws only StoreErrors, and outside of transactions runs again after a deadlock. */
 function partsOn(db: Db, { lock, objects, refusals }: Shared, audit: ResolvedAuditOptions): StoreParts {
   const { env } = objects;
   const parts: StoreParts = {
@@ -142,7 +139,9 @@ function partsOn(db: Db, { lock, objects, refusals }: Shared, audit: ResolvedAud
   return wrapParts(parts, async (name, args, call) => {
     try {
       checkArguments(name, args);
-      return await call();
+      // The body of an object can be read only once.
+      const isFinal = db.isTransaction || name === "objects.write";
+      return await (isFinal ? call() : retryOnDeadlock(systemEnv, call));
     } catch (error) {
       const failure = toStoreError(error, name);
       if (isDiskFull(failure)) refusals.last = performance.now();
@@ -156,19 +155,16 @@ async function once<T>(
   createParts: (tx: Db) => StoreParts,
   work: (tx: Store) => Promise<T>,
 ): Promise<T> {
-  let thrown: { error: unknown } | null = null;
-  try {
-    return await db.transaction().execute(async (tx) => {
-      try {
-        return await trackTransaction(createParts(tx), work);
-      } catch (error) {
-        thrown = { error };
-        throw error;
-      }
+  const thrown: unknown[] = [];
+  const run = (tx: Db): Promise<T> =>
+    trackTransaction(createParts(tx), work).catch((error: unknown) => {
+      thrown.push(error);
+      throw error;
     });
+  try {
+    return await db.transaction().execute(run);
   } catch (error) {
     // An error of `work` is rethrown unchanged. Any other error comes from the database, at begin or commit.
-    const own = thrown as { error: unknown } | null;
-    throw own === null ? toStoreError(error, "transaction") : own.error;
+    throw thrown.length > 0 ? thrown[0] : toStoreError(error, "transaction");
   }
 }

@@ -16,14 +16,8 @@ import { currentPeriod, PARTITIONED } from "./archive-periods.ts";
 import type { Db } from "./database/database.ts";
 import type { UserColumn } from "./features.ts";
 import { inTransaction, bytewiseOrder, ago, clock, clockPlus, ofSession } from "./database/session-row.ts";
-import { deleteRequestsOfUser } from "./idempotency.ts";
-import { removeMemories } from "./memories.ts";
 import { checkDuration, checkLimit, MAX_BATCH } from "./rules/arguments.ts";
 import { lockTurns } from "./turn-queue.ts";
-
-export interface Erasure extends SessionRef {
-  readonly requestedAt: number;
-}
 
 export interface TakeErasuresQuery {
   readonly limit: number;
@@ -42,6 +36,9 @@ const USER_COLUMNS: readonly UserColumn[] = [
   ["running_turns", "message_by"],
   ["running_turns", "stop_by"],
 ];
+
+/** The tables with rows of a user that belong to no session. The audit keeps the user's number. */
+const TABLES_OF_USERS = ["memories", "idempotency_keys", "caller_limits", "usage_user_days", "stored_bytes"];
 
 /**
  * Erases all sessions of a tenant, or one of them.
@@ -89,10 +86,10 @@ export function eraseUser(db: Db, tenant: string, user: string): Promise<string[
     for (const [name, column] of columns)
       await sql`update ${sql.table(name)} set ${sql.ref(column)} = null
         where tenant_id = ${tenant} and ${sql.ref(column)} = ${user}`.execute(tx);
-    await removeMemories(tx, { tenant, user });
-    await deleteRequestsOfUser(tx, { tenant, user });
-    for (const table of ["caller_limits", "usage_user_days", "stored_bytes"] as const)
-      await tx.deleteFrom(table).where("tenant_id", "=", tenant).where("user_id", "=", user).execute();
+    for (const table of TABLES_OF_USERS)
+      await sql`delete from ${sql.table(table)} where tenant_id = ${tenant} and user_id = ${user}`.execute(
+        tx,
+      );
     return removed;
   });
 }
@@ -152,39 +149,13 @@ async function deleteAndNote(
         .where("tenant_id", "=", tenant)
         .where("session_id", "=", sql<string>`any(${withRows}::text[])`)
         .execute();
-  const rows = await tx
-    .with("gone", (qb) =>
-      qb
-        .deleteFrom("sessions")
-        .where("tenant_id", "=", tenant)
-        .where("id", "=", sql<string>`any(${ids}::text[])`)
-        .returning(["tenant_id", "id"]),
-    )
-    .insertInto("erasures")
-    .columns(["tenant_id", "session_id"])
-    .expression((eb) => eb.selectFrom("gone").select(["tenant_id", "id"]))
-    .onConflict((oc) =>
-      oc.columns(["tenant_id", "session_id"]).doUpdateSet({ requested_at: clock, is_log_removed: false }),
-    )
-    .returning("session_id")
-    .execute();
-  return rows.map((row) => row.session_id).toSorted();
-}
-
-export async function pendingErasures(db: Db, limit: number): Promise<Erasure[]> {
-  const rows = await db
-    .selectFrom("erasures")
-    .selectAll()
-    .orderBy("requested_at")
-    .orderBy(bytewiseOrder("tenant_id"))
-    .orderBy(bytewiseOrder("session_id"))
-    .limit(checkLimit(limit, MAX_BATCH))
-    .execute();
-  return rows.map((row) => ({
-    tenant: row.tenant_id,
-    session: row.session_id,
-    requestedAt: row.requested_at,
-  }));
+  const { rows } = await sql<{ session: string }>`
+    with gone as (
+      delete from sessions where tenant_id = ${tenant} and id = any(${ids}::text[]) returning tenant_id, id)
+    insert into erasures (tenant_id, session_id) select tenant_id, id from gone
+    on conflict (tenant_id, session_id) do update set requested_at = ${clock}, is_log_removed = false
+    returning session_id as session`.execute(tx);
+  return rows.map(({ session }) => session).toSorted();
 }
 
 /** Claims erasures in one statement, and no lock outlives it. */

@@ -8,7 +8,7 @@ import { sql } from "kysely";
 import type { SessionRef } from "../util/refs.ts";
 import type { Db } from "./database/database.ts";
 import { inTransaction, lockSessionRow, ofSession, rowOf, clock } from "./database/session-row.ts";
-import { StoreError } from "./errors.ts";
+import { checkJson } from "./rules/arguments.ts";
 
 /** The values that a user has entered into a pending form so far, stored to survive a reload. */
 export interface FormDraft {
@@ -28,7 +28,7 @@ export interface FormDrafts {
    * @throws StoreError with NOT_FOUND if the session does not exist, with TOO_LARGE above 64 kB.
    */
   save(ref: SessionRef, interaction: string, values: Json): Promise<FormDraft | null>;
-  /** Returns null if there is no draft, or the form is no longer pending. */
+  /** Returns null if there is no draft, as after the decision. */
   get(ref: SessionRef, interaction: string): Promise<FormDraft | null>;
 }
 
@@ -36,12 +36,11 @@ const MAX_BYTES = 65_536;
 
 /** @returns the values as they are stored */
 export function checkDraft(values: Json): string {
-  // `JSON.stringify` returns undefined for values that are not JSON.
-  const json = JSON.stringify(values) as string | undefined;
-  if (json === undefined) throw new StoreError("INVALID", "form draft must be JSON");
-  if (Buffer.byteLength(json) > MAX_BYTES) throw new StoreError("TOO_LARGE", "form draft");
-  return json;
+  return checkJson(values, "form draft", MAX_BYTES);
 }
+
+/** The columns of a `FormDraft`. */
+const DRAFT = ["body as values", "version", "saved_at as savedAt"] as const;
 
 /** `interactions.ts` deletes the draft when the form is decided. */
 export function postgresFormDrafts(db: Db): FormDrafts {
@@ -59,7 +58,7 @@ export function postgresFormDrafts(db: Db): FormDrafts {
           .forShare()
           .executeTakeFirst();
         if (form === undefined) return null;
-        const row = await tx
+        return tx
           .insertInto("form_drafts")
           .values({ ...rowOf(ref), interaction_id: interaction, body, version: 1, saved_at: clock })
           .onConflict((conflict) =>
@@ -69,32 +68,17 @@ export function postgresFormDrafts(db: Db): FormDrafts {
               saved_at: clock,
             }),
           )
-          .returningAll()
+          .returning(DRAFT)
           .executeTakeFirstOrThrow();
-        return draftOf(row);
       });
     },
 
     async get(ref, interaction) {
-      const row = await db
-        .selectFrom("form_drafts as d")
-        .innerJoin("interactions as i", (join) =>
-          join
-            .onRef("i.tenant_id", "=", "d.tenant_id")
-            .onRef("i.session_id", "=", "d.session_id")
-            .onRef("i.id", "=", "d.interaction_id"),
-        )
-        .where("d.tenant_id", "=", ref.tenant)
-        .where("d.session_id", "=", ref.session)
-        .where("d.interaction_id", "=", interaction)
-        .where("i.status", "=", "pending")
-        .selectAll("d")
+      const row = await ofSession(db.selectFrom("form_drafts"), ref)
+        .select(DRAFT)
+        .where("interaction_id", "=", interaction)
         .executeTakeFirst();
-      return row === undefined ? null : draftOf(row);
+      return row ?? null;
     },
   };
-}
-
-function draftOf(row: { readonly body: Json; readonly version: number; readonly saved_at: number }) {
-  return { values: row.body, version: row.version, savedAt: row.saved_at };
 }

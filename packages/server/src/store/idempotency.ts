@@ -12,10 +12,11 @@ import { defined } from "../util/defined.ts";
 import type { Env } from "../util/env.ts";
 import type { Actor } from "../util/refs.ts";
 import type { Db } from "./database/database.ts";
+import { deleteOldest } from "./database/delete-oldest.ts";
 import { inTransaction, lockSessionRow, ago, clockPlus, clock } from "./database/session-row.ts";
 import { existingTenant } from "./database/tenant-row.ts";
 import { StoreError } from "./errors.ts";
-import { checkId, checkLimit, MAX_BATCH } from "./rules/arguments.ts";
+import { checkId, checkJson } from "./rules/arguments.ts";
 
 /** Identifies a request of one user. */
 export interface RequestKey {
@@ -109,10 +110,7 @@ export function checkIdempotentRequest({ route, key }: RequestKey): RequestKey {
 export function checkAnswer({ status, body }: StoredResponse): string {
   if (!Number.isInteger(status) || status < 100 || status > 599)
     throw new StoreError("INVALID", "response status must be an HTTP status from 100 to 599");
-  const json = JSON.stringify(body) as string | undefined;
-  if (json === undefined) throw new StoreError("INVALID", "response body must be JSON");
-  if (Buffer.byteLength(json) > MAX_BYTES) throw new StoreError("TOO_LARGE", "response body");
-  return json;
+  return checkJson(body, "response body", MAX_BYTES);
 }
 
 /** If several requests begin concurrently, the row of the first one decides. */
@@ -124,25 +122,26 @@ export function postgresIdempotency(db: Db, env: Env): Idempotency {
         const body = checkAnswer(answer);
         const { status, session } = answer;
         if (session !== undefined) await lockSessionRow(tx, { tenant: actor.tenant, session });
-        const { numUpdatedRows } = await only(tx.updateTable("idempotency_keys"), actor, request)
+        const { numUpdatedRows } = await tx
+          .updateTable("idempotency_keys")
           .set({ status, body, claim: null, ...defined({ session_id: session }) })
+          .where(isOf(actor, request))
           .where("claim", "=", claim)
           .executeTakeFirst();
         return numUpdatedRows === 1n;
       }),
     async release(actor, request, claim) {
-      await only(db.updateTable("idempotency_keys"), actor, request)
+      await db
+        .updateTable("idempotency_keys")
         .set({ claim: null })
+        .where(isOf(actor, request))
         .where("claim", "=", claim)
         .execute();
     },
     async sweep(limit) {
-      const most = checkLimit(limit, MAX_BATCH);
-      const { numAffectedRows } = await sql`
-        delete from idempotency_keys where (tenant_id, user_id, route, key) in (
-          select tenant_id, user_id, route, key from idempotency_keys where begun_at < ${ago(RESPONSE_RETENTION_MS)}
-          order by begun_at limit ${most} for update skip locked)`.execute(db);
-      return Number(numAffectedRows ?? 0n);
+      const isOld = sql`begun_at < ${ago(RESPONSE_RETENTION_MS)}`;
+      const key = ["tenant_id", "user_id", "route", "key"];
+      return deleteOldest(db, "idempotency_keys", { key, isOld, by: sql`begun_at`, limit });
     },
   };
 }
@@ -161,7 +160,9 @@ async function begin(tx: Db, env: Env, actor: Actor, request: IdempotentRequest)
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst();
   if (added.numInsertedOrUpdatedRows === 1n) return { state: "yours", claim, id };
-  const there = await only(tx.selectFrom("idempotency_keys"), actor, request)
+  const there = await tx
+    .selectFrom("idempotency_keys")
+    .where(isOf(actor, request))
     .select(["digest", "status", "body", "made_id"])
     .select(sql<boolean>`claim is not null and claimed_until > ${clock}`.as("isClaimed"))
     .select(sql<boolean>`begun_at < ${ago(RESPONSE_RETENTION_MS)}`.as("isOld"))
@@ -171,33 +172,15 @@ async function begin(tx: Db, env: Env, actor: Actor, request: IdempotentRequest)
   if (there === undefined) return { state: "busy" };
   const judged = there.isOld ? null : resolveIdempotentRequest(there, digest);
   if (judged !== null) return judged;
-  await only(tx.updateTable("idempotency_keys"), actor, request)
+  await tx
+    .updateTable("idempotency_keys")
     .set(there.isOld ? { ...row, status: null, body: null, begun_at: clock } : { claim, claimed_until })
+    .where(isOf(actor, request))
     .execute();
   return { state: "yours", claim, id: there.isOld ? id : there.made_id };
 }
 
-export async function deleteRequestsOfUser(db: Db, { tenant, user }: Actor): Promise<void> {
-  await db
-    .deleteFrom("idempotency_keys")
-    .where("tenant_id", "=", tenant)
-    .where("user_id", "=", user)
-    .execute();
-}
-
-interface Narrowed<Self> {
-  where(column: "tenant_id" | "user_id" | "route" | "key", op: "=", value: string): Self;
-}
-
-/** Restricts a query to the row of one request. */
-function only<Query extends Narrowed<Query>>(
-  query: Query,
-  { tenant, user }: Actor,
-  { route, key }: RequestKey,
-): Query {
-  return query
-    .where("tenant_id", "=", tenant)
-    .where("user_id", "=", user)
-    .where("route", "=", route)
-    .where("key", "=", key);
+/** True for the row of one request. */
+function isOf({ tenant, user }: Actor, { route, key }: RequestKey) {
+  return sql<boolean>`tenant_id = ${tenant} and user_id = ${user} and route = ${route} and key = ${key}`;
 }

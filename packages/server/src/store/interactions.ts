@@ -9,9 +9,9 @@
  * `interactions_pending`.
  */
 import type { Json } from "@turnstream/protocol";
-import { sql, type SqlBool, type ExpressionBuilder, type Selectable } from "kysely";
+import { sql, type SqlBool, type Selectable } from "kysely";
 import type { SessionRef } from "../util/refs.ts";
-import type { Db, Database } from "./database/database.ts";
+import type { Db } from "./database/database.ts";
 import type { LedgerTables } from "./database/schema-ledger.ts";
 import {
   ofSession,
@@ -180,9 +180,6 @@ export function checkTransition({ id, to, by, expectDigest, expectVersion }: Tra
   checkCount(expectVersion ?? 0, "interaction expectVersion");
 }
 
-/** Not `ago(0)`: after waiting for a concurrent change of the row, the clock must be read again. */
-const moment = sql<number>`clock_timestamp()`;
-
 /** How often a lost change is retried if it would have won by the time its loss was examined. */
 const ATTEMPTS = 3;
 
@@ -211,7 +208,10 @@ export function postgresInteractions(db: Db): Interactions {
           (await win(db, ref, transition)) ?? (await lose(db, ref, transition, attempt === ATTEMPTS));
         if (result === null) continue;
         // A separate statement, so that it also sees a draft that was saved while the change waited.
-        if (result.applied && result.interaction.kind === "form") await dropDraft(db, ref, transition.id);
+        if (result.applied && result.interaction.kind === "form")
+          await ofSession(db.deleteFrom("form_drafts"), ref)
+            .where("interaction_id", "=", transition.id)
+            .execute();
         return result;
       }
     },
@@ -260,14 +260,7 @@ export function postgresInteractions(db: Db): Interactions {
       return (await wanted.execute()).map(interactionOf);
     },
 
-    async changes(ref, id) {
-      const rows = await ofSession(db.selectFrom("interaction_changes"), ref)
-        .where("interaction_id", "=", id)
-        .selectAll()
-        .orderBy("version")
-        .execute();
-      return rows.map(changeOf);
-    },
+    changes: (ref, id) => changesOf(db, ref, id).orderBy("version").execute(),
   };
 }
 
@@ -300,69 +293,37 @@ async function insert(db: Db, ref: SessionRef, request: InteractionRequest) {
   return made;
 }
 
-async function dropDraft(db: Db, ref: SessionRef, id: string): Promise<void> {
-  await ofSession(db.deleteFrom("form_drafts"), ref).where("interaction_id", "=", id).execute();
-}
+type Row = Selectable<LedgerTables["interactions"]>;
 
 async function win(db: Db, ref: SessionRef, transition: TransitionRequest): Promise<TransitionResult | null> {
+  const { tenant, session } = ref;
+  const { id, to, by = null, reason = null } = transition;
   const body = JSON.stringify(transition.body ?? null);
-  const reason = transition.reason === undefined ? null : JSON.stringify(transition.reason);
-  const row = await db
-    // First, to follow the lock order of `session-row.ts`: no row of the interaction is read before.
-    .with("held", (with_) =>
-      with_
-        .selectFrom("sessions")
-        .select("id")
-        .where("id", "=", ref.session)
-        .where("tenant_id", "=", ref.tenant)
-        .forKeyShare(),
+  const reasonJson = reason === null ? null : JSON.stringify(reason);
+  // The session first, to follow the lock order of `session-row.ts`: no row of the interaction is read before.
+  const { rows } = await sql<Row>`
+    with held as (
+      select id from sessions where id = ${session} and tenant_id = ${tenant} for key share
+    ), won as (
+      update interactions set status = ${to}, version = version + 1, changed_at = ${clock}
+      where tenant_id = ${tenant} and session_id = ${session} and id = ${id} and exists (select from held)
+        and ${mayBecome(transition)}
+      returning *
+    ), noted as (
+      insert into interaction_changes (tenant_id, session_id, interaction_id, version, status, by_user, reason, body, at)
+      select tenant_id, session_id, id, version, status, ${by}::text, ${reasonJson}::json, ${body}::json, changed_at
+      from won
     )
-    .with("won", (with_) =>
-      ofSession(with_.updateTable("interactions"), ref)
-        .set((eb) => ({ status: transition.to, version: eb("version", "+", 1), changed_at: clock }))
-        .where("id", "=", transition.id)
-        .where(sql<SqlBool>`exists (select from held)`)
-        .where((eb) => mayBecome(eb, transition))
-        .returningAll(),
-    )
-    .with("noted", (with_) =>
-      with_
-        .insertInto("interaction_changes")
-        .columns([
-          "tenant_id",
-          "session_id",
-          "interaction_id",
-          "version",
-          "status",
-          "by_user",
-          "reason",
-          "body",
-          "at",
-        ])
-        .expression((eb) =>
-          eb
-            .selectFrom("won")
-            .select(["tenant_id", "session_id", "id", "version", "status"])
-            .select([
-              sql<string | null>`${transition.by ?? null}::text`.as("by_user"),
-              sql<string | null>`${reason}::json`.as("reason"),
-              sql<string>`${body}::json`.as("body"),
-              sql<Date>`changed_at`.as("at"),
-            ]),
-        )
-        .returningAll(),
-    )
-    .selectFrom("won")
-    .selectAll()
-    .executeTakeFirst();
+    select * from won`.execute(db);
+  const [row] = rows;
   if (row === undefined) return null;
   const interaction = interactionOf(row);
   const { version, status } = interaction;
   const change = {
     version,
     status,
-    by: transition.by ?? null,
-    reason: transition.reason ?? null,
+    by,
+    reason,
     body: JSON.parse(body) as Json,
     at: interaction.changedAt ?? 0,
   };
@@ -370,23 +331,21 @@ async function win(db: Db, ref: SessionRef, transition: TransitionRequest): Prom
 }
 
 /** The rules of `rules/interactions.ts` as a SQL condition. */
-function mayBecome(eb: ExpressionBuilder<Database, "interactions">, transition: TransitionRequest) {
-  const rules = USER_DECIDED.map((kind) => ({ kind, from: allowedFrom(kind, transition.to) }))
-    .filter(({ from }) => from.length > 0)
-    .map(({ kind, from }) =>
-      eb.and([eb("kind", "=", kind), eb("status", "in", from), inTime(eb, kind, transition.to)]),
-    );
-  return eb.and([
-    eb.or(rules),
-    ...(transition.expectVersion === undefined ? [] : [eb("version", "=", transition.expectVersion)]),
-    ...(transition.expectDigest === undefined ? [] : [eb("digest", "=", transition.expectDigest)]),
-  ]);
+function mayBecome({ to, expectVersion, expectDigest }: TransitionRequest) {
+  const rules = USER_DECIDED.map(
+    (kind) =>
+      sql`kind = ${kind} and status = any(${allowedFrom(kind, to)}::text[]) and ${isInTime(kind, to)}`,
+  );
+  return sql`(${sql.join(rules, sql` or `)})
+    ${expectVersion === undefined ? sql`` : sql`and version = ${expectVersion}`}
+    ${expectDigest === undefined ? sql`` : sql`and digest = ${expectDigest}`}`;
 }
 
-function inTime(eb: ExpressionBuilder<Database, "interactions">, kind: InteractionKind, to: string) {
+/** Reads the clock again after waiting for a concurrent change of the row, unlike `ago(0)`. */
+function isInTime(kind: InteractionKind, to: string) {
   const timing = deadlineRule(kind, to);
-  if (timing === "after") return eb("deadline", "<=", moment);
-  return timing === "any" ? eb.lit(true) : eb.or([eb("deadline", "is", null), eb("deadline", ">", moment)]);
+  if (timing === "after") return sql`deadline <= ${clock}`;
+  return timing === "any" ? sql`true` : sql`(deadline is null or deadline > ${clock})`;
 }
 
 /** Returns why the change lost, or null if it would win by now (its deadline has just passed) and may be retried. */
@@ -406,22 +365,20 @@ async function lose(
   const current = interactionOf(row);
   const why = transitionError(current, transition, row.now);
   if (why === null && !last) return null;
-  const change = await ofSession(db.selectFrom("interaction_changes"), ref)
-    .selectAll()
-    .where("interaction_id", "=", transition.id)
+  const change = await changesOf(db, ref, transition.id)
     .where("version", "=", current.version)
     .executeTakeFirst();
   return {
     applied: false,
     reason: why ?? "status",
     current,
-    change: change === undefined ? null : changeOf(change),
+    change: change ?? null,
     at: row.now,
   };
 }
 
 /** Converts a row to an interaction. */
-export function interactionOf(row: Selectable<LedgerTables["interactions"]>): Interaction {
+export function interactionOf(row: Row): Interaction {
   return {
     tenant: row.tenant_id,
     session: row.session_id,
@@ -444,13 +401,8 @@ export function interactionOf(row: Selectable<LedgerTables["interactions"]>): In
   };
 }
 
-function changeOf(row: Selectable<LedgerTables["interaction_changes"]>): InteractionChange {
-  return {
-    version: row.version,
-    status: row.status,
-    by: row.by_user,
-    reason: row.reason,
-    body: row.body,
-    at: row.at,
-  };
+function changesOf(db: Db, ref: SessionRef, id: string) {
+  return ofSession(db.selectFrom("interaction_changes"), ref)
+    .select(["version", "status", "by_user as by", "reason", "body", "at"])
+    .where("interaction_id", "=", id);
 }

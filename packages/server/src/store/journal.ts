@@ -12,9 +12,8 @@ import type { SessionRef } from "../util/refs.ts";
 import type { Db } from "./database/database.ts";
 import { ofSession, periodOf, sessionNotFound } from "./database/session-row.ts";
 import { StoreError } from "./errors.ts";
-import { checkId, checkCount } from "./rules/arguments.ts";
+import { checkId, checkCount, checkJson } from "./rules/arguments.ts";
 import { COST_UNIT } from "./rules/limits.ts";
-import { checkJson } from "./running-turn.ts";
 import { MAX_USAGE } from "./usage.ts";
 
 /** One result of a running turn. */

@@ -4,10 +4,9 @@
  * Invariant: the secret of a key is returned once and never stored, only its hash. `verify` never waits for a write and
  * works on a read-only database.
  */
-import { sql, type Selectable } from "kysely";
+import { sql } from "kysely";
 import type { Env } from "../util/env.ts";
 import type { Db } from "./database/database.ts";
-import type { LedgerTables } from "./database/schema-ledger.ts";
 import { ago, clock } from "./database/session-row.ts";
 import {
   generateKey,
@@ -73,6 +72,17 @@ export function checkKey({ name, scopes, expiresAt }: NewKey): string {
   return checkText(name, "key name");
 }
 
+/** The columns of a `KeyInfo`. */
+const INFO = [
+  "id",
+  "name",
+  "scopes",
+  "created_at as createdAt",
+  "expires_at as expiresAt",
+  "revoked_at as revokedAt",
+  "last_used_at as lastUsedAt",
+] as const;
+
 const unnoted = sql<boolean>`(last_used_at is null or last_used_at < ${ago(LAST_USED_MS)})`;
 
 export function postgresKeys(db: Db, env: Env): Keys {
@@ -104,7 +114,7 @@ export function postgresKeys(db: Db, env: Env): Keys {
     async create(tenant, key) {
       const name = checkKey(key);
       const { id, secret, hash } = generateKey(env.randomBytes(KEY_ID_BYTES + KEY_SECRET_BYTES));
-      const row = await db
+      const info = await db
         .insertInto("api_keys")
         .values({
           id,
@@ -114,9 +124,9 @@ export function postgresKeys(db: Db, env: Env): Keys {
           secret_hash: hash,
           expires_at: key.expiresAt === undefined ? null : new Date(key.expiresAt),
         })
-        .returningAll()
+        .returning(INFO)
         .executeTakeFirstOrThrow();
-      return { key: infoOf(row), secret };
+      return { key: info, secret };
     },
 
     async verify(secret) {
@@ -160,25 +170,13 @@ export function postgresKeys(db: Db, env: Env): Keys {
     async list(tenant) {
       const rows = await db
         .selectFrom("api_keys")
-        .selectAll()
+        .select(INFO)
         .where("tenant_id", "=", tenant)
         .orderBy("created_at", "desc")
         .orderBy("id", "desc")
         .limit(MAX_BATCH)
         .execute();
-      return rows.toReversed().map(infoOf);
+      return rows.toReversed();
     },
-  };
-}
-
-function infoOf(row: Selectable<LedgerTables["api_keys"]>): KeyInfo {
-  return {
-    id: row.id,
-    name: row.name,
-    scopes: row.scopes,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    revokedAt: row.revoked_at,
-    lastUsedAt: row.last_used_at,
   };
 }

@@ -8,9 +8,9 @@
  * for a death only if its own lock has existed, on the same server, since before the other's last renewal. So a restart
  * or a failover of the database, which ends all locks, ends no process. A lost connection is never used again.
  */
-import { sql, type RawBuilder, type ExpressionBuilder } from "kysely";
+import { sql, type RawBuilder } from "kysely";
 import { withTimeout } from "../util/with-timeout.ts";
-import type { Db, Database } from "./database/database.ts";
+import type { Db } from "./database/database.ts";
 import { clockPlus, clock, ago, bytewiseOrder } from "./database/session-row.ts";
 import { checkDuration, checkLimit, MAX_BATCH } from "./rules/arguments.ts";
 
@@ -170,21 +170,14 @@ export function postgresLeases(db: Db, lock: LeaseLock): Leases {
     },
     hold: (executor) => lock.hold(executor),
     async clock() {
-      const { rows } = await sql<{ ms: number }>`
-        select extract(epoch from ${clock})::double precision * 1000 as ms`.execute(db);
-      return Math.round(rows[0]?.ms ?? 0);
+      const { rows } = await sql<{ now: number }>`select ${clock} as now`.execute(db);
+      return rows[0]?.now ?? 0;
     },
     async otherReachesLog(executor, withinMs) {
-      const row = await db
-        .selectFrom("leases")
-        .select("executor")
-        .where("executor", "!=", executor)
-        .where("taken_by", "is", null)
-        .where("until", ">=", ago(0))
-        .where("log_reached_at", ">=", ago(checkDuration(withinMs, "withinMs")))
-        .limit(1)
-        .executeTakeFirst();
-      return row !== undefined;
+      const { rows } = await sql`
+        select from leases where executor <> ${executor} and taken_by is null and until >= ${ago(0)}
+          and log_reached_at >= ${ago(checkDuration(withinMs, "withinMs"))} limit 1`.execute(db);
+      return rows.length > 0;
     },
     async expired(limit) {
       const most = checkLimit(limit, MAX_BATCH);
@@ -211,9 +204,9 @@ export function postgresLeases(db: Db, lock: LeaseLock): Leases {
       const takeOver = (on: Db, since: number | null) =>
         on
           .updateTable("leases")
-          .set({ taken_by: by, until: expiredNow })
+          .set({ taken_by: by, until: sql<Date>`least(until, ${clockPlus(-1)})` })
           .where("executor", "=", executor)
-          .where((eb) => eb.or([eb("taken_by", "=", by), isDead(since)(eb)]))
+          .where((eb) => eb.or([eb("taken_by", "=", by), isDead(since)]))
           .executeTakeFirst();
       const { numUpdatedRows } = (await lock.run(takeOver)) ?? (await takeOver(db, null));
       return numUpdatedRows === 1n;
@@ -230,26 +223,15 @@ export function postgresLeases(db: Db, lock: LeaseLock): Leases {
   };
 }
 
-const expiredNow: RawBuilder<Date> = sql<Date>`least(until, ${clockPlus(-1)})`;
-
 /**
  * True if the lease has expired or its process has died, and no live process has taken it over.
  * @param since from when on the caller has had its own lock, or null
  */
 function isDead(since: number | null) {
-  return (eb: ExpressionBuilder<Database, "leases">) => {
-    const now = ago(0);
-    const takerLives = eb
-      .selectFrom("leases as taker")
-      .select("taker.executor")
-      .whereRef("taker.executor", "=", "leases.taken_by")
-      .where("taker.until", ">=", now)
-      .where("taker.taken_by", "is", null);
-    return eb.and([
-      eb.or([eb("leases.until", "<", now), ...(since === null ? [] : [lostLock(since)])]),
-      eb.or([eb("leases.taken_by", "is", null), eb.not(eb.exists(takerLives))]),
-    ]);
-  };
+  const hasLostLock = since === null ? sql`false` : lostLock(since);
+  return sql<boolean>`((leases.until < ${ago(0)} or ${hasLostLock})
+    and (leases.taken_by is null or not exists (select from leases taker
+      where taker.executor = leases.taken_by and taker.until >= ${ago(0)} and taker.taken_by is null)))`;
 }
 
 /** The key of a lock is a bigint. `pg_locks` shows its halves. */

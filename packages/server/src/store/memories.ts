@@ -71,7 +71,7 @@ export function checkMemoryText(text: string): string {
   return clean;
 }
 
-const COLUMNS = ["id", "text", "pinned", "created_at", "updated_at"] as const;
+const COLUMNS = ["id", "text", "pinned", "created_at as createdAt", "updated_at as updatedAt"] as const;
 
 export function postgresMemories(db: Db): Memories {
   return {
@@ -94,29 +94,26 @@ export function postgresMemories(db: Db): Memories {
           .execute();
         return "saved";
       }),
-    async list(actor) {
-      const rows = await owned(db, actor)
+    list: (actor) =>
+      owned(db, actor)
         .select(COLUMNS)
         .orderBy("pinned", "desc")
         .orderBy("updated_at", "desc")
         .orderBy(bytewiseOrder("id"))
-        .execute();
-      return rows.map(memoryOf);
-    },
+        .execute(),
     async change(actor, id, { text, pinned }) {
       const row = await db
         .updateTable("memories")
         .set({
           updated_at: clock,
-          ...(text === undefined ? {} : { text: checkMemoryText(text) }),
-          ...defined({ pinned }),
+          ...defined({ text: text === undefined ? undefined : checkMemoryText(text), pinned }),
         })
         .where("tenant_id", "=", actor.tenant)
         .where("user_id", "=", actor.user)
         .where("id", "=", id)
         .returning(COLUMNS)
         .executeTakeFirst();
-      return row === undefined ? null : memoryOf(row);
+      return row ?? null;
     },
     async remove(actor, id) {
       const { numDeletedRows } = await db
@@ -127,31 +124,17 @@ export function postgresMemories(db: Db): Memories {
         .executeTakeFirst();
       return numDeletedRows > 0n;
     },
-    removeAll: (actor) => removeMemories(db, actor),
+    async removeAll(actor) {
+      const { numDeletedRows } = await db
+        .deleteFrom("memories")
+        .where("tenant_id", "=", actor.tenant)
+        .where("user_id", "=", actor.user)
+        .executeTakeFirst();
+      return Number(numDeletedRows);
+    },
   };
-}
-
-/** @returns how many */
-export async function removeMemories(db: Db, actor: Actor): Promise<number> {
-  const { numDeletedRows } = await db
-    .deleteFrom("memories")
-    .where("tenant_id", "=", actor.tenant)
-    .where("user_id", "=", actor.user)
-    .executeTakeFirst();
-  return Number(numDeletedRows);
 }
 
 function owned(db: Db, actor: Actor) {
   return db.selectFrom("memories").where("tenant_id", "=", actor.tenant).where("user_id", "=", actor.user);
-}
-
-function memoryOf(row: {
-  id: string;
-  text: string;
-  pinned: boolean;
-  created_at: number;
-  updated_at: number;
-}): Memory {
-  const { id, text, pinned } = row;
-  return { id, text, pinned, createdAt: row.created_at, updatedAt: row.updated_at };
 }

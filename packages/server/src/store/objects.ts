@@ -15,7 +15,7 @@ import type { SessionRef } from "../util/refs.ts";
 import type { Db } from "./database/database.ts";
 import { clockPlus, rowOf, clock, ago } from "./database/session-row.ts";
 import { StoreError } from "./errors.ts";
-import { checkLimit, checkDuration } from "./rules/arguments.ts";
+import { checkLimit, checkDuration, MAX_BATCH } from "./rules/arguments.ts";
 
 export interface ObjectInfo {
   readonly size: number;
@@ -104,18 +104,12 @@ export interface StoredObjects {
   deleteUnknown(keys: readonly string[]): Promise<number>;
 }
 
-export const MAX_SWEPT = 1_000;
-
 /** The size of a page of keys. */
 export const LISTED_KEYS = 1_000;
 
-/** All objects of a session have this prefix. Hashed: ids have characters and lengths that a key can't have. */
-function objectPrefix({ tenant, session }: SessionRef): string {
-  return `${hash(tenant)}/${hash(session)}/`;
-}
-
-export function createObjectKey(ref: SessionRef, env: Pick<Env, "randomBytes">): string {
-  return `${objectPrefix(ref)}${Buffer.from(env.randomBytes(24)).toString("base64url")}`;
+/** Hashes the ids, because they have characters and lengths that a key can't have. */
+export function createObjectKey({ tenant, session }: SessionRef, env: Pick<Env, "randomBytes">): string {
+  return `${hash(tenant)}/${hash(session)}/${Buffer.from(env.randomBytes(24)).toString("base64url")}`;
 }
 
 function hash(id: string): string {
@@ -240,7 +234,7 @@ export function postgresObjects(db: Db, context: ObjectContext): StoredObjects {
     signDownload: async (key, headers, lifeMs) =>
       storage === null ? null : callStorage(() => storage.signDownload(key, headers, lifeMs)),
     async sweep(query) {
-      const limit = checkLimit(query.limit, MAX_SWEPT);
+      const limit = checkLimit(query.limit, MAX_BATCH);
       if (storage === null) return 0;
       const claimed = await claimDue(db, limit);
       if (claimed.length === 0) return 0;

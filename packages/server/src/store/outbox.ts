@@ -8,10 +8,12 @@
  */
 import { type Cursor, formatCursor } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
-import { sql, type SelectQueryBuilder } from "kysely";
+import { type RawBuilder, type Selectable, sql } from "kysely";
 import { WRITER_ID_PATTERN, WRITER_ID_RULE } from "../util/names.ts";
 import { type SessionRef, sessionKey } from "../util/refs.ts";
-import type { Db, Database } from "./database/database.ts";
+import type { Db } from "./database/database.ts";
+import { deleteOldest } from "./database/delete-oldest.ts";
+import type { CoreTables } from "./database/schema.ts";
 import { ofSession, clockPlus, sessionNotFound, clock, inTransaction, ago } from "./database/session-row.ts";
 import { StoreError } from "./errors.ts";
 import { checkCursor, checkDuration, checkLimit, MAX_BATCH, checkCount } from "./rules/arguments.ts";
@@ -92,8 +94,6 @@ export interface Outbox {
    * @returns how many
    */
   reopen(ref: SessionRef): Promise<number>;
-  /** Returns undelivered rows of all sessions that a relay would deliver, in the order of their ids, for operators. */
-  pending(query: { readonly limit: number; readonly olderThanMs: number }): Promise<OutboxRow[]>;
   /**
    * Deletes rows that were archived that long ago, at most `limit`. Their keys count as new afterwards.
    * @returns how many
@@ -132,7 +132,6 @@ export function checkOutboxRow({ key, draft }: NewOutboxRow): string {
 const START = { epoch: 0, seq: 0 };
 
 export function postgresOutbox(db: Db): Outbox {
-  const rowsOf = (ref: SessionRef) => ofSession(outboxRows(db), ref);
   return {
     async add(ref, row) {
       const draft = checkOutboxRow(row);
@@ -163,19 +162,11 @@ export function postgresOutbox(db: Db): Outbox {
       return added.is_added ? "added" : "already";
     },
     async undelivered(ref, limit) {
-      const rows = await rowsOf(ref)
-        .where("delivered_at", "is", null)
-        .orderBy("id")
-        .limit(checkLimit(limit, MAX_BATCH))
-        .execute();
+      const rows = await undelivered(db, ref).limit(checkLimit(limit, MAX_BATCH)).execute();
       return rows.map(outboxRowOf);
     },
     async isUndelivered(ref, key) {
-      const row = await rowsOf(ref)
-        .where("key", "=", key)
-        .where("delivered_at", "is", null)
-        .executeTakeFirst();
-      return row !== undefined;
+      return (await undelivered(db, ref).where("key", "=", key).executeTakeFirst()) !== undefined;
     },
     take: (query) => takeSessions(db, query),
     takeUnarchived: (query) => takeUnarchived(db, query),
@@ -190,11 +181,7 @@ export function postgresOutbox(db: Db): Outbox {
     },
     postpone: (ref) =>
       inTransaction(db, async (tx) => {
-        const [first] = await ofSession(outboxRows(tx), ref)
-          .where("delivered_at", "is", null)
-          .orderBy("id")
-          .limit(1)
-          .execute();
+        const first = await undelivered(tx, ref).limit(1).executeTakeFirst();
         if (first === undefined) return;
         const attempts = first.attempts + 1;
         // Later rows wait for the first one anyway. Delaying them too keeps `takeSessions` from scanning them each
@@ -209,25 +196,9 @@ export function postgresOutbox(db: Db): Outbox {
       const { numUpdatedRows } = await reopened(db, ref).executeTakeFirst();
       return Number(numUpdatedRows);
     },
-    async pending({ limit, olderThanMs }) {
-      const rows = await outboxRows(db)
-        .where("delivered_at", "is", null)
-        .where("created_at", "<=", ago(checkCount(olderThanMs, "olderThanMs")))
-        .where((eb) => eb.or([eb("attempts", ">", 0), eb("next_attempt_at", "<=", ago(0))]))
-        .orderBy("id")
-        .limit(checkLimit(limit, MAX_BATCH))
-        .execute();
-      return rows.map(outboxRowOf);
-    },
     async prune({ olderThanMs, limit }) {
-      const old = db
-        .selectFrom("outbox")
-        .select("id")
-        .where("archived_at", "<=", ago(checkCount(olderThanMs, "olderThanMs")))
-        .orderBy("archived_at")
-        .limit(checkLimit(limit, MAX_BATCH));
-      const { numDeletedRows } = await db.deleteFrom("outbox").where("id", "in", old).executeTakeFirst();
-      return Number(numDeletedRows);
+      const isOld = sql`archived_at <= ${ago(checkCount(olderThanMs, "olderThanMs"))}`;
+      return deleteOldest(db, "outbox", { key: ["id"], isOld, by: sql`archived_at`, limit });
     },
   };
 }
@@ -245,25 +216,11 @@ export function reopened(db: Pick<Db, "updateTable">, ref: SessionRef) {
     .where("archived_at", "is", null);
 }
 
-function outboxRows(db: Db) {
-  return db
-    .selectFrom("outbox")
-    .select([
-      "id",
-      "tenant_id",
-      "session_id",
-      "key",
-      "draft",
-      "since_epoch",
-      "since_seq",
-      "attempts",
-      "created_at",
-    ]);
+function undelivered(db: Db, ref: SessionRef) {
+  return ofSession(db.selectFrom("outbox"), ref).selectAll().where("delivered_at", "is", null).orderBy("id");
 }
 
-type Row = Awaited<ReturnType<ReturnType<typeof outboxRows>["execute"]>>[number];
-
-function outboxRowOf(row: Row): OutboxRow {
+function outboxRowOf(row: Selectable<CoreTables["outbox"]>): OutboxRow {
   return {
     id: row.id,
     tenant: row.tenant_id,
@@ -280,63 +237,35 @@ function outboxRowOf(row: Row): OutboxRow {
  * Leases sessions whose first undelivered row is due and not leased. It delays the row by the length of the lease, so
  * no lock outlives the statement.
  */
-async function takeSessions(db: Db, { limit, olderThanMs, leaseMs }: TakeQuery): Promise<SessionRef[]> {
-  const first = db
-    .selectFrom("outbox")
-    .select("id")
-    .where("delivered_at", "is", null)
-    .where("next_attempt_at", "<=", ago(0))
-    .where("created_at", "<=", ago(checkCount(olderThanMs, "olderThanMs")))
-    .where((eb) =>
-      eb.not(
-        eb.exists(
-          eb
-            .selectFrom("outbox as earlier")
-            .select("earlier.id")
-            .whereRef("earlier.tenant_id", "=", "outbox.tenant_id")
-            .whereRef("earlier.session_id", "=", "outbox.session_id")
-            .whereRef("earlier.id", "<", "outbox.id")
-            .where("earlier.delivered_at", "is", null),
-        ),
-      ),
-    )
-    .orderBy("next_attempt_at")
-    .orderBy("id")
-    .limit(checkLimit(limit, MAX_BATCH))
-    .forUpdate()
-    .skipLocked();
-  return lease(db, first, leaseMs);
-}
-
-/** Moves the next attempt at the chosen rows. @returns their sessions */
-async function lease(
-  db: Db,
-  chosen: SelectQueryBuilder<Database, "outbox", { id: number }>,
-  leaseMs: number,
-): Promise<SessionRef[]> {
-  const rows = await db
-    .with("chosen", () => chosen)
-    .updateTable("outbox")
-    .set({ next_attempt_at: clockPlus(checkCount(leaseMs, "leaseMs")) })
-    .where("id", "in", sql<number>`(select id from chosen)`)
-    .returning(["tenant_id", "session_id"])
-    .execute();
-  return rows.map((row) => ({ tenant: row.tenant_id, session: row.session_id }));
+function takeSessions(db: Db, query: TakeQuery): Promise<SessionRef[]> {
+  const isFirst = sql`not exists (select from outbox earlier
+    where earlier.tenant_id = outbox.tenant_id and earlier.session_id = outbox.session_id
+      and earlier.id < outbox.id and earlier.delivered_at is null)`;
+  const before = ago(checkCount(query.olderThanMs, "olderThanMs"));
+  const isDue = sql`delivered_at is null and created_at <= ${before} and ${isFirst}`;
+  return leaseDue(db, query, { isDue, by: sql`next_attempt_at, id` });
 }
 
 /** Leases by the time of the next attempt, which a delivered row doesn't use otherwise. */
-async function takeUnarchived(db: Db, { limit, olderThanMs, leaseMs }: TakeQuery): Promise<SessionRef[]> {
-  const due = db
-    .selectFrom("outbox")
-    .select("id")
-    .where("delivered_at", "<=", ago(checkCount(olderThanMs, "olderThanMs")))
-    // Literals instead of parameters, so that the planner can use the partial index.
-    .where(sql<boolean>`delivered_at is not null and archived_at is null`)
-    .where("next_attempt_at", "<=", ago(0))
-    .orderBy("delivered_at")
-    .limit(checkLimit(limit, MAX_BATCH))
-    .forUpdate()
-    .skipLocked();
-  const refs = await lease(db, due, leaseMs);
+async function takeUnarchived(db: Db, query: TakeQuery): Promise<SessionRef[]> {
+  const before = ago(checkCount(query.olderThanMs, "olderThanMs"));
+  const isDue = sql`delivered_at is not null and archived_at is null and delivered_at <= ${before}`;
+  const refs = await leaseDue(db, query, { isDue, by: sql`delivered_at` });
   return [...new Map(refs.map((ref) => [sessionKey(ref), ref])).values()];
+}
+
+/** Delays the next attempt at the chosen rows by the length of the lease. @returns their sessions */
+async function leaseDue(
+  db: Db,
+  { limit, leaseMs }: TakeQuery,
+  { isDue, by }: { readonly isDue: RawBuilder<unknown>; readonly by: RawBuilder<unknown> },
+): Promise<SessionRef[]> {
+  const { rows } = await sql<SessionRef>`
+    with chosen as (
+      select id from outbox where ${isDue} and next_attempt_at <= ${ago(0)}
+      order by ${by} limit ${checkLimit(limit, MAX_BATCH)} for update skip locked)
+    update outbox set next_attempt_at = ${clockPlus(checkCount(leaseMs, "leaseMs"))}
+    where id in (select id from chosen)
+    returning tenant_id as tenant, session_id as session`.execute(db);
+  return rows;
 }

@@ -10,9 +10,10 @@ import type { UserMessage, Json } from "@turnstream/protocol";
 import { sql } from "kysely";
 import type { SessionRef } from "../util/refs.ts";
 import type { Db } from "./database/database.ts";
+import { deleteOldest } from "./database/delete-oldest.ts";
 import type { QueuedMessageBody } from "./database/schema.ts";
 import { inTransaction, ago, sessionNotFound, ofSession } from "./database/session-row.ts";
-import { checkId, MAX_BATCH, checkDuration, checkLimit } from "./rules/arguments.ts";
+import { checkId, MAX_BATCH, checkDuration } from "./rules/arguments.ts";
 import { type TurnCaller, checkOptions, checkTurnCaller } from "./running-turn.ts";
 import { agentOf, queued, lockTurn, queueNext } from "./turn-queue.ts";
 
@@ -51,10 +52,7 @@ export function queuedMessageBody(message: NewMessage): QueuedMessageBody {
   return { text, files, whole, resumes };
 }
 
-export function checkMessage({ id, by = null }: NewMessage): {
-  readonly id: string;
-  readonly by: string | null;
-} {
+export function checkMessage({ id, by = null }: NewMessage) {
   return { id: checkId(id, "message id"), by: by === null ? null : checkId(by, "message by") };
 }
 
@@ -66,12 +64,9 @@ export function postgresWaiting(db: Db): QueuedMessages {
       return (await waitingOf(db, ref).limit(MAX_BATCH).execute()).flatMap(queuedMessage);
     },
     async prune({ olderThanMs, limit }) {
-      const { numAffectedRows } = await sql`
-        delete from waiting_messages where (tenant_id, session_id, id) in (
-          select tenant_id, session_id, id from waiting_messages
-          where body is null and added_at <= ${ago(checkDuration(olderThanMs, "olderThanMs"))}
-          order by added_at limit ${checkLimit(limit, MAX_BATCH)} for update skip locked)`.execute(db);
-      return Number(numAffectedRows ?? 0n);
+      const isOld = sql`body is null and added_at <= ${ago(checkDuration(olderThanMs, "olderThanMs"))}`;
+      const key = ["tenant_id", "session_id", "id"];
+      return deleteOldest(db, "waiting_messages", { key, isOld, by: sql`added_at`, limit });
     },
   };
 }

@@ -6,8 +6,7 @@ import type { UserMessage, Json } from "@turnstream/protocol";
 import { sql } from "kysely";
 import type { SessionRef } from "../util/refs.ts";
 import type { Db } from "./database/database.ts";
-import { StoreError } from "./errors.ts";
-import { checkId } from "./rules/arguments.ts";
+import { checkId, checkJson } from "./rules/arguments.ts";
 import type { ByUseScope, UsageLimits } from "./rules/limits.ts";
 
 /** The request that started a turn, for its limits. */
@@ -62,14 +61,6 @@ export function checkTurnCaller({ apiKey = null, usageLimits }: Partial<TurnCall
   };
 }
 
-export function checkJson(value: Json, name: string, most: number): string {
-  // `JSON.stringify` returns undefined for values that are not JSON, such as a function.
-  const json = JSON.stringify(value) as string | undefined;
-  if (json === undefined) throw new StoreError("INVALID", `${name} must be JSON`);
-  if (Buffer.byteLength(json) > most) throw new StoreError("TOO_LARGE", name);
-  return json;
-}
-
 /** What an attempt changes in a row of `running_turns`. A journal entry of the turn sets `fruitless` to 0. */
 export const countedAttempt = sql`attempts = attempts + 1, fruitless = fruitless + 1`;
 
@@ -79,26 +70,8 @@ export function runningTurns(db: Db) {
     .innerJoin("turn_queue as q", (join) =>
       join.onRef("q.tenant_id", "=", "r.tenant_id").onRef("q.session_id", "=", "r.session_id"),
     )
-    .select([
-      "r.tenant_id",
-      "r.session_id",
-      "r.turn",
-      "r.message_id",
-      "r.message",
-      "r.message_by",
-      "r.message_at",
-      "r.retries",
-      "r.options",
-      "r.begun_at",
-      "r.attempts",
-      "r.fruitless",
-      "r.stop_by",
-      "r.stop_at",
-      "r.key_id",
-      "r.usage_limits",
-      "q.deaths",
-      "q.owner",
-    ]);
+    .selectAll("r")
+    .select("q.deaths");
 }
 
 export function runningTurn(db: Db, ref: SessionRef) {

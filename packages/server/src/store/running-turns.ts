@@ -47,10 +47,7 @@ export interface RunningTurns {
 }
 
 /** Converts absent fields to null: a stop of any turn, or by no particular user. */
-export function checkStop(stop: { readonly turn?: string; readonly by?: string }): {
-  readonly turn: string | null;
-  readonly by: string | null;
-} {
+export function checkStop(stop: { readonly turn?: string; readonly by?: string }) {
   return {
     turn: stop.turn === undefined ? null : checkId(stop.turn, "turn"),
     by: stop.by === undefined ? null : checkId(stop.by, "by"),

@@ -7,20 +7,26 @@
  * id is being erased, checked after the insert. An index has the order of a page; see the plan tests.
  */
 import { type Cursor, formatCursor } from "@turnstream/protocol";
-import { type Selectable, sql } from "kysely";
+import { sql } from "kysely";
 import type { Env } from "../util/env.ts";
 import type { Actor, SessionRef } from "../util/refs.ts";
 import type { Db } from "./database/database.ts";
-import type { CoreTables } from "./database/schema.ts";
-import { clock, sessionNotFound, inTransaction, ofSession, bytewiseOrder } from "./database/session-row.ts";
+import {
+  clock,
+  sessionNotFound,
+  sessionRow,
+  inTransaction,
+  isAfterPage,
+  ofSession,
+  rowOf,
+  bytewiseOrder,
+} from "./database/session-row.ts";
 import { existingTenant } from "./database/tenant-row.ts";
 import {
-  type Erasure,
   type TakeErasuresQuery,
   eraseSessions,
   eraseUser,
   eraseExpired,
-  pendingErasures,
   takeErasures,
   finishErasure,
 } from "./erasures.ts";
@@ -36,7 +42,7 @@ import {
   firstEpoch,
   MAX_PAGE,
 } from "./rules/arguments.ts";
-import { parsePageToken, formatPageToken } from "./rules/page-token.ts";
+import { cutPage } from "./rules/page-token.ts";
 
 export interface Session {
   /** Unique in the tenant. */
@@ -54,7 +60,7 @@ export interface Session {
   /** The seq after which events were lost, at the last loss; null if none were. See `Epochs.confirm`. */
   readonly lostAfter: number | null;
   readonly createdAt: number;
-  /** When a turn last started or ended, or the session was touched or renamed. */
+  /** When a turn last started or ended, or the session was renamed. */
   readonly updatedAt: number;
 }
 
@@ -108,8 +114,6 @@ export interface Sessions {
   list(actor: Actor, page: { readonly limit: number; readonly before?: string }): Promise<SessionPage>;
   /** @throws StoreError with NOT_FOUND if the session does not exist. */
   rename(actor: Actor, id: string, title: string): Promise<Session>;
-  /** Moves the session to the front of its owner's list. */
-  touch(ref: SessionRef): Promise<void>;
   /**
    * Erases the session everywhere in the store, and records in the same commit that its log must be deleted too.
    * @returns false if it did not exist
@@ -127,8 +131,6 @@ export interface Sessions {
    * @returns the erased sessions
    */
   removeExpired(query: { readonly olderThanMs: number; readonly limit: number }): Promise<SessionRef[]>;
-  /** Returns erased sessions whose logs may still exist, the oldest first. */
-  pendingErasures(limit: number): Promise<Erasure[]>;
   /** Claims erased sessions whose logs must be deleted, the oldest first. Of several processes, one gets each. */
   takeErasures(query: TakeErasuresQuery): Promise<SessionRef[]>;
   /**
@@ -198,10 +200,7 @@ export const SESSION_COLUMNS = [
   "sessions.updated_at",
 ] as const;
 
-type SessionRow = Omit<
-  Selectable<CoreTables["sessions"]>,
-  "header" | "v" | "checkpoint" | "turn_count" | "period"
->;
+type SessionRow = Awaited<ReturnType<ReturnType<typeof ownSessions>["execute"]>>[number];
 
 export function sessionOf(row: SessionRow): Session {
   return {
@@ -223,7 +222,7 @@ export function postgresSessions(db: Db, env: Env): Sessions {
   return {
     create: (actor, session) => create(db, env, actor, session),
     async get(actor, id) {
-      const row = await owned(db, actor, id).select(SESSION_COLUMNS).executeTakeFirst();
+      const row = await ownSessions(db, actor).where("id", "=", id).executeTakeFirst();
       return row === undefined ? null : sessionOf(row);
     },
     async owners(tenant, ids) {
@@ -237,13 +236,7 @@ export function postgresSessions(db: Db, env: Env): Sessions {
       return new Map(rows.map(({ id, user_id }) => [id, user_id]));
     },
     async byNumber(actor, number) {
-      const row = await db
-        .selectFrom("sessions")
-        .select(SESSION_COLUMNS)
-        .where("tenant_id", "=", actor.tenant)
-        .where("number", "=", number)
-        .where("user_id", "=", actor.user)
-        .executeTakeFirst();
+      const row = await ownSessions(db, actor).where("number", "=", number).executeTakeFirst();
       return row === undefined ? null : sessionOf(row);
     },
     find: (ref) => findSession(db, ref),
@@ -260,72 +253,46 @@ export function postgresSessions(db: Db, env: Env): Sessions {
       if (row === undefined) throw sessionNotFound({ tenant: actor.tenant, session: id });
       return sessionOf(row);
     },
-    async touch(ref) {
-      const { numUpdatedRows } = await db
-        .updateTable("sessions")
-        .set({ updated_at: clock })
-        .where("id", "=", ref.session)
-        .where("tenant_id", "=", ref.tenant)
-        .executeTakeFirst();
-      if (numUpdatedRows === 0n) throw sessionNotFound(ref);
-    },
     async remove({ tenant, session }) {
       // Without a session id, `eraseSessions` would erase all sessions of the tenant.
-      const target = { tenant: checkId(tenant, "tenant"), session: checkId(session, "session") };
-      return (await eraseSessions(db, target)).length > 0;
+      return (await eraseSessions(db, { tenant, session: checkId(session, "session") })).length > 0;
     },
     removeUser: (tenant, user) => eraseUser(db, tenant, user),
     removeExpired: (query) => eraseExpired(db, query),
-    pendingErasures: (limit) => pendingErasures(db, limit),
     takeErasures: (query) => takeErasures(db, query),
     erased: (ref, query) => finishErasure(db, ref, query),
   };
 }
 
-function owned(db: Db, actor: Actor, id: string) {
+function ownSessions(db: Db, { tenant, user }: Actor) {
   return db
     .selectFrom("sessions")
-    .where("id", "=", id)
-    .where("tenant_id", "=", actor.tenant)
-    .where("user_id", "=", actor.user);
+    .select(SESSION_COLUMNS)
+    .where("tenant_id", "=", tenant)
+    .where("user_id", "=", user);
 }
 
-async function create(db: Db, env: Env, actor: Actor, session: NewSession) {
+async function create(db: Db, env: Env, { tenant, user }: Actor, session: NewSession) {
   const values = {
     id: checkSessionId(session.id),
-    tenant_id: checkId(actor.tenant, "tenant id"),
-    user_id: checkId(actor.user, "user id"),
+    user_id: user,
     title: session.title === undefined ? null : checkText(session.title, "title"),
     forked_from_share: session.forkedTurns !== undefined,
     forked_turns: session.forkedTurns === undefined ? 0 : checkCount(session.forkedTurns, "forkedTurns"),
   };
   // The first claim gets the next number.
   const epoch = firstEpoch(session.firstEpoch, env) - 1;
-  const number = await nextNumber(db, actor.tenant);
+  const number = await nextNumber(db, tenant);
+  const ref = { tenant, session: values.id };
   return inTransaction(db, async (tx) => {
     const row = await tx
-      .with("created", (qb) =>
-        qb
-          .insertInto("sessions")
-          .values({ ...values, tenant_id: existingTenant(values.tenant_id), number })
-          .returning(SESSION_COLUMNS),
-      )
-      .with("queue", (qb) =>
-        qb
-          .insertInto("turn_queue")
-          .columns(["tenant_id", "session_id", "owner", "epoch"])
-          .expression((eb) =>
-            eb
-              .selectFrom("created")
-              .select(["tenant_id", "id", "user_id", sql<number>`${epoch}::bigint`.as("epoch")]),
-          ),
-      )
-      .selectFrom("created")
-      .selectAll()
+      .with("queue", (qb) => qb.insertInto("turn_queue").values({ ...rowOf(ref), owner: user, epoch }))
+      .insertInto("sessions")
+      .values({ ...values, tenant_id: existingTenant(tenant), number })
+      .returning(SESSION_COLUMNS)
       .executeTakeFirstOrThrow();
     // The old log may still exist, and its deletion would delete the new one. Check after the insert, which waits for a
     // running erasure.
-    const ref = { tenant: actor.tenant, session: values.id };
     const note = await ofSession(tx.selectFrom("erasures"), ref).select("session_id").executeTakeFirst();
     if (note !== undefined) throw new StoreError("EXISTS", `session ${values.id} is still being erased`);
     return { ...sessionOf(row), epoch };
@@ -353,27 +320,15 @@ async function nextNumber(db: Db, tenant: string): Promise<number> {
 
 async function list(db: Db, actor: Actor, page: { limit: number; before?: string }) {
   const limit = checkLimit(page.limit, MAX_PAGE);
-  let query = db
-    .selectFrom("sessions")
-    .select(SESSION_COLUMNS)
-    .where("tenant_id", "=", actor.tenant)
-    .where("user_id", "=", actor.user)
+  let query = ownSessions(db, actor)
     .orderBy("updated_at", "desc")
     .orderBy(bytewiseOrder("id"), "desc")
     .limit(limit + 1);
-  if (page.before !== undefined) {
-    const { time, id } = parsePageToken(page.before);
-    const end = sql`(${new Date(time)}::timestamptz, ${id})`;
-    query = query.where(sql<boolean>`(updated_at, ${bytewiseOrder("id")}) < ${end}`);
-  }
-  const sessions = (await query.execute()).map(sessionOf);
-  const more = sessions.length > limit;
-  if (more) sessions.pop();
-  const last = sessions.at(-1);
-  return {
-    sessions,
-    next: more && last !== undefined ? formatPageToken({ time: last.updatedAt, id: last.id }) : null,
-  };
+  if (page.before !== undefined)
+    query = query.where(isAfterPage(page.before, { time: "updated_at", id: "id" }));
+  const rows = (await query.execute()).map(sessionOf);
+  const { page: sessions, next } = cutPage(rows, limit, ({ updatedAt, id }) => ({ time: updatedAt, id }));
+  return { sessions, next };
 }
 
 /** The row lock of the UPDATE makes each number unique. */
@@ -412,14 +367,11 @@ export function postgresEpochs(db: Db): Epochs {
 }
 
 async function findSession(db: Db, ref: SessionRef): Promise<SessionWithEpoch | null> {
-  const row = await db
-    .selectFrom("sessions")
+  const row = await sessionRow(db, ref)
     .innerJoin("turn_queue as q", (join) =>
       join.onRef("q.tenant_id", "=", "sessions.tenant_id").onRef("q.session_id", "=", "sessions.id"),
     )
     .select([...SESSION_COLUMNS, "q.epoch"])
-    .where("sessions.id", "=", ref.session)
-    .where("sessions.tenant_id", "=", ref.tenant)
     .executeTakeFirst();
   return row === undefined ? null : { ...sessionOf(row), epoch: row.epoch };
 }

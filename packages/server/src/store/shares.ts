@@ -13,16 +13,17 @@ import { isId } from "../util/names.ts";
 import type { SessionRef, Actor } from "../util/refs.ts";
 import type { Db } from "./database/database.ts";
 import type { CoreTables } from "./database/schema.ts";
+import { deleteOldest } from "./database/delete-oldest.ts";
 import {
-  inTransaction,
   clockPlus,
   sessionNotFound,
   clock,
   bytewiseOrder,
+  isAfterPage,
   ago,
 } from "./database/session-row.ts";
 import { checkId, checkDuration, MAX_BATCH, checkLimit, MAX_PAGE } from "./rules/arguments.ts";
-import { parsePageToken, formatPageToken } from "./rules/page-token.ts";
+import { cutPage } from "./rules/page-token.ts";
 import { signText, readSigned } from "./rules/signed-text.ts";
 
 /** A session's history up to one position, readable with a link. */
@@ -114,40 +115,22 @@ export function isShareToken(token: string, { id, key }: Pick<Share, "id" | "key
 
 export function postgresShares(db: Db, env: Env): Shares {
   return {
-    create: (actor, session, { id = env.id(), expiresInMs } = {}) =>
-      inTransaction(db, async (tx) => {
-        checkId(id, "share id");
-        const key = formatShareKey(env.randomBytes(SHARE_KEY_BYTES));
-        const expires =
-          expiresInMs === undefined
-            ? sql<Date | null>`null::timestamptz`
-            : sql<Date | null>`${clockPlus(checkDuration(expiresInMs, "expiresInMs"))}`;
-        const row = await tx
-          .insertInto("shares")
-          .columns([
-            "id",
-            "key",
-            "tenant_id",
-            "session_id",
-            "up_to_epoch",
-            "up_to_seq",
-            "owner",
-            "expires_at",
-          ])
-          .expression((eb) =>
-            eb
-              .selectFrom("sessions")
-              .select((of) => [of.val(id).as("id"), of.val(key).as("key"), "tenant_id", "sessions.id as of"])
-              .select(["archived_epoch", "archived_seq", "user_id", expires.as("expires_at")])
-              .where("sessions.id", "=", session)
-              .where("tenant_id", "=", actor.tenant)
-              .where("user_id", "=", actor.user),
-          )
-          .returningAll()
-          .executeTakeFirst();
-        if (row === undefined) throw sessionNotFound({ tenant: actor.tenant, session });
-        return shareOf(row);
-      }),
+    async create({ tenant, user }, session, { id = env.id(), expiresInMs } = {}) {
+      checkId(id, "share id");
+      const key = formatShareKey(env.randomBytes(SHARE_KEY_BYTES));
+      const expires =
+        expiresInMs === undefined
+          ? sql`null::timestamptz`
+          : clockPlus(checkDuration(expiresInMs, "expiresInMs"));
+      const { rows } = await sql<Row>`
+        insert into shares (id, key, tenant_id, session_id, up_to_epoch, up_to_seq, owner, expires_at)
+        select ${id}::text, ${key}::text, tenant_id, id, archived_epoch, archived_seq, user_id, ${expires}
+        from sessions where id = ${session} and tenant_id = ${tenant} and user_id = ${user}
+        returning *`.execute(db);
+      const [row] = rows;
+      if (row === undefined) throw sessionNotFound({ tenant, session });
+      return shareOf(row);
+    },
     async revoke(actor, id) {
       const { numUpdatedRows } = await db
         .updateTable("shares")
@@ -184,27 +167,16 @@ export function postgresShares(db: Db, env: Env): Shares {
         .orderBy(bytewiseOrder("shares.id"), "desc")
         .limit(limit + 1);
       if (page.session !== undefined) query = query.where("session_id", "=", page.session);
-      if (page.before !== undefined) {
-        const { time, id } = parsePageToken(page.before);
-        const end = sql`(${new Date(time)}::timestamptz, ${id})`;
-        query = query.where(sql<boolean>`(shares.created_at, ${bytewiseOrder("shares.id")}) < ${end}`);
-      }
-      const rows = await query.execute();
-      const shares = rows.slice(0, limit).map((row) => ({ ...shareOf(row), title: row.title }));
-      const last = rows.length > limit ? shares.at(-1) : undefined;
-      return {
-        shares,
-        next: last === undefined ? null : formatPageToken({ time: last.createdAt, id: last.id }),
-      };
+      if (page.before !== undefined)
+        query = query.where(isAfterPage(page.before, { time: "shares.created_at", id: "shares.id" }));
+      const rows = (await query.execute()).map((row) => ({ ...shareOf(row), title: row.title }));
+      const { page: shares, next } = cutPage(rows, limit, ({ createdAt, id }) => ({ time: createdAt, id }));
+      return { shares, next };
     },
     async prune({ olderThanMs, limit }) {
       const before = ago(checkDuration(olderThanMs, "olderThanMs"));
-      const { numAffectedRows } = await sql`
-        delete from shares where id in (
-          select id from shares where least(revoked_at, expires_at) < ${before}
-          order by least(revoked_at, expires_at) limit ${checkLimit(limit, MAX_BATCH)}
-          for update skip locked)`.execute(db);
-      return Number(numAffectedRows ?? 0n);
+      const by = sql`least(revoked_at, expires_at)`;
+      return deleteOldest(db, "shares", { key: ["id"], isOld: sql`${by} < ${before}`, by, limit });
     },
   };
 }
@@ -218,16 +190,12 @@ function openShares(db: Db) {
         .onRef("sessions.tenant_id", "=", "shares.tenant_id")
         .onRef("sessions.id", "=", "shares.session_id"),
     )
-    .select(["shares.id", "shares.key", "shares.tenant_id", "session_id", "up_to_epoch", "up_to_seq"])
-    .select(["shares.created_at", "expires_at"])
+    .selectAll("shares")
     .where("revoked_at", "is", null)
     .where((eb) => eb.or([eb("expires_at", "is", null), eb("expires_at", ">", ago(0))]));
 }
 
-type Row = Pick<
-  Selectable<CoreTables["shares"]>,
-  "id" | "key" | "tenant_id" | "session_id" | "up_to_epoch" | "up_to_seq" | "created_at" | "expires_at"
->;
+type Row = Selectable<CoreTables["shares"]>;
 
 function shareOf(row: Row): Share {
   return {

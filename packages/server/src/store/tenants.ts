@@ -4,6 +4,7 @@
  * Invariant: removing a tenant deletes its rows in every table but the audit, the erasures and the objects that wait
  * for their deletion. Every table with a tenant and without a foreign key to it must be in `TENANT_TABLES`.
  */
+import { sql } from "kysely";
 import type { Db } from "./database/database.ts";
 import { inTransaction } from "./database/session-row.ts";
 import { lockTenant } from "./database/tenant-row.ts";
@@ -43,30 +44,29 @@ const TENANT_TABLES = [
   "memories",
   "redeemed_tickets",
   "idempotency_keys",
-] as const;
+];
+
+const COLUMNS = ["id", "name", "created_at as createdAt"] as const;
 
 export function postgresTenants(db: Db): Tenants {
   return {
     async create({ id, name }) {
       const values = { id: checkId(id, "tenant id"), name: checkText(name, "tenant name") };
-      return tenantOf(await db.insertInto("tenants").values(values).returningAll().executeTakeFirstOrThrow());
+      return db.insertInto("tenants").values(values).returning(COLUMNS).executeTakeFirstOrThrow();
     },
     async get(id) {
-      const row = await db.selectFrom("tenants").selectAll().where("id", "=", id).executeTakeFirst();
-      return row === undefined ? null : tenantOf(row);
+      const row = await db.selectFrom("tenants").select(COLUMNS).where("id", "=", id).executeTakeFirst();
+      return row ?? null;
     },
     remove: (id) =>
       inTransaction(db, async (tx) => {
         // The lock prevents new sessions, which would be erased without a record.
         await lockTenant(tx, id);
         const erased = await eraseSessions(tx, { tenant: id });
-        for (const table of TENANT_TABLES) await tx.deleteFrom(table).where("tenant_id", "=", id).execute();
+        for (const table of TENANT_TABLES)
+          await sql`delete from ${sql.table(table)} where tenant_id = ${id}`.execute(tx);
         await tx.deleteFrom("tenants").where("id", "=", id).execute();
         return erased;
       }),
   };
-}
-
-function tenantOf(row: { id: string; name: string; created_at: number }): Tenant {
-  return { id: row.id, name: row.name, createdAt: row.created_at };
 }

@@ -5,9 +5,10 @@
  */
 import { sql } from "kysely";
 import type { Db } from "./database/database.ts";
+import { deleteOldest } from "./database/delete-oldest.ts";
 import { ago } from "./database/session-row.ts";
 import { existingTenant } from "./database/tenant-row.ts";
-import { checkTime, checkLimit, MAX_BATCH } from "./rules/arguments.ts";
+import { checkTime } from "./rules/arguments.ts";
 
 /**
  * The part of the store for redeemed tickets: each ticket opens one connection. It does not see the permissions of a ticket. They
@@ -42,12 +43,13 @@ export function postgresTickets(db: Db): Tickets {
       return numInsertedOrUpdatedRows === 1n;
     },
     async sweep(limit) {
-      const most = checkLimit(limit, MAX_BATCH);
-      const { numAffectedRows } = await sql`
-        delete from redeemed_tickets where (tenant_id, id) in (
-          select tenant_id, id from redeemed_tickets where expires_at < ${ago(TICKET_GRACE_MS)}
-          order by expires_at limit ${most} for update skip locked)`.execute(db);
-      return Number(numAffectedRows ?? 0n);
+      const isOld = sql`expires_at < ${ago(TICKET_GRACE_MS)}`;
+      return deleteOldest(db, "redeemed_tickets", {
+        key: ["tenant_id", "id"],
+        isOld,
+        by: sql`expires_at`,
+        limit,
+      });
     },
   };
 }

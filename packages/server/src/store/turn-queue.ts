@@ -46,7 +46,6 @@ import { checkId, checkCount, checkDuration, checkLimit, MAX_BATCH, checkTime } 
 import {
   type RunningTurn,
   type TurnCaller,
-  type StoredTurnCaller,
   checkOptions,
   checkTurnCaller,
   type TurnRow,
@@ -177,11 +176,7 @@ export interface TurnQueue {
   dead(query: { readonly limit: number }): Promise<DeadTurn[]>;
 }
 
-export function checkRetry({ turn, retries, options, ...caller }: TurnRetry): StoredTurnCaller & {
-  readonly turn: string;
-  readonly retries: string;
-  readonly options: string | null;
-} {
+export function checkRetry({ turn, retries, options, ...caller }: TurnRetry) {
   return {
     turn: checkId(turn, "turn"),
     retries: checkId(retries, "retries"),
@@ -227,16 +222,11 @@ export function postgresTurnQueue(db: Db, env: Env): TurnQueue {
     async held(executor) {
       const rows = await db
         .selectFrom("turn_queue")
-        .select(["tenant_id", "session_id", "epoch"])
-        .where("executor", "=", checkId(executor, "executor"))
+        .select(["tenant_id as tenant", "session_id as session", "epoch"])
+        .where("executor", "=", executor)
         .limit(MAX_HELD)
         .execute();
-      return rows.map((row) => ({
-        tenant: row.tenant_id,
-        session: row.session_id,
-        executor,
-        epoch: row.epoch,
-      }));
+      return rows.map((row) => ({ ...row, executor }));
     },
     async release(turns, { delayMs = 0 } = {}) {
       const delay = checkDuration(delayMs, "delayMs");
@@ -332,19 +322,11 @@ export function postgresTurnQueue(db: Db, env: Env): TurnQueue {
         on conflict do nothing`.execute(db);
     },
     async dead({ limit }) {
-      const rows = await db
-        .selectFrom("dead_turns as d")
-        .innerJoin("sessions as s", (join) =>
-          join.onRef("s.tenant_id", "=", "d.tenant_id").onRef("s.id", "=", "d.session_id"),
-        )
-        .select(["d.tenant_id", "d.session_id", "d.turn", "d.agent", "d.deaths", "d.at", "s.user_id"])
-        .orderBy("d.at", "desc")
-        .orderBy(bytewiseOrder("d.turn"))
-        .limit(checkLimit(limit, MAX_BATCH))
-        .execute();
-      return rows.map(({ tenant_id: tenant, session_id: session, user_id: user, ...row }) => {
-        return { tenant, session, user, ...row };
-      });
+      const { rows } = await sql<DeadTurn>`
+        select d.tenant_id as tenant, d.session_id as session, s.user_id as user, d.turn, d.agent, d.deaths, d.at
+        from dead_turns d join sessions s on s.tenant_id = d.tenant_id and s.id = d.session_id
+        order by d.at desc, ${bytewiseOrder("d.turn")} limit ${checkLimit(limit, MAX_BATCH)}`.execute(db);
+      return rows;
     },
   };
 }

@@ -10,7 +10,7 @@ import { postgresArchive, foldRows, turnEvents } from "./archive-sql.ts";
 import type { TurnRecord, FoldedRow } from "./archive.ts";
 import type { Db } from "./database/database.ts";
 import { ofSession, periodOf } from "./database/session-row.ts";
-import { checkLimit, MAX_PAGE, checkCount, MAX_BATCH } from "./rules/arguments.ts";
+import { checkLimit, MAX_PAGE, checkCount } from "./rules/arguments.ts";
 import { upgradeTurns } from "./upgrade-turns.ts";
 
 /** The part of the store that reads archived turns. */
@@ -19,8 +19,6 @@ export interface Turns {
   get(ref: SessionRef, id: string): Promise<TurnRecord | null>;
   /** Returns turns, newest first. `before` is the `start` of the last turn of the previous page. */
   list(ref: SessionRef, page: { readonly limit: number; readonly before?: number }): Promise<TurnRecord[]>;
-  /** Returns turns with an open request, oldest first, at most 1,000. */
-  open(ref: SessionRef): Promise<TurnRecord[]>;
 }
 
 export function postgresTurns(db: Db): Turns {
@@ -35,10 +33,6 @@ export function postgresTurns(db: Db): Turns {
       let query = turnsOf(db, ref).orderBy("start_seq", "desc").limit(checkLimit(limit, MAX_PAGE));
       if (before !== undefined) query = query.where("start_seq", "<", checkCount(before, "before"));
       return upgrade(ref, await query.execute());
-    },
-    async open(ref) {
-      const open = turnsOf(db, ref).where("open", "=", true);
-      return upgrade(ref, await open.orderBy("start_seq").limit(MAX_BATCH).execute());
     },
   };
 }

@@ -9,12 +9,13 @@
 import { sql, type Selectable } from "kysely";
 import type { SessionRef } from "../util/refs.ts";
 import type { Db } from "./database/database.ts";
-import type { FileTables } from "./database/schema.ts";
+import { deleteOldest } from "./database/delete-oldest.ts";
+import type { CoreTables } from "./database/schema.ts";
 import {
   inTransaction,
   lockSessionRow,
   rowOf,
-  ownerColumn,
+  ownerOf,
   clock,
   ofSession,
   ago,
@@ -32,7 +33,7 @@ import {
   callStorage,
   readObject,
 } from "./objects.ts";
-import { checkCount, checkDuration, checkId, checkText, checkLimit } from "./rules/arguments.ts";
+import { checkCount, checkDuration, checkId, checkText } from "./rules/arguments.ts";
 
 /** Maximum size of one chunk. */
 export const MAX_CHUNK_BYTES = 1024 * 1024;
@@ -115,8 +116,6 @@ export interface Uploads {
   prune(query: { readonly olderThanMs: number; readonly limit: number }): Promise<number>;
 }
 
-export const MAX_PRUNED = 1_000;
-
 /** @returns the upload with texts that can be stored */
 export function checkUpload({ id, name, mediaType, by, apiKey = null, declared }: NewUpload) {
   if (declared !== undefined) {
@@ -179,7 +178,7 @@ export function postgresUploads(db: Db, objects: ObjectContext): Uploads {
         };
         const row = await tx
           .insertInto("uploads")
-          .values({ ...rowOf(ref), id, ...values, ...ownerColumn(ref) })
+          .values({ ...rowOf(ref), id, ...values, owner: ownerOf(ref) })
           .onConflict((oc) =>
             oc
               .columns(["tenant_id", "session_id", "id"])
@@ -281,17 +280,10 @@ export function postgresUploads(db: Db, objects: ObjectContext): Uploads {
         .executeTakeFirst();
       return numDeletedRows === 1n;
     },
-    async prune(query) {
-      const olderThanMs = checkDuration(query.olderThanMs, "olderThanMs");
-      const limit = checkLimit(query.limit, MAX_PRUNED);
-      const { numDeletedRows } = await db
-        .deleteFrom("uploads")
-        .where(sql<boolean>`(tenant_id, session_id, id) in (
-          select tenant_id, session_id, id from uploads
-          where not complete and created_at < ${ago(olderThanMs)}
-          order by created_at limit ${limit} for update skip locked)`)
-        .executeTakeFirst();
-      return Number(numDeletedRows);
+    async prune({ olderThanMs, limit }) {
+      const isOld = sql`not complete and created_at < ${ago(checkDuration(olderThanMs, "olderThanMs"))}`;
+      const key = ["tenant_id", "session_id", "id"];
+      return deleteOldest(db, "uploads", { key, isOld, by: sql`created_at`, limit });
     },
   };
 }
@@ -331,7 +323,7 @@ async function whyNot(tx: Db, ref: SessionRef, id: string): Promise<StoreError> 
   return row === undefined ? new StoreError("NOT_FOUND", `upload ${id}`) : uploadSuperseded(id);
 }
 
-function uploadOf(row: Selectable<FileTables["uploads"]>): Upload {
+function uploadOf(row: Selectable<CoreTables["uploads"]>): Upload {
   const { id, name, size, chunks } = row;
   return {
     id,

@@ -11,10 +11,11 @@ import type { Usage } from "@turnstream/protocol";
 import { sql } from "kysely";
 import type { Actor } from "../util/refs.ts";
 import type { Db } from "./database/database.ts";
+import { deleteOldest } from "./database/delete-oldest.ts";
 import { ago } from "./database/session-row.ts";
 import { existingTenant } from "./database/tenant-row.ts";
 import { StoreError } from "./errors.ts";
-import { checkIds, checkCount, checkText, checkDuration, checkPage } from "./rules/arguments.ts";
+import { checkIds, checkCount, checkText, checkDuration } from "./rules/arguments.ts";
 import { COST_UNIT } from "./rules/limits.ts";
 
 /** What one turn or call has used. */
@@ -92,17 +93,8 @@ export function postgresUsage(db: Db): UsageLedger {
   return {
     async add(tenant, usage) {
       const { model, costMicros } = checkUsage(usage);
-      const {
-        key,
-        user = null,
-        apiKey = null,
-        day = null,
-        turns,
-        calls,
-        input_tokens,
-        output_tokens,
-        total_tokens,
-      } = usage;
+      const { key, user = null, apiKey = null, day = null } = usage;
+      const { turns, calls, input_tokens, output_tokens, total_tokens } = usage;
       const { rows } = await sql`
         with mark as (
           insert into usage_marks (tenant_id, key) values (${existingTenant(tenant)}, ${key})
@@ -138,25 +130,8 @@ export function postgresUsage(db: Db): UsageLedger {
       listDays(db, sql`usage_key_days where tenant_id = ${tenant} and key_id = ${apiKey}`, from, to),
 
     async pruneMarks({ olderThanMs, limit }) {
-      const { numDeletedRows } = await db
-        .deleteFrom("usage_marks")
-        .where((eb) =>
-          eb(
-            eb.refTuple("tenant_id", "key"),
-            "in",
-            eb
-              .selectFrom("usage_marks")
-              .select(["tenant_id", "key"])
-              .where("marked_at", "<=", ago(checkDuration(olderThanMs, "olderThanMs")))
-              .orderBy("marked_at")
-              .limit(checkPage(limit))
-              .forUpdate()
-              .skipLocked()
-              .$asTuple("tenant_id", "key"),
-          ),
-        )
-        .executeTakeFirst();
-      return Number(numDeletedRows);
+      const isOld = sql`marked_at <= ${ago(checkDuration(olderThanMs, "olderThanMs"))}`;
+      return deleteOldest(db, "usage_marks", { key: ["tenant_id", "key"], isOld, by: sql`marked_at`, limit });
     },
   };
 }

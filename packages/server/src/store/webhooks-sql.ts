@@ -7,38 +7,31 @@
 import { sql, type Selectable } from "kysely";
 import type { Env } from "../util/env.ts";
 import type { Db } from "./database/database.ts";
-import type { WebhookTables } from "./database/schema.ts";
+import type { CoreTables } from "./database/schema.ts";
 import { inTransaction, clock, clockPlus, ago } from "./database/session-row.ts";
+import { lockTenantRow } from "./database/tenant-row.ts";
 import { StoreError } from "./errors.ts";
 import { checkDuration, checkLimit, MAX_BATCH } from "./rules/arguments.ts";
 import {
   type Webhooks,
   checkWebhookEvent,
   webhookMessageId,
-  checkResult,
   checkDeliveryPage,
   type NewWebhookEndpoint,
   checkEndpoint,
-  webhookEndpointId,
-  WEBHOOK_ID_BYTES,
   MAX_ENDPOINTS,
-  tooManyEndpoints,
   webhookSecret,
   WEBHOOK_SECRET_BYTES,
   type TakeDeliveriesQuery,
   type ClaimedDelivery,
   checkTake,
-  type WebhookEndpoint,
   type WebhookDelivery,
 } from "./webhooks.ts";
 
 export function postgresWebhooks(db: Db, env: Env): Webhooks {
   return {
     create: (tenant, endpoint) => inTransaction(db, (tx) => create(tx, env, tenant, endpoint)),
-    async list(tenant) {
-      const rows = await endpoints(db, tenant).orderBy("n").execute();
-      return rows.map(endpointOf);
-    },
+    list: (tenant) => endpoints(db, tenant).select(ENDPOINT).orderBy("n").execute(),
     async remove(tenant, id) {
       const { rows } = await sql`
         with gone as (delete from webhook_endpoints where tenant_id = ${tenant} and id = ${id} returning id),
@@ -48,33 +41,18 @@ export function postgresWebhooks(db: Db, env: Env): Webhooks {
     },
     async enqueue(ref, event) {
       const data = checkWebhookEvent(event);
-      const { numInsertedOrUpdatedRows = 0n } = await db
-        .insertInto("webhook_deliveries")
-        .columns(["endpoint_id", "id", "tenant_id", "session_id", "type", "data"])
-        .expression((eb) =>
-          eb
-            .selectFrom("webhook_endpoints as e")
-            .innerJoin("sessions as s", "s.tenant_id", "e.tenant_id")
-            .select([
-              "e.id",
-              sql<string>`${webhookMessageId(ref, event.key)}::text`.as("message"),
-              "e.tenant_id",
-              "s.id as session",
-              sql<string>`${event.type}::text`.as("type"),
-              sql<string>`${data}::json`.as("data"),
-            ])
-            .where("e.tenant_id", "=", ref.tenant)
-            .where("s.id", "=", ref.session)
-            .where(sql<boolean>`(e.events is null or ${event.type} = any(e.events))`)
-            .orderBy("e.n"),
-        )
-        .onConflict((oc) => oc.columns(["endpoint_id", "id"]).doNothing())
-        .executeTakeFirst();
-      return Number(numInsertedOrUpdatedRows);
+      const { numAffectedRows } = await sql`
+        insert into webhook_deliveries (endpoint_id, id, tenant_id, session_id, type, data)
+        select e.id, ${webhookMessageId(ref, event.key)}::text, e.tenant_id, s.id, ${event.type}::text, ${data}::json
+        from webhook_endpoints e join sessions s on s.tenant_id = e.tenant_id
+        where e.tenant_id = ${ref.tenant} and s.id = ${ref.session}
+          and (e.events is null or ${event.type} = any(e.events))
+        order by e.n
+        on conflict (endpoint_id, id) do nothing`.execute(db);
+      return Number(numAffectedRows ?? 0n);
     },
     take: (query) => take(db, env, query),
     async settle({ endpoint, id, claim }, result) {
-      checkResult(result);
       const { status, error } = result;
       const isOver = result.delivered || result.retryInMs === null;
       const next = isOver
@@ -91,7 +69,7 @@ export function postgresWebhooks(db: Db, env: Env): Webhooks {
     },
     async deliveries(tenant, endpoint, page) {
       checkDeliveryPage(page);
-      const found = await endpoints(db, tenant).where("id", "=", endpoint).executeTakeFirst();
+      const found = await endpoints(db, tenant).select("id").where("id", "=", endpoint).executeTakeFirst();
       if (found === undefined) return null;
       const { before, state } = page;
       const ofEndpoint = db.selectFrom("webhook_deliveries").where("endpoint_id", "=", endpoint);
@@ -102,24 +80,18 @@ export function postgresWebhooks(db: Db, env: Env): Webhooks {
     },
     replay: (tenant, endpoint, id) =>
       inTransaction(db, async (tx) => {
-        const row = await tx
+        const isIt = sql<boolean>`tenant_id = ${tenant} and endpoint_id = ${endpoint} and id = ${id}`;
+        const replayed = await tx
           .updateTable("webhook_deliveries")
           .set({ state: "pending", attempts: 0, claim: null, next_attempt_at: clock, ended_at: null })
-          .where("tenant_id", "=", tenant)
-          .where("endpoint_id", "=", endpoint)
-          .where("id", "=", id)
+          .where(isIt)
           .where((eb) => eb.or([eb("claim", "is", null), eb("next_attempt_at", "<=", ago(0))]))
           .returningAll()
           .executeTakeFirst();
-        if (row !== undefined) return deliveryOf(row);
-        const sending = await tx
-          .selectFrom("webhook_deliveries")
-          .selectAll()
-          .where("tenant_id", "=", tenant)
-          .where("endpoint_id", "=", endpoint)
-          .where("id", "=", id)
-          .executeTakeFirst();
-        return sending === undefined ? null : deliveryOf(sending);
+        // Without a change, it is being sent.
+        const row =
+          replayed ?? (await tx.selectFrom("webhook_deliveries").selectAll().where(isIt).executeTakeFirst());
+        return row === undefined ? null : deliveryOf(row);
       }),
     async prune({ olderThanMs, limit }) {
       const before = ago(checkDuration(olderThanMs, "olderThanMs"));
@@ -142,47 +114,44 @@ export function postgresWebhooks(db: Db, env: Env): Webhooks {
 }
 
 function endpoints(db: Db, tenant: string) {
-  return db.selectFrom("webhook_endpoints").selectAll().where("tenant_id", "=", tenant);
+  return db.selectFrom("webhook_endpoints").where("tenant_id", "=", tenant);
 }
+
+/** The columns of a `WebhookEndpoint`. */
+const ENDPOINT = ["id", "url", "events", "created_at as createdAt"] as const;
 
 async function create(tx: Db, env: Env, tenant: string, given: NewWebhookEndpoint) {
   const { url, events } = checkEndpoint(given);
   // Concurrent calls queue up here, so that the tenant can't exceed the maximum.
-  const locked = await tx
-    .selectFrom("tenants")
-    .select("id")
-    .where("id", "=", tenant)
-    .forNoKeyUpdate()
+  await lockTenantRow(tx, tenant);
+  const id = given.id ?? `wh_${Buffer.from(env.randomBytes(12)).toString("hex")}`;
+  const known = await tx
+    .selectFrom("webhook_endpoints")
+    .select([...ENDPOINT, "tenant_id", "secret"])
+    .where("id", "=", id)
     .executeTakeFirst();
-  if (locked === undefined) throw new StoreError("NOT_FOUND", `tenant ${tenant}`);
-  const id = given.id ?? webhookEndpointId(env.randomBytes(WEBHOOK_ID_BYTES));
-  const known = await tx.selectFrom("webhook_endpoints").selectAll().where("id", "=", id).executeTakeFirst();
   if (known !== undefined) {
-    if (known.tenant_id !== tenant || known.url !== url) throw new StoreError("EXISTS", `webhook ${id}`);
-    return { endpoint: endpointOf(known), secret: known.secret };
+    const { tenant_id, secret, ...endpoint } = known;
+    if (tenant_id !== tenant || endpoint.url !== url) throw new StoreError("EXISTS", `webhook ${id}`);
+    return { endpoint, secret };
   }
-  if ((await endpoints(tx, tenant).execute()).length >= MAX_ENDPOINTS) throw tooManyEndpoints(MAX_ENDPOINTS);
+  if ((await endpoints(tx, tenant).select("id").execute()).length >= MAX_ENDPOINTS)
+    throw new StoreError("INVALID", `webhook endpoint (a tenant has at most ${MAX_ENDPOINTS})`);
   const secret = webhookSecret(env.randomBytes(WEBHOOK_SECRET_BYTES));
-  const row = await tx
+  const endpoint = await tx
     .insertInto("webhook_endpoints")
     .values({ id, tenant_id: tenant, url, secret, events })
-    .returningAll()
+    .returning(ENDPOINT)
     .executeTakeFirstOrThrow();
-  return { endpoint: endpointOf(row), secret };
+  return { endpoint, secret };
 }
-
-type ClaimedRow = Selectable<WebhookTables["webhook_deliveries"]> & {
-  readonly url: string;
-  readonly secret: string;
-  readonly user_id: string;
-};
 
 /** Looks at the first due rows of each endpoint only, so that the backlog of one does not slow down the others. */
 async function take(db: Db, env: Env, query: TakeDeliveriesQuery): Promise<ClaimedDelivery[]> {
   checkTake(query);
   const { limit, perEndpoint, leaseMs } = query;
   const claim = env.id();
-  const { rows } = await sql<ClaimedRow>`
+  const { rows } = await sql<ClaimedDelivery>`
     with due as (
       select d.endpoint_id, d.id
       from webhook_endpoints e cross join lateral (
@@ -199,38 +168,21 @@ async function take(db: Db, env: Env, query: TakeDeliveriesQuery): Promise<Claim
       join due on due.endpoint_id = w.endpoint_id and due.id = w.id
       where w.state = 'pending' and w.next_attempt_at <= ${ago(0)}
       for update of w skip locked
+    ), claimed as (
+      update webhook_deliveries w
+      set attempts = w.attempts + 1, claim = ${claim}, next_attempt_at = ${clockPlus(leaseMs)}
+      from locked, webhook_endpoints e, sessions s
+      where w.endpoint_id = locked.endpoint_id and w.id = locked.id
+        and e.id = w.endpoint_id and s.tenant_id = w.tenant_id and s.id = w.session_id
+      returning w.*, e.url, e.secret, s.user_id
     )
-    update webhook_deliveries w
-    set attempts = w.attempts + 1, claim = ${claim}, next_attempt_at = ${clockPlus(leaseMs)}
-    from locked, webhook_endpoints e, sessions s
-    where w.endpoint_id = locked.endpoint_id and w.id = locked.id
-      and e.id = w.endpoint_id and s.tenant_id = w.tenant_id and s.id = w.session_id
-    returning w.*, e.url, e.secret, s.user_id`.execute(db);
-  return rows.toSorted((a, b) => a.n - b.n).map(claimedOf);
+    select id, endpoint_id as endpoint, tenant_id as tenant, session_id as session, user_id as user, type,
+      created_at as "createdAt", attempts, claim, url, secret, data
+    from claimed order by n`.execute(db);
+  return rows;
 }
 
-function claimedOf(row: ClaimedRow): ClaimedDelivery {
-  return {
-    id: row.id,
-    endpoint: row.endpoint_id,
-    tenant: row.tenant_id,
-    session: row.session_id,
-    user: row.user_id,
-    type: row.type,
-    createdAt: row.created_at,
-    attempts: row.attempts,
-    claim: row.claim ?? "",
-    url: row.url,
-    secret: row.secret,
-    data: row.data,
-  };
-}
-
-function endpointOf(row: Selectable<WebhookTables["webhook_endpoints"]>): WebhookEndpoint {
-  return { id: row.id, url: row.url, events: row.events, createdAt: row.created_at };
-}
-
-function deliveryOf(row: Selectable<WebhookTables["webhook_deliveries"]>): WebhookDelivery {
+function deliveryOf(row: Selectable<CoreTables["webhook_deliveries"]>): WebhookDelivery {
   return {
     id: row.id,
     endpoint: row.endpoint_id,

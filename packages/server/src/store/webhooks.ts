@@ -11,15 +11,7 @@ import type { Json } from "@turnstream/protocol";
 import { createHash } from "node:crypto";
 import type { SessionRef } from "../util/refs.ts";
 import { StoreError } from "./errors.ts";
-import {
-  checkId,
-  checkLimit,
-  MAX_BATCH,
-  checkDuration,
-  checkCount,
-  checkText,
-  MAX_PAGE,
-} from "./rules/arguments.ts";
+import { checkId, checkJson, checkLimit, MAX_BATCH, checkDuration, MAX_PAGE } from "./rules/arguments.ts";
 
 /** The events that an endpoint can subscribe to, without those of features. New ones are added at the end. */
 export const WEBHOOK_EVENTS = [
@@ -181,14 +173,7 @@ const MAX_URL = 2_048;
 
 const MAX_DATA_BYTES = 4_096;
 
-export const WEBHOOK_ID_BYTES = 12;
-
 export const WEBHOOK_SECRET_BYTES = 32;
-
-/** @param random WEBHOOK_ID_BYTES unpredictable bytes */
-export function webhookEndpointId(random: Uint8Array): string {
-  return `wh_${Buffer.from(random).toString("hex")}`;
-}
 
 /**
  * Returns the secret in the format of Standard Webhooks.
@@ -237,9 +222,7 @@ export function checkEndpoint({ id, url, events }: NewWebhookEndpoint): {
 export function checkWebhookEvent({ type, key, data }: WebhookEvent): string {
   if (!EVENT_TYPE.test(type)) throw new StoreError("INVALID", "webhook event type");
   if (key === "") throw new StoreError("INVALID", "webhook event key must not be empty");
-  const json = JSON.stringify(data);
-  if (Buffer.byteLength(json) > MAX_DATA_BYTES) throw new StoreError("TOO_LARGE", "webhook event data");
-  return json;
+  return checkJson(data, "webhook event data", MAX_DATA_BYTES);
 }
 
 export function checkTake({ limit, perEndpoint, leaseMs }: TakeDeliveriesQuery): void {
@@ -248,19 +231,9 @@ export function checkTake({ limit, perEndpoint, leaseMs }: TakeDeliveriesQuery):
   checkDuration(leaseMs, "leaseMs");
 }
 
-export function checkResult(result: DeliveryResult): void {
-  if (result.status !== null) checkCount(result.status, "status");
-  if (result.error !== null) checkText(result.error, "error");
-  if (!result.delivered && result.retryInMs !== null) checkDuration(result.retryInMs, "retryInMs");
-}
-
 export function checkDeliveryPage({ limit, before, state }: DeliveryPage): void {
   checkLimit(limit, MAX_PAGE);
   if (before !== undefined) checkId(before, "before");
   if (state !== undefined && !DELIVERY_STATES.includes(state))
     throw new StoreError("INVALID", `state must be one of ${DELIVERY_STATES.join(", ")}`);
-}
-
-export function tooManyEndpoints(max: number): StoreError {
-  return new StoreError("INVALID", `webhook endpoint (a tenant has at most ${max})`);
 }

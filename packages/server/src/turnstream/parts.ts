@@ -3,7 +3,9 @@
  * Invariant: it fails before anything listens if a server can't be used, with the address and what to change. What it
  * has opened is closed again if a later part fails.
  */
-import { mkdirSync, realpathSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Log } from "../log/log.ts";
 import { createMemoryLog } from "../log/memory.ts";
 import { createRedisLog } from "../log/redis/create-redis-log.ts";
@@ -29,7 +31,6 @@ import {
   endAllLeases,
   importDevPackage,
   openDataFolder,
-  readFolderSecret,
 } from "../store/pglite/open-data-folder.ts";
 import { migrate, requireBaseline } from "../store/database/migrate.ts";
 import { openDatabase } from "../store/database/open-database.ts";
@@ -200,4 +201,11 @@ async function openServers(
 
 async function closeAll(opened: readonly { close(): Promise<void> }[]): Promise<void> {
   for (const part of opened) await part.close();
+}
+
+/** Returns the secret of the folder, so that pages that are open stay signed in after a restart. Creates it first. */
+function readFolderSecret(folder: string): string {
+  const file = join(folder, "secret");
+  if (!existsSync(file)) writeFileSync(file, randomBytes(32).toString("hex"), { mode: 0o600 });
+  return readFileSync(file, "utf8");
 }

@@ -11,7 +11,7 @@ import { coalesce } from "@turnstream/protocol/writer";
 import { LogWriter } from "@turnstream/conformance/support/log-writer.ts";
 
 import type { ArchiveBatch } from "../../src/store/archive.ts";
-import { changedTurns } from "../../src/store/archive.ts";
+import { changedTurns } from "../../src/session/archive/archive.ts";
 
 /** A log of `turns` turns with one text each, in epoch 1. */
 export function chat(turns: number, text = "hello"): SessionEvent[] {

@@ -36,6 +36,12 @@ async function contentOf({ archive, turns, journal }: ClosableStore, ref: Sessio
   };
 }
 
+/** So that it counts as used. */
+async function rename({ sessions }: ClosableStore, ref: SessionRef): Promise<void> {
+  const { user = "" } = (await sessions.find(ref)) ?? {};
+  await sessions.rename({ tenant: ref.tenant, user }, ref.session, "Used");
+}
+
 const TABLES = ["archived_events", "turns", "turn_journal"];
 
 /** The periods in which each of the tables has rows of the session. */
@@ -63,7 +69,7 @@ test("an expired period is dropped, and sessions that are still used keep their 
   const [first] = await listPeriods(harness);
   expect(await store.archive.maintain(MAINTAIN)).toEqual({ moved: 0, dropped: 0 });
   await harness.wait(21 * DAY_MS);
-  await store.sessions.touch(used.ref);
+  await rename(store, used.ref);
   expect(await store.sessions.removeExpired({ olderThanMs: RETENTION_MS, limit: 10 })).toEqual([expired.ref]);
   // Hidden at once, and dropped with its period.
   expect(await store.archive.events(expired.ref, PAGE)).toEqual([]);
@@ -93,7 +99,7 @@ test("all columns of a moved session are copied", async () => {
   const { store, db } = harness;
   const { ref } = await newChat(store);
   await harness.wait(21 * DAY_MS);
-  await store.sessions.touch(ref);
+  await rename(store, ref);
   expect(await store.archive.maintain(MAINTAIN)).toMatchObject({ moved: 1 });
   for (const name of TABLES) {
     const { rows } = await sql<{ rows: string; periods: number }>`
@@ -121,7 +127,7 @@ test("a session with a running turn delays the drop of its own period only, and 
   const { turn: waiting = "" } = (await store.running.get(parked.ref)) ?? {};
   await store.queue.park(held, waiting, { wakeAt: null });
   await harness.wait(21 * DAY_MS);
-  for (const ref of [running.ref, parked.ref, later]) await store.sessions.touch(ref);
+  for (const ref of [running.ref, parked.ref, later]) await rename(store, ref);
   expect(await store.archive.maintain(MAINTAIN)).toEqual({ moved: 2, dropped: 0 });
   expect(await contentOf(store, parked.ref)).toEqual(parked.content);
   const [first = 0] = await listPeriods(harness);
@@ -162,7 +168,7 @@ test("an erased session that was moved leaves no events, and one that expires in
   const { store } = harness;
   const { ref } = await newChat(store);
   await harness.wait(21 * DAY_MS);
-  await store.sessions.touch(ref);
+  await rename(store, ref);
   expect(await store.archive.maintain(MAINTAIN)).toMatchObject({ moved: 1 });
   expect(await periodsOf(harness, ref)).toHaveLength(2);
   await store.sessions.remove(ref);

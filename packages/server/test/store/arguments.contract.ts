@@ -198,14 +198,12 @@ function byRef(
 ) {
   return [
     () => store.sessions.find(ref),
-    () => store.sessions.touch(ref),
     () => store.sessions.remove(ref),
     () => store.sessions.get(actor, ref.session),
     () => store.epochs.next(ref, { seen: 0 }),
     () => store.archive.header(ref),
     () => store.archive.events(ref, { after: 0, limit: 5 }),
     () => store.turns.list(ref, { limit: 5 }),
-    () => store.turns.open(ref),
     () => store.turns.get(ref, "t"),
     () => store.queuedMessages.list(ref),
     () => store.blobs.get(ref, "b"),

@@ -5,7 +5,7 @@ import type { AuditEntry, AuditRow } from "../../src/store/audit.ts";
 import type { AuditAction } from "../../src/store/rules/audit-actions.ts";
 import { EMPTY_AUDIT_HEAD } from "../../src/store/audit.ts";
 import { verifyTenantAudit } from "../../../cli/src/audit/verify-audit.ts";
-import { lostEntries, type MakeStore, newSession, newTenant } from "./harness.ts";
+import { lostEntries, type MakeStore, newSession, newTenant, isWhole } from "./harness.ts";
 import { suite } from "./suite.ts";
 
 const WEEK_MS = 7 * 24 * 60 * 60 * 1_000;
@@ -246,21 +246,24 @@ export function auditContract(name: string, makeStore: MakeStore): void {
       expect(await store().keys.tenantOf("0".repeat(24))).toBeNull();
     });
 
-    test("erasing a session, a user and the tenant leaves a valid chain without user names", async () => {
-      const { actor, ref } = await newSession(store());
-      const number = await store().userNumbers.numberOf(actor.tenant, actor.user);
-      await add(actor.tenant, ref.session, actor.user);
-      await store().sessions.remove(ref);
-      await store().userNumbers.forget(actor.tenant, actor.user);
-      await add(actor.tenant, ref.session);
-      await store().tenants.remove(actor.tenant);
-      expect(await verifyTenantAudit(store().audit, actor.tenant)).toMatchObject({
-        ok: true,
-        head: { n: 2 },
-      });
-      const rows = await store().audit.list(actor.tenant, { after: 0, limit: 10 });
-      expect(rows[0]?.actor).toBe(number);
-      expect(JSON.stringify(rows)).not.toContain(`"${actor.user}"`);
-    });
+    test.runIf(isWhole(name))(
+      "erasing a session, a user and the tenant leaves a valid chain without user names",
+      async () => {
+        const { actor, ref } = await newSession(store());
+        const number = await store().userNumbers.numberOf(actor.tenant, actor.user);
+        await add(actor.tenant, ref.session, actor.user);
+        await store().sessions.remove(ref);
+        await store().userNumbers.forget(actor.tenant, actor.user);
+        await add(actor.tenant, ref.session);
+        await store().tenants.remove(actor.tenant);
+        expect(await verifyTenantAudit(store().audit, actor.tenant)).toMatchObject({
+          ok: true,
+          head: { n: 2 },
+        });
+        const rows = await store().audit.list(actor.tenant, { after: 0, limit: 10 });
+        expect(rows[0]?.actor).toBe(number);
+        expect(JSON.stringify(rows)).not.toContain(`"${actor.user}"`);
+      },
+    );
   });
 }

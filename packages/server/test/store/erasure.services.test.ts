@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 import { forkShare } from "../../src/store/fork/fork-share.ts";
 import type { Db } from "../../src/store/database/database.ts";
 import { batchOf } from "./archive-batch.ts";
-import { newTenant, unique } from "./harness.ts";
+import { newTenant, unique, pendingErasures } from "./harness.ts";
 import { type PostgresHarness, postgresHarness } from "./postgres-harness.ts";
 import { startTurn } from "./start-turn.ts";
 import { aReport, newPayment } from "./test-payments.ts";
@@ -122,6 +122,6 @@ test("erasing a session, a user or a tenant leaves no canary", async () => {
   expect(all).toEqual(expect.arrayContaining(FEATURES.flatMap(({ tables }) => tables?.names ?? [])));
   expect(await store.tenants.remove(tenant)).toHaveLength(1);
   expect(await tablesWith(db, CANARY)).toEqual([]);
-  expect(await store.sessions.pendingErasures(100)).toHaveLength(4);
+  expect(await pendingErasures(store)).toHaveLength(4);
   await store.close();
 });

@@ -51,10 +51,20 @@ export async function memoryHarness(): Promise<Harness> {
   };
 }
 
+/** False for the store in memory, which erases no users and tenants, and deletes few rows because of their age. */
+export function isWhole(name: string): boolean {
+  return name !== "memory";
+}
+
 export async function newTenant(store: ClosableStore): Promise<string> {
   const id = unique("tenant");
   await store.tenants.create({ id, name: "A tenant" });
   return id;
+}
+
+/** Returns the erased sessions whose logs may still exist. */
+export function pendingErasures(store: ClosableStore): Promise<SessionRef[]> {
+  return store.sessions.takeErasures({ limit: 1_000, leaseMs: 0, graceMs: 0 });
 }
 
 /** Creates a user of a new tenant, and a session of that user. */

@@ -13,7 +13,7 @@ import type { StoreMigration } from "../../src/store/database/migration-steps.ts
 import { baseline } from "../../src/store/database/migrations/0001-baseline.ts";
 import { openDatabase } from "../../src/store/database/open-database.ts";
 import { createPostgresStore } from "../../src/store/create-postgres-store.ts";
-import { newSession, newTenant } from "./harness.ts";
+import { newSession, newTenant, pendingErasures } from "./harness.ts";
 import { postgresHarness } from "./postgres-harness.ts";
 
 const folder = new URL("../../src/store/database/migrations/", import.meta.url);
@@ -55,7 +55,7 @@ test("a transaction that uses a table delays the migration, which lets others pa
     ).rows.length;
   await expect.poll(waits).toBe(1);
   // It waits behind the migration. Unless the migration gives way, it fails as BUSY.
-  expect(await store.sessions.pendingErasures(1)).toEqual([]);
+  expect(await pendingErasures(store)).toEqual([]);
   await client.query("commit");
   await client.end();
   expect(await migrating).toEqual([NOTES.name]);

@@ -1,14 +1,19 @@
 /** The store contract of the outbox and of transactions. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { backoffMs } from "../../src/store/outbox.ts";
+import { backoffMs, type OutboxRow } from "../../src/store/outbox.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import { batchOf, chat } from "./archive-batch.ts";
-import { type Harness, type MakeStore, newSession } from "./harness.ts";
+import { type Harness, type MakeStore, newSession, pendingErasures, isWhole } from "./harness.ts";
 import { startTurn } from "./start-turn.ts";
 
 const title = (text: string) => ({ type: "session.update", title: text }) as const;
-const soon = { limit: 1000, olderThanMs: 0 };
+
+/** Returns the undelivered rows of the sessions that a relay would take now. */
+async function pending(store: ClosableStore): Promise<OutboxRow[]> {
+  const due = await store.outbox.take({ limit: 1_000, olderThanMs: 0, leaseMs: 0 });
+  return (await Promise.all(due.map((ref) => store.outbox.undelivered(ref, 1_000)))).flat();
+}
 
 export function outboxContract(name: string, makeStore: MakeStore): void {
   describe(`${name}: outbox and transactions`, () => {
@@ -20,7 +25,7 @@ export function outboxContract(name: string, makeStore: MakeStore): void {
     });
     afterAll(() => store.close());
     beforeEach(async () => {
-      for (const row of await store.outbox.pending(soon)) await store.outbox.delivered(row, row.key, "1-1");
+      for (const row of await pending(store)) await store.outbox.delivered(row, row.key, "1-1");
     });
 
     test("a transaction is committed completely or not at all", async () => {
@@ -36,16 +41,16 @@ export function outboxContract(name: string, makeStore: MakeStore): void {
       });
       await expect(failing).rejects.toThrow("changed my mind");
       expect((await store.sessions.get(actor, ref.session))?.title).toBeNull();
-      expect(await store.outbox.pending(soon)).toEqual([]);
+      expect(await pending(store)).toEqual([]);
       expect(await store.queuedMessages.list(ref)).toEqual([]);
-      expect(await store.sessions.pendingErasures(1000)).toEqual([]);
+      expect(await pendingErasures(store)).toEqual([]);
       const done = await store.transaction(async (tx) => {
         await tx.sessions.rename(actor, ref.session, "New");
         return tx.transaction((inner) => inner.outbox.add(ref, { key: "a", draft: title("New") }));
       });
       expect(done).toBe("added");
       expect((await store.sessions.get(actor, ref.session))?.title).toBe("New");
-      expect(await store.outbox.pending(soon)).toHaveLength(1);
+      expect(await pending(store)).toHaveLength(1);
     });
 
     test("concurrent transactions are isolated", async () => {
@@ -61,7 +66,7 @@ export function outboxContract(name: string, makeStore: MakeStore): void {
             .catch(() => undefined),
         ),
       );
-      const keys = (await store.outbox.pending(soon)).map((row) => row.key);
+      const keys = (await pending(store)).map((row) => row.key);
       expect(keys.toSorted()).toEqual(["1", "3", "5", "7"]);
       // Numbers follow the order of the commits, so the last number belongs to the last name.
       expect((await store.sessions.get(actor, ref.session))?.title).toBe(keys.at(-1));
@@ -71,13 +76,13 @@ export function outboxContract(name: string, makeStore: MakeStore): void {
       const { ref } = await newSession(store);
       expect(await store.outbox.add(ref, { key: "k", draft: title("a"), since: "930-9" })).toBe("added");
       expect(await store.outbox.add(ref, { key: "k", draft: title("b") })).toBe("already");
-      const [row, ...more] = await store.outbox.pending(soon);
+      const [row, ...more] = await pending(store);
       expect(more).toEqual([]);
       expect(row).toMatchObject({ ...ref, key: "k", draft: title("a"), since: "930-9", attempts: 0 });
       expect(await store.outbox.delivered(ref, "k", "3-10")).toBe(true);
       expect(await store.outbox.delivered(ref, "k", "3-10")).toBe(false);
       expect(await store.outbox.add(ref, { key: "k", draft: title("b") })).toBe("already");
-      expect(await store.outbox.pending(soon)).toEqual([]);
+      expect(await pending(store)).toEqual([]);
     });
 
     test("accepts only events that a log accepts", async () => {
@@ -128,7 +133,7 @@ export function outboxContract(name: string, makeStore: MakeStore): void {
       await store.outbox.add(ref, { key: "m", draft: title("m"), relayAfterMs: 15_000 });
       const query = { limit: 10, olderThanMs: 0, leaseMs: 300_000 };
       expect(await store.outbox.take(query)).toEqual([]);
-      expect(await store.outbox.pending({ limit: 10, olderThanMs: 0 })).toEqual([]);
+      expect(await pending(store)).toEqual([]);
       expect((await store.outbox.undelivered(ref, 10)).map((row) => row.key)).toEqual(["m"]);
       await harness.wait(16_000);
       expect(await store.outbox.take(query)).toEqual([ref]);
@@ -212,10 +217,10 @@ export function outboxContract(name: string, makeStore: MakeStore): void {
       const { ref } = await newSession(store);
       for (const key of ["a", "b"]) await store.outbox.add(ref, { key, draft: title(key) });
       await store.archive.write(ref, { ...batchOf(chat(1)), delivered: ["a", "unknown"] });
-      expect((await store.outbox.pending(soon)).map((row) => row.key)).toEqual(["b"]);
+      expect((await pending(store)).map((row) => row.key)).toEqual(["b"]);
     });
 
-    test("prunes rows that were archived long ago, and no others", async () => {
+    test.runIf(isWhole(name))("prunes rows that were archived long ago, and no others", async () => {
       const { ref } = await newSession(store);
       while ((await store.outbox.prune({ olderThanMs: 0, limit: 1000 })) > 0);
       for (const key of ["a", "b", "c"]) await store.outbox.add(ref, { key, draft: title(key) });

@@ -94,7 +94,7 @@ test("a wait for a connection fails after its timeout", async () => {
   await expect.poll(() => small.sessions.find(ref)).not.toBeNull();
   let second: Promise<unknown> | undefined;
   await small.transaction(async (tx) => {
-    await tx.sessions.touch(ref);
+    await tx.sessions.find(ref);
     second = small.sessions.find(ref);
     await expect(second).rejects.toMatchObject({ code: "UNAVAILABLE" });
   });

@@ -8,7 +8,7 @@ import { suite } from "./suite.ts";
 export function transactionsContract(name: string, makeStore: MakeStore): void {
   suite(name, "transactions", makeStore, (store, advance) => {
     test("a failed call rolls back everything that runs concurrently with it", async () => {
-      const { actor, ref } = await newSession(store());
+      const { actor } = await newSession(store());
       const ids = Array.from({ length: 5 }, () => unique("session"));
       let refused: unknown;
       const several = async (tx: Store) => {
@@ -16,7 +16,7 @@ export function transactionsContract(name: string, makeStore: MakeStore): void {
       };
       const failed = store().transaction((tx) =>
         Promise.all([
-          tx.sessions.touch({ ...ref, session: "nothing" }),
+          tx.sessions.rename(actor, "nothing", "New"),
           several(tx).catch((error: unknown) => {
             refused = error;
           }),
@@ -30,12 +30,12 @@ export function transactionsContract(name: string, makeStore: MakeStore): void {
     });
 
     test("calls that are queued when another fails leave nothing", async () => {
-      const { ref } = await newSession(store());
+      const { actor } = await newSession(store());
       const ids = Array.from({ length: 5 }, () => unique("tenant"));
       const failed = store().transaction((tx) =>
         Promise.all([
           // The database reports no error here, because the update just matches no row.
-          tx.sessions.touch({ ...ref, session: "nothing" }),
+          tx.sessions.rename(actor, "nothing", "New"),
           ...ids.map((id) => tx.tenants.create({ id, name: "T" })),
         ]),
       );
@@ -45,12 +45,12 @@ export function transactionsContract(name: string, makeStore: MakeStore): void {
     });
 
     test("a call of several steps that is running when another fails leaves nothing", async () => {
-      const { ref } = await newSession(store());
+      const { actor, ref } = await newSession(store());
       const tenant = await newTenant(store());
       for (let n = 0; n < 10; n += 1) {
         const failed = store().transaction((tx) =>
           Promise.all([
-            tx.sessions.touch({ ...ref, session: "nothing" }),
+            tx.sessions.rename(actor, "nothing", "New"),
             tx.queuedMessages.add(ref, { id: `${n}`, text: "t" }),
             tx.audit.add(tenant, { actor: null, action: "memory.edit", subject: {} }),
             tx.blobs.put(ref, { id: `${n}`, mediaType: "t", body: new Uint8Array(1) }),
@@ -97,7 +97,7 @@ export function transactionsContract(name: string, makeStore: MakeStore): void {
       let leaked: Store | undefined;
       await store().transaction(async (tx) => {
         leaked = tx;
-        await tx.sessions.touch(ref);
+        await tx.sessions.find(ref);
       });
       const over = leaked as Store;
       for (const late of [
@@ -112,7 +112,7 @@ export function transactionsContract(name: string, makeStore: MakeStore): void {
           throw new Error("undo");
         }),
       ).rejects.toThrow("undo");
-      await expect((leaked as Store).sessions.touch(ref)).rejects.toMatchObject({ code: "ABORTED" });
+      await expect((leaked as Store).sessions.find(ref)).rejects.toMatchObject({ code: "ABORTED" });
       expect(await store().sessions.find(ref)).toMatchObject({ title: null });
     });
   });

@@ -12,7 +12,7 @@ import type { Actor, SessionRef } from "../../src/util/refs.ts";
 import type { StartedTurn } from "../../src/store/turn-queue.ts";
 import type { ClosableStore } from "../../src/store/store.ts";
 import { batchOf, chat } from "./archive-batch.ts";
-import { type MakeStore, newTenant } from "./harness.ts";
+import { type MakeStore, newTenant, pendingErasures } from "./harness.ts";
 import { anInteraction } from "./interactions.contract.ts";
 import { aPayment, aReport } from "./test-payments.ts";
 import { YEAR_MS } from "./start-turn.ts";
@@ -55,7 +55,6 @@ const steps: Readonly<Record<string, Step>> = {
   "sessions.find": ({ store, ref }) => store.sessions.find(ref),
   "sessions.rename": ({ store, actor, ref, mark }) =>
     store.sessions.rename(actor, ref.session, `${mark} new`),
-  "sessions.touch": ({ store, ref }) => store.sessions.touch(ref),
   "sessions.list": ({ store, actor }) => store.sessions.list(actor, PAGE),
   "epochs.next": ({ store, ref }) => store.epochs.next(ref, { seen: 1 }),
   "epochs.confirm": ({ store, ref }) => store.epochs.confirm(ref),
@@ -68,7 +67,6 @@ const steps: Readonly<Record<string, Step>> = {
   "turns.list": ({ store, ref }) => store.turns.list(ref, PAGE),
   "turns.get": async ({ store, ref }) =>
     store.turns.get(ref, (await store.turns.list(ref, PAGE))[0]?.id ?? "none"),
-  "turns.open": ({ store, ref }) => store.turns.open(ref),
   "queuedMessages.add": async ({ store, ref, actor, mark }) => {
     for (const id of [ID, "second", "third"])
       await store.queuedMessages.add(ref, { id, text: mark, by: actor.user });
@@ -348,7 +346,6 @@ const overAll: Readonly<Record<string, (store: ClosableStore, sides: readonly Si
       for (const { row } of started) await store.queue.bury(row, row.turn);
       return store.queue.dead(PAGE);
     },
-    "outbox.pending": (store) => store.outbox.pending({ olderThanMs: 0, limit: 50 }),
     "outbox.take": (store) => store.outbox.take({ olderThanMs: 0, leaseMs: 60_000, limit: 50 }),
     "outbox.takeUnarchived": async (store, sides) => {
       for (const { ref } of sides) await store.outbox.add(ref, { key: "published", draft: titleOf("x") });
@@ -370,7 +367,6 @@ const FOR_ONE: readonly string[] = [
   "tenants.remove",
   "sessions.remove",
   "sessions.removeUser",
-  "sessions.pendingErasures",
   "sessions.takeErasures",
   "sessions.erased",
   "queue.again",
@@ -501,7 +497,7 @@ export function twoTenantsContract(name: string, makeStore: MakeStore): void {
         await erase(evil, store());
         expect(await readAll(acme)).toEqual(before);
       }
-      const pending = (await store().sessions.pendingErasures(1_000)).map(({ tenant }) => tenant);
+      const pending = (await pendingErasures(store())).map(({ tenant }) => tenant);
       expect(pending).toContain(evil.tenant);
       expect(pending).not.toContain(acme.tenant);
     });

@@ -12,7 +12,6 @@ import {
   expectedLimit,
   isLimitValue,
   limitNames,
-  lowerLimit,
   type LimitName,
   type LimitNameOf,
   type LimitScope,
@@ -115,4 +114,13 @@ function lowerOf<Limits extends Values>(one: Limits, other: Values): Limits {
     lowerLimit(one[name as LimitName], value),
   ]);
   return { ...one, ...Object.fromEntries(entries) };
+}
+
+/** The lower of two limits. Undefined means that none was set, null that there is no limit. */
+export function lowerLimit(
+  one: number | null | undefined,
+  other: number | null | undefined,
+): number | null | undefined {
+  if (one === undefined || one === null) return other === undefined ? one : other;
+  return other === undefined || other === null ? one : Math.min(one, other);
 }

@@ -10,7 +10,7 @@ import { truncateText } from "@turnstream/protocol/writer";
 import { z } from "zod";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
-import { matches, scoreOf, snippetOf, queryTerms, weightTerms, tokenize } from "../../store/rules/search.ts";
+import { matches, scoreOf, snippetOf, queryTerms, weightTerms, tokenize } from "./search.ts";
 import type { RequestKinds } from "../prompt/interaction-result.ts";
 import { loadWhole, attachOutcomes } from "../prompt/prior-turns.ts";
 import { type Tool, tool, ToolError, type ToolOutput } from "../define/tool.ts";

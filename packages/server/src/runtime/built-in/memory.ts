@@ -11,7 +11,7 @@ import { z } from "zod";
 import { MAX_MEMORIES, MAX_MEMORY_CHARS, type Memory } from "../../store/memories.ts";
 import type { Actor } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
-import { matches, scoreOf, queryTerms, weightTerms, tokenize } from "../../store/rules/search.ts";
+import { matches, scoreOf, queryTerms, weightTerms, tokenize } from "./search.ts";
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../define/tool.ts";
 import { hostOf } from "../tool-calls/tool-host.ts";
 

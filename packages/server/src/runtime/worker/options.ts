@@ -10,7 +10,7 @@ import { type FetchPolicy, fetchPolicy } from "../../safe-fetch/policy.ts";
 import { webhookOptions } from "../../session/webhooks/webhook-options.ts";
 import type { Signals } from "../../signals/signals.ts";
 import { MAX_DURATION_MS } from "../../store/rules/arguments.ts";
-import { AUDIT_PERIOD_MS } from "../../store/rules/audit-start.ts";
+import { AUDIT_PERIOD_MS } from "../../store/audit.ts";
 import type { Store } from "../../store/store.ts";
 import type { Env } from "../../util/env.ts";
 import type { ErrorHandler } from "../../util/error-handler.ts";

@@ -13,11 +13,18 @@ import {
   START_CURSOR,
   type SessionState,
   snapshot,
+  findTurn,
 } from "@turnstream/protocol";
 import type { LogEntry } from "../../log/entry.ts";
 import { LogError } from "../../log/errors.ts";
 import { mergeDeltas } from "../../log/raw-deltas.ts";
-import { type ArchiveBatch, type ArchiveResult, changedTurns } from "../../store/archive.ts";
+import {
+  type ArchiveBatch,
+  archivedTurn,
+  type ArchivedTurn,
+  type ArchiveResult,
+  hasPendingInteractions,
+} from "../../store/archive.ts";
 import type { NewJournalEntry } from "../../store/journal.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
@@ -186,4 +193,19 @@ function foldEntries(
     delivered: [...new Set(entries.flatMap((entry) => outboxKeyOf(entry.key) ?? []))],
   };
   return { after, batch };
+}
+
+/** @param before the archived state, at least with every turn that the batch changes and does not start */
+export function changedTurns(before: SessionState, after: SessionState): ArchivedTurn[] {
+  return after.turns.toArray().flatMap((turn) => {
+    const known = findTurn(before, turn.id);
+    if (turn === known) return [];
+    const row = archivedTurn(turn);
+    const isSame =
+      known !== undefined &&
+      row.snapshot === null &&
+      known.status === turn.status &&
+      hasPendingInteractions(known) === row.open;
+    return isSame ? [] : [row];
+  });
 }

@@ -4,7 +4,7 @@
  * Invariant: a URL gives access to one blob of one session, for at least `lifeMs`, or until its share closes. The same
  * blob has the same URL for up to half of `lifeMs`, so that browsers can cache it.
  */
-import { type BlobOwner, signBlob } from "../../store/rules/blob-token.ts";
+import { type BlobOwner, signBlob } from "./blob-token.ts";
 
 export interface BlobUrlOptions {
   /** The URL before the token, such as `https://api.example.com/blobs/`. */

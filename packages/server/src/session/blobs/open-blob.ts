@@ -6,7 +6,7 @@
  * content, so a browser must never treat it as a page of ours.
  */
 import { hash } from "node:crypto";
-import { readBlobToken } from "../../store/rules/blob-token.ts";
+import { readBlobToken } from "./blob-token.ts";
 import type { Store } from "../../store/store.ts";
 import { defineErrors } from "../../util/errors.ts";
 import { redirectToObject } from "./redirect-to-object.ts";

@@ -28,32 +28,27 @@ export type IndexBuild = "concurrent" | "blocking";
 
 const LOCK_TIMEOUT_MS = 2_000;
 
-/** Up to five minutes. */
-const RETRIES = { maxAttempts: 80, initialDelayMs: 500, maxDelayMs: 3_000 };
+/** For atomic work that gives way to other transactions, up to five minutes. */
+const RETRIES = { maxAttempts: 80, initialDelayMs: 500, maxDelayMs: 3_000, isRetryable: hasGivenWay };
 
 const LOCK_NOT_AVAILABLE = "55P03";
 
 const DEADLOCK = "40P01";
-
-/** Repeats work that has given way to other transactions. It must be atomic. */
-function retryOnLock<T>(work: () => Promise<T>): Promise<T> {
-  return retry(work, { ...RETRIES, isRetryable: hasGivenWay });
-}
 
 function hasGivenWay(error: unknown): boolean {
   return [LOCK_NOT_AVAILABLE, DEADLOCK].includes(sqlStateOf(error) ?? "");
 }
 
 export function inShortTransaction<T>(db: Db, work: (tx: Db) => Promise<T>): Promise<T> {
-  return retryOnLock(() =>
+  const run = (): Promise<T> =>
     db.transaction().execute(async (tx) => {
       // Filling a large table may take long; waiting for it may not.
       await sql`select set_config('lock_timeout', ${String(LOCK_TIMEOUT_MS)}, true),
         set_config('statement_timeout', '0', true),
         set_config('idle_in_transaction_session_timeout', '0', true)`.execute(tx);
       return work(tx);
-    }),
-  );
+    });
+  return retry(run, RETRIES);
 }
 
 /** Builds an index that is missing, or that an interrupted process has left invalid. */
@@ -74,8 +69,9 @@ export async function buildIndex(
     });
     return;
   }
-  await retryOnLock(async () => {
+  const build = async (): Promise<void> => {
     await sql`drop index concurrently if exists ${sql.id(name)}`.execute(db);
     await sql`create index concurrently ${sql.id(name)} ${definition}`.execute(db);
-  });
+  };
+  await retry(build, RETRIES);
 }

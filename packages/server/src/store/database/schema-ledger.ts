@@ -1,12 +1,11 @@
 /**
- * `LedgerTables` declares the tables of keys, interactions, usage and the audit for Kysely. Types only.
+ * `LedgerTables` declares the tables of keys, interactions and the audit for Kysely.
  *
- * Invariant: the types match the tables after all migrations; the compiler can't check this. JSON is written as text
- * and read parsed. Times are read as milliseconds; see `open-database.ts`.
+ * Invariant: see `schema.ts`.
  */
 import type { Json } from "@turnstream/protocol";
 import type { ColumnType, GeneratedAlways, Generated } from "kysely";
-import type { Time, NullableTime, JsonColumn } from "./schema.ts";
+import type { Time, NullableTime, JsonColumn, OfSession } from "./schema.ts";
 import type { InteractionKind } from "../rules/interactions.ts";
 
 export interface LedgerTables {
@@ -21,11 +20,9 @@ export interface LedgerTables {
     revoked_at: NullableTime;
     last_used_at: NullableTime;
   };
-  interactions: {
-    session_id: string;
+  interactions: OfSession & {
     id: string;
     n: GeneratedAlways<number>;
-    tenant_id: string;
     kind: InteractionKind;
     key: string;
     turn_id: string;
@@ -41,9 +38,7 @@ export interface LedgerTables {
     requested_at: Time;
     changed_at: NullableTime;
   };
-  interaction_changes: {
-    tenant_id: string;
-    session_id: string;
+  interaction_changes: OfSession & {
     interaction_id: string;
     version: number;
     status: string;
@@ -52,34 +47,6 @@ export interface LedgerTables {
     body: JsonColumn<Json>;
     at: ColumnType<number, Date, never>;
   };
-  usage_days: {
-    tenant_id: string;
-    day: string;
-    model: string;
-    /** The counts of a day are the sums over its shards. */
-    shard: number;
-    turns: number;
-    calls: number;
-    input_tokens: number;
-    output_tokens: number;
-    total_tokens: number;
-    /** In millionths. */
-    cost_micros: number;
-  };
-  usage_user_days: {
-    tenant_id: string;
-    user_id: string;
-    day: string;
-    model: string;
-    shard: number;
-    turns: number;
-    calls: number;
-    input_tokens: number;
-    output_tokens: number;
-    total_tokens: number;
-    cost_micros: number;
-  };
-  usage_key_days: Omit<LedgerTables["usage_user_days"], "user_id"> & { key_id: string };
   usage_marks: { tenant_id: string; key: string; marked_at: Time };
   people: { number: GeneratedAlways<number>; tenant_id: string; user_id: string };
   audit_log: {
@@ -96,7 +63,6 @@ export interface LedgerTables {
     period: Generated<number>;
   };
   audit_heads: { tenant_id: string; n: number; hash: string };
-  audit_periods: { period: number };
   audit_starts: {
     tenant_id: string;
     n: number;

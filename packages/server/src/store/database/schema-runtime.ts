@@ -1,20 +1,25 @@
 /**
- * `RuntimeTables` declares the tables of running turns for Kysely. Types only.
+ * `RuntimeTables` declares the tables of running turns for Kysely.
  *
  * Invariant: see `schema.ts`.
  */
 import type { Json } from "@turnstream/protocol";
 import type { ColumnType, Generated, GeneratedAlways } from "kysely";
-import type { NullableTime, QueuedMessageBody, Time, UsageLimitsColumn, JsonColumn } from "./schema.ts";
+import type {
+  NullableTime,
+  OfSession,
+  QueuedMessageBody,
+  Time,
+  UsageLimitsColumn,
+  JsonColumn,
+} from "./schema.ts";
 
 /** SQL null for no options; JSON also has a null. */
 type OptionsColumn = ColumnType<Json, string | null, string | null>;
 
 export interface RuntimeTables {
   /** One row per session, and all that decides which process runs its turn. */
-  turn_queue: {
-    tenant_id: string;
-    session_id: string;
+  turn_queue: OfSession & {
     /** The owner of the session, for the order of the queue. */
     owner: string;
     /** The highest epoch ever issued. */
@@ -35,9 +40,7 @@ export interface RuntimeTables {
     /** How many processes have died while they ran the turn. */
     deaths: Generated<number>;
   };
-  running_turns: {
-    tenant_id: string;
-    session_id: string;
+  running_turns: OfSession & {
     turn: string;
     /** This, `message` and `message_at` are null if the turn retries an earlier one. */
     message_id: string | null;
@@ -62,17 +65,13 @@ export interface RuntimeTables {
     parked_at: NullableTime;
     wake_at: NullableTime;
   };
-  dead_turns: {
-    tenant_id: string;
-    session_id: string;
+  dead_turns: OfSession & {
     turn: string;
     agent: string | null;
     deaths: number;
     at: Time;
   };
-  turn_journal: {
-    tenant_id: string;
-    session_id: string;
+  turn_journal: OfSession & {
     period: number;
     turn: string;
     key: string;

@@ -1,6 +1,5 @@
 /**
- * `CoreTables` and its siblings declare the tables for Kysely, with `schema-ledger.ts` and `schema-runtime.ts`. Types
- * only.
+ * `CoreTables` declares tables for Kysely, with `schema-ledger.ts` and `schema-runtime.ts`: those that its queries name.
  *
  * Invariant: the types match the tables after all migrations; the compiler can't check this. JSON is written as text
  * (`JSON.stringify`) and read parsed. Times are read as milliseconds; see `open-database.ts`.
@@ -39,6 +38,14 @@ export type NullableTime = ColumnType<number | null, Date | null | undefined, Da
 
 export type UsageLimitsColumn = ColumnType<ByUseScope<UsageLimits> | null, string | null, null>;
 
+type When = ColumnType<number, Date | RawBuilder<Date>, Date | RawBuilder<Date>>;
+
+/** The columns of every row of a session. */
+export interface OfSession {
+  tenant_id: string;
+  session_id: string;
+}
+
 export interface CoreTables {
   tenants: { id: string; name: string; created_at: Time };
   sessions: {
@@ -66,10 +73,7 @@ export interface CoreTables {
     /** The partition of its archived events, turns and journal. */
     period: Generated<number>;
   };
-  archive_periods: { period: number; emptied_at: NullableTime };
-  turns: {
-    tenant_id: string;
-    session_id: string;
+  turns: OfSession & {
     period: number;
     id: string;
     start_seq: number;
@@ -82,9 +86,7 @@ export interface CoreTables {
     /** The fold version of the snapshot. */
     v: number;
   };
-  waiting_messages: {
-    tenant_id: string;
-    session_id: string;
+  waiting_messages: OfSession & {
     id: string;
     n: GeneratedAlways<number>;
     /** Null if the message is no longer queued. */
@@ -99,19 +101,15 @@ export interface CoreTables {
     usage_limits: UsageLimitsColumn;
     agent: string | null;
   };
-  archived_events: {
-    tenant_id: string;
-    session_id: string;
+  archived_events: OfSession & {
     period: number;
     /** The seq of the last of the events. */
     last_seq: number;
     /** Ascending. */
     events: JsonColumn<readonly SessionEvent[]>;
   };
-  outbox: {
+  outbox: OfSession & {
     id: GeneratedAlways<number>;
-    tenant_id: string;
-    session_id: string;
     key: string;
     draft: JsonColumn<EventDraft>;
     since_epoch: number;
@@ -124,9 +122,7 @@ export interface CoreTables {
     cursor_seq: number | null;
     archived_at: NullableTime;
   };
-  blobs: {
-    tenant_id: string;
-    session_id: string;
+  blobs: OfSession & {
     id: string;
     media_type: string;
     name: string | null;
@@ -146,10 +142,8 @@ export interface CoreTables {
     /** Whether the executor had its lock at the last renewal; see `LeaseLock`. */
     has_lock: Generated<boolean>;
   };
-  shares: {
+  shares: OfSession & {
     id: string;
-    tenant_id: string;
-    session_id: string;
     up_to_epoch: number;
     up_to_seq: number;
     created_at: Time;
@@ -163,17 +157,12 @@ export interface CoreTables {
   /** The last session number of each tenant. */
   session_counters: { tenant_id: string; last: number };
   /** Erased sessions whose log may still exist. Without a foreign key, because the session's row is deleted. */
-  erasures: {
-    tenant_id: string;
-    session_id: string;
+  erasures: OfSession & {
     requested_at: Time;
     /** Until when one worker finishes it. */
     claimed_until: NullableTime;
     is_log_removed: Generated<boolean>;
   };
-}
-
-export interface BuiltInTables {
   memories: {
     tenant_id: string;
     user_id: string;
@@ -191,12 +180,7 @@ export interface BuiltInTables {
     user_columns: string[];
     installed_at: Time;
   };
-}
-
-export interface FileTables {
-  attachments: {
-    tenant_id: string;
-    session_id: string;
+  attachments: OfSession & {
     id: string;
     n: GeneratedAlways<number>;
     turn: string;
@@ -209,18 +193,14 @@ export interface FileTables {
     is_cut: boolean;
     added_at: Time;
   };
-  attachment_pieces: {
-    tenant_id: string;
-    session_id: string;
+  attachment_pieces: OfSession & {
     attachment_id: string;
     n: number;
     at: number;
     line: number;
     text: string;
   };
-  uploads: {
-    tenant_id: string;
-    session_id: string;
+  uploads: OfSession & {
     id: string;
     name: string;
     media_type: string;
@@ -235,38 +215,24 @@ export interface FileTables {
     object_key: string | null;
     digest: string | null;
   };
-  upload_chunks: {
-    tenant_id: string;
-    session_id: string;
+  upload_chunks: OfSession & {
     upload_id: string;
     n: number;
     bytes: ColumnType<Buffer, Uint8Array, never>;
   };
-  stored_objects: {
+  stored_objects: OfSession & {
     key: string;
-    tenant_id: string;
-    session_id: string;
     due_at: NullableTime;
     used: Generated<boolean>;
     deleting: Generated<boolean>;
     writable_until: ColumnType<number, Date, Date>;
   };
-}
-
-export interface FormTables {
-  form_drafts: {
-    tenant_id: string;
-    session_id: string;
+  form_drafts: OfSession & {
     interaction_id: string;
     body: JsonColumn<Json>;
     version: number;
     saved_at: ColumnType<number, Date | number, Date | number>;
   };
-}
-
-type When = ColumnType<number, Date | RawBuilder<Date>, Date | RawBuilder<Date>>;
-
-export interface GatewayTables {
   redeemed_tickets: { tenant_id: string; id: string; expires_at: When };
   idempotency_keys: {
     tenant_id: string;
@@ -282,18 +248,11 @@ export interface GatewayTables {
     session_id: string | null;
     begun_at: Time;
   };
-}
-
-export interface InteractionTables {
-  interaction_schemas: {
-    tenant_id: string;
-    session_id: string;
+  interaction_schemas: OfSession & {
     interaction_id: string;
     schema: JsonColumn<Json>;
   };
-  allowances: {
-    session_id: string;
-    tenant_id: string;
+  allowances: OfSession & {
     n: GeneratedAlways<number>;
     agent: string;
     tool: string;
@@ -301,9 +260,6 @@ export interface InteractionTables {
     given_at: Time;
     digest: string;
   };
-}
-
-export interface WebhookTables {
   webhook_endpoints: {
     id: string;
     n: GeneratedAlways<number>;
@@ -314,12 +270,10 @@ export interface WebhookTables {
     events: WebhookEventType[] | null;
     created_at: Time;
   };
-  webhook_deliveries: {
+  webhook_deliveries: OfSession & {
     endpoint_id: string;
     id: string;
     n: GeneratedAlways<number>;
-    tenant_id: string;
-    session_id: string;
     type: WebhookEventType;
     data: JsonColumn<Readonly<Record<string, Json>>>;
     state: Generated<DeliveryState>;
@@ -332,9 +286,6 @@ export interface WebhookTables {
     next_attempt_at: Time;
     ended_at: NullableTime;
   };
-}
-
-export interface LimitTables {
   caller_limits: {
     tenant_id: string;
     scope: "tenant" | "user";
@@ -345,12 +296,6 @@ export interface LimitTables {
     value: number | null;
     changed_at: Time;
   };
-  /** Triggers on `uploads` write it. An empty user stands for the whole tenant. */
-  stored_bytes: { tenant_id: string; user_id: string; shard: number; bytes: number };
-  stored_key_bytes: { tenant_id: string; key_id: string; shard: number; bytes: number };
-}
-
-export interface AgentTables {
   agents: {
     name: string;
     label: string;

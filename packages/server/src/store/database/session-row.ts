@@ -20,6 +20,7 @@ import { sql } from "kysely";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Db } from "./database.ts";
 import { StoreError } from "../errors.ts";
+import { parsePageToken } from "../rules/page-token.ts";
 
 /**
  * Null if there is no such session. PostgreSQL reads it while it plans the statement, once for each place where it stands:
@@ -33,14 +34,22 @@ export function sessionNotFound(ref: SessionRef): StoreError {
   return new StoreError("NOT_FOUND", `session ${ref.session}`);
 }
 
-export async function requireSession(db: Db, ref: SessionRef): Promise<void> {
-  const row = await db
+export function sessionRow(db: Db, { tenant, session }: SessionRef) {
+  return db
     .selectFrom("sessions")
-    .select("id")
-    .where("id", "=", ref.session)
-    .where("tenant_id", "=", ref.tenant)
-    .executeTakeFirst();
-  if (row === undefined) throw sessionNotFound(ref);
+    .where("sessions.tenant_id", "=", tenant)
+    .where("sessions.id", "=", session);
+}
+
+async function requireRow(
+  query: { executeTakeFirst: () => Promise<unknown> },
+  ref: SessionRef,
+): Promise<void> {
+  if ((await query.executeTakeFirst()) === undefined) throw sessionNotFound(ref);
+}
+
+export function requireSession(db: Db, ref: SessionRef): Promise<void> {
+  return requireRow(sessionRow(db, ref).select("id"), ref);
 }
 
 interface Narrowed<Self> {
@@ -61,37 +70,21 @@ export function ofSession<Query extends Narrowed<Query>>(
 }
 
 /** The owner of the session, for rows that limits count. */
-export function ownerColumn({ tenant, session }: SessionRef) {
-  return {
-    owner: sql<string>`(select user_id from sessions where tenant_id = ${tenant} and id = ${session})`,
-  };
+export function ownerOf({ tenant, session }: SessionRef) {
+  return sql<string>`(select user_id from sessions where tenant_id = ${tenant} and id = ${session})`;
 }
 
 /** Prevents that the session is erased until the transaction ends. Blocks nothing else. */
-export async function lockSessionRow(tx: Db, ref: SessionRef): Promise<void> {
-  const row = await tx
-    .selectFrom("sessions")
-    .select("id")
-    .where("id", "=", ref.session)
-    .where("tenant_id", "=", ref.tenant)
-    .forKeyShare()
-    .executeTakeFirst();
-  if (row === undefined) throw sessionNotFound(ref);
+export function lockSessionRow(tx: Db, ref: SessionRef): Promise<void> {
+  return requireRow(sessionRow(tx, ref).select("id").forKeyShare(), ref);
 }
 
 /**
  * Locks the session's row until the transaction ends, so that changes in the session's order run one after the other.
  * Rows that only reference the session can still be added.
  */
-export async function lockSession(tx: Db, ref: SessionRef): Promise<void> {
-  const row = await tx
-    .selectFrom("sessions")
-    .select("id")
-    .where("id", "=", ref.session)
-    .where("tenant_id", "=", ref.tenant)
-    .forNoKeyUpdate()
-    .executeTakeFirst();
-  if (row === undefined) throw sessionNotFound(ref);
+export function lockSession(tx: Db, ref: SessionRef): Promise<void> {
+  return requireRow(sessionRow(tx, ref).select("id").forNoKeyUpdate(), ref);
 }
 
 /** Joins the running transaction or starts one. After a deadlock the whole call is retried; see `store.ts`. */
@@ -115,4 +108,10 @@ export function clockPlus(ms: number) {
 /** An id in the order of pages: by its bytes, whatever the database's collation is. */
 export function bytewiseOrder(column: string) {
   return sql<string>`${sql.ref(column)} collate "C"`;
+}
+
+/** True for the rows of the next page of a list that descends by a time and then by id. */
+export function isAfterPage(token: string, columns: { readonly time: string; readonly id: string }) {
+  const { time, id } = parsePageToken(token);
+  return sql<boolean>`(${sql.ref(columns.time)}, ${bytewiseOrder(columns.id)}) < (${new Date(time)}::timestamptz, ${id})`;
 }

@@ -6,11 +6,23 @@
  * lock the tenant's row: concurrent locks of one row make multixacts.
  */
 import { sql } from "kysely";
+import { StoreError } from "../errors.ts";
 import type { Db } from "./database.ts";
 
 /** The id of the tenant. Without the tenant, the statement fails like one with a foreign key. */
 export function existingTenant(tenant: string) {
   return sql<string>`existing_tenant(${tenant})`;
+}
+
+/** Calls for the same tenant run one after the other. Blocks nothing else. */
+export async function lockTenantRow(tx: Db, tenant: string): Promise<void> {
+  const row = await tx
+    .selectFrom("tenants")
+    .select("id")
+    .where("id", "=", tenant)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (row === undefined) throw new StoreError("NOT_FOUND", `tenant ${tenant}`);
 }
 
 /** The lock of the function `existing_tenant`, exclusively. */

@@ -30,16 +30,14 @@ export function closeRequests(writer: Writer, turn: Turn): void {
     if (!("version" in block) || !isRequest(block) || !isPending(block)) continue;
     // What can't be cancelled any more, because a provider deals with it, can only expire.
     const canCancel = TRANSITIONS[block.kind][block.status]?.includes("cancelled") === true;
-    const status = canCancel ? "cancelled" : "expired";
-    const type = `${block.kind}.update` as const;
-    writer.add({ type, ...on(turn, block), version: block.version + 1, status });
+    change(writer, turn, block, canCancel ? "cancelled" : "expired");
   }
 }
 
 export function closeOpenTurn(writer: Writer, id: string): void {
   const turn = (): Turn => findTurn(writer.state, id) as Turn;
   for (const block of listBlocks(turn()))
-    if ("version" in block && isPending(block)) cancel(writer, turn(), block);
+    if ("version" in block && isPending(block)) change(writer, turn(), block, "cancelled");
   const [first] = turn().runs;
   if (first === undefined)
     writer.add({ type: "run.start", turn: id, run: `${id}/main`, agent: turn().agent });
@@ -76,11 +74,9 @@ function lastNotice(turn: Turn): "stopped" | "error" | null {
   return last?.kind === "notice" ? last.notice : null;
 }
 
-function cancel(writer: Writer, turn: Turn, block: InteractionBlock): void {
-  const change = { ...on(turn, block), version: block.version + 1, status: "cancelled" } as const;
-  if (block.kind === "approval") writer.add({ type: "approval.update", ...change });
-  if (block.kind === "question") writer.add({ type: "question.update", ...change });
-  if (block.kind === "form") writer.add({ type: "form.update", ...change });
+function change(writer: Writer, turn: Turn, block: InteractionBlock, status: "cancelled" | "expired"): void {
+  const type = `${block.kind}.update` as const;
+  writer.add({ type, ...on(turn, block), version: block.version + 1, status } as EventDraft);
 }
 
 /** Closes the runs below `parent` and their blocks, before the results that contain them. The main run stays open. */

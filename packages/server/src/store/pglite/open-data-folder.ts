@@ -1,13 +1,12 @@
 /**
  * `openDataFolder` opens a database in a folder, with `@turnstream/dev`: PostgreSQL inside this process, for development.
- * `readFolderSecret` reads the secret that it keeps. `endAllLeases` and `createPeriods` prepare the database for turns.
+ * `endAllLeases` and `createPeriods` prepare the database for turns.
  *
  * Invariant: the folder is opened once at a time, because two would destroy its data. PGlite has one session, so the pool
  * has one connection: transactions run one after the other, and a caller inside a transaction must not wait for another
  * connection. PGlite has no timers, so statements have no timeouts.
  */
-import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DevDatabase } from "@turnstream/dev";
 import { sql } from "kysely";
@@ -63,13 +62,6 @@ export async function connectDevDatabase(
     onEnd();
   };
   return createDatabase({ options: {}, connect, end }, { max: 1, connectMs: CONNECT_MS });
-}
-
-/** Returns the secret of the folder, so that pages that are open stay signed in after a restart. Creates it first. */
-export function readFolderSecret(folder: string): string {
-  const file = join(folder, "secret");
-  if (!existsSync(file)) writeFileSync(file, randomBytes(32).toString("hex"), { mode: 0o600 });
-  return readFileSync(file, "utf8");
 }
 
 /** Lets this process continue the turns of the one that used the folder before, which is dead. */

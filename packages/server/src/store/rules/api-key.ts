@@ -11,16 +11,11 @@ export const KEY_SECRET_BYTES = 32;
 
 const PATTERN = /^ts_([0-9a-f]{24})_([A-Za-z0-9_-]{43})$/;
 
-export interface NewApiKey {
-  /** Identifies the key. Not a secret. */
-  readonly id: string;
-  /** The whole key, to be shown once. */
-  readonly secret: string;
-  readonly hash: Uint8Array;
-}
-
-/** @param random KEY_ID_BYTES + KEY_SECRET_BYTES unpredictable bytes */
-export function generateKey(random: Uint8Array): NewApiKey {
+/**
+ * @param random KEY_ID_BYTES + KEY_SECRET_BYTES unpredictable bytes
+ * @returns the whole key as `secret`, to be shown once
+ */
+export function generateKey(random: Uint8Array) {
   const bytes = Buffer.from(random);
   if (bytes.length !== KEY_ID_BYTES + KEY_SECRET_BYTES) throw new RangeError("`random` must have 44 bytes");
   const id = bytes.subarray(0, KEY_ID_BYTES).toString("hex");

@@ -1,11 +1,10 @@
 /**
- * `checkArguments` and the other checks validate arguments for both store implementations. They don't read stored rows.
+ * `checkArguments` and the other checks validate arguments of the store.
  *
- * Invariant: both stores call `checkArguments` before every method, so every method accepts the same ids. The log must
- * accept the id of a new session too. The checks throw only StoreErrors, which name the argument and never contain its
- * value.
+ * Invariant: both stores call `checkArguments` before every method, so every method accepts the same ids. The checks
+ * throw only StoreErrors, which name the argument and never contain its value.
  */
-import { type Cursor, type Position, parseCursor } from "@turnstream/protocol";
+import { type Cursor, type Json, type Position, parseCursor } from "@turnstream/protocol";
 import type { Env } from "../../util/env.ts";
 import { isId, ID_RULE, SESSION_ID_PATTERN, SESSION_ID_RULE } from "../../util/names.ts";
 import { StoreError } from "../errors.ts";
@@ -69,6 +68,15 @@ export function checkSessionId(id: string): string {
 export function checkText(text: string, name: string): string {
   if (text.length <= 500 && !text.includes("\0")) return Buffer.from(text).toString();
   throw new StoreError("INVALID", `${name} must have at most 500 characters, without NUL`);
+}
+
+/** @returns the value as JSON */
+export function checkJson(value: Json, name: string, maxBytes: number): string {
+  // `JSON.stringify` returns undefined for values that are not JSON, such as a function.
+  const json = JSON.stringify(value) as string | undefined;
+  if (json === undefined) throw new StoreError("INVALID", `${name} must be JSON`);
+  if (Buffer.byteLength(json) > maxBytes) throw new StoreError("TOO_LARGE", name);
+  return json;
 }
 
 /** String arguments that are not ids, by method and argument index. */

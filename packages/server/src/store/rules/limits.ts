@@ -195,15 +195,6 @@ export function checkLimitTarget(target: LimitTarget): void {
     throw new StoreError("INVALID", "user must have 1 to 256 characters");
 }
 
-/** The lower of two limits. Undefined means that none was set, null that there is no limit. */
-export function lowerLimit(
-  one: number | null | undefined,
-  other: number | null | undefined,
-): number | null | undefined {
-  if (one === undefined || one === null) return other === undefined ? one : other;
-  return other === undefined || other === null ? one : Math.min(one, other);
-}
-
 /** The scopes whose use the store counts. They are compared and locked in this order. */
 const USE_SCOPES = ["user", "key", "tenant"] as const;
 
@@ -284,19 +275,6 @@ export function findExceededUsageLimit(
 /** True if one of the limits is set, so that tokens and cost have to be counted. */
 export function hasUsageLimit(limits: UsageLimits): boolean {
   return USAGE_LIMITS.some((name) => limits[name] !== null);
-}
-
-/** The limits of a turn's model calls, for the worker that runs it. Null if there are none. */
-export function toUsageLimits(limits: ByUseScope<UsageLimits>): ByUseScope<UsageLimits> | null {
-  const pick = ({ tokensPerDay, tokensPerMonth, costPerDay, costPerMonth }: UsageLimits): UsageLimits => ({
-    tokensPerDay,
-    tokensPerMonth,
-    costPerDay,
-    costPerMonth,
-  });
-  const { user, key, tenant } = limits;
-  if (![user, key, tenant].some(hasUsageLimit)) return null;
-  return { user: pick(user), key: pick(key), tenant: pick(tenant) };
 }
 
 /** How long a client waits for files to be deleted. */

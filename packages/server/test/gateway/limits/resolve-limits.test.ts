@@ -6,6 +6,7 @@ import { groupAddress } from "../../../src/gateway/limits/limit-keys.ts";
 import {
   type CallerLimitOptions,
   callerLimits,
+  lowerLimit,
   resolveLimits,
 } from "../../../src/gateway/limits/resolve-limits.ts";
 import type { LimitSource } from "../../../src/store/rules/limits.ts";
@@ -15,7 +16,6 @@ import {
   fromWireName,
   LIMIT_NAMES,
   LIMITS,
-  lowerLimit,
   toWireName,
 } from "../../../src/store/rules/limits.ts";
 import { parseOptions } from "../../../src/util/parse-options.ts";

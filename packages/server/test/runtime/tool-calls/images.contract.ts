@@ -14,7 +14,7 @@ import { defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
 import { createBlobUrls } from "../../../src/session/blobs/blob-url.ts";
 import { BlobError, openBlob } from "../../../src/session/blobs/open-blob.ts";
-import { signBlob } from "../../../src/store/rules/blob-token.ts";
+import { signBlob } from "../../../src/session/blobs/blob-token.ts";
 import type { SessionRef } from "../../../src/util/refs.ts";
 import { TurnHarness, type HarnessBackend } from "../turn-harness.ts";
 

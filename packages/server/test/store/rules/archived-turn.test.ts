@@ -5,7 +5,8 @@ import { turnSnapshot } from "@turnstream/protocol/writer";
 import { describe, expect, test } from "vitest";
 import type { ArchivedTurn } from "../../../src/store/archive.ts";
 import { checkBatch, toEventRows } from "../../../src/store/archive.ts";
-import { changedTurns, foldStoredTurn } from "../../../src/store/archive.ts";
+import { changedTurns } from "../../../src/session/archive/archive.ts";
+import { foldStoredTurn } from "../../../src/store/archive.ts";
 import { batchOf, chat } from "../archive-batch.ts";
 
 /** Archives a log in batches of `size` events. */

@@ -19,6 +19,21 @@ import { createHash } from "node:crypto";
 import { sql } from "kysely";
 import type { StoreMigration } from "../migration-steps.ts";
 
+/** The first columns of a table of a session. */
+const OF_SESSION = `tenant_id text not null,
+    session_id text not null`;
+
+/** The usage of a tenant, a user or a key. */
+const USAGE_OF_DAY = `day text not null check (day ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$'),
+    model text collate "C" not null,
+    shard smallint not null,
+    turns bigint not null,
+    calls bigint not null,
+    input_tokens bigint not null,
+    output_tokens bigint not null,
+    total_tokens bigint not null,
+    cost_micros bigint not null`;
+
 const tenants = [
   `create table tenants (
     id text primary key,
@@ -120,8 +135,7 @@ const sessions = [
   // Two random UUIDs in `key` sign the token of the link.
   `create table shares (
     id text primary key,
-    tenant_id text not null,
-    session_id text not null,
+    ${OF_SESSION},
     owner text not null,
     key text not null,
     up_to_epoch bigint not null,
@@ -138,8 +152,7 @@ const sessions = [
 
   // It outlives its session.
   `create table erasures (
-    tenant_id text not null,
-    session_id text not null,
+    ${OF_SESSION},
     requested_at timestamptz(3) not null default clock_timestamp(),
     claimed_until timestamptz(3),
     is_log_removed boolean not null default false,
@@ -152,8 +165,7 @@ const sessions = [
 // statement that adds rows holds the lock of the session.
 const archive = [
   `create table archived_events (
-    tenant_id text not null,
-    session_id text not null,
+    ${OF_SESSION},
     period integer not null,
     last_seq bigint not null,
     events json not null,
@@ -162,8 +174,7 @@ const archive = [
 
   // A row has only what the events of the turn don't have. A snapshot that is not null is the whole turn.
   `create table turns (
-    tenant_id text not null,
-    session_id text not null,
+    ${OF_SESSION},
     period integer not null,
     id text not null,
     start_seq bigint not null,
@@ -181,8 +192,7 @@ const archive = [
   // A sequence of its own: not every version of PostgreSQL has partitions of a table with an identity.
   `create sequence turn_journal_numbers`,
   `create table turn_journal (
-    tenant_id text not null,
-    session_id text not null,
+    ${OF_SESSION},
     period integer not null,
     turn text not null,
     key text not null,
@@ -250,8 +260,7 @@ const archive = [
 
   `create table outbox (
     id bigint primary key generated always as identity,
-    tenant_id text not null,
-    session_id text not null,
+    ${OF_SESSION},
     key text not null,
     draft json not null,
     since_epoch bigint not null,
@@ -281,8 +290,7 @@ const queue = [
   // is narrow and vacuumed often. `next_message` is the `n` of the message that the next turn answers. A turn that runs
   // keeps its rank; one that waits for a user has none.
   `create table turn_queue (
-    tenant_id text not null,
-    session_id text not null,
+    ${OF_SESSION},
     owner text not null,
     epoch bigint not null check (epoch >= 0),
     turn text,
@@ -329,8 +337,7 @@ const queue = [
   // A message that is no longer queued keeps its row without a body, so that a repeat does not queue it again.
   // `owner` is the owner of the session, so that what a user has in use is found without reading all sessions of the user.
   `create table waiting_messages (
-    tenant_id text not null,
-    session_id text not null,
+    ${OF_SESSION},
     id text not null,
     n bigint not null generated always as identity,
     body json,
@@ -355,8 +362,7 @@ const queue = [
   // What the turn of a session is about. It refers to its row of `turn_queue`, which a process has locked when it starts a
   // turn: it locks no session. Costs are in millionths.
   `create table running_turns (
-    tenant_id text not null,
-    session_id text not null,
+    ${OF_SESSION},
     turn text not null,
     message_id text,
     message json,
@@ -391,8 +397,7 @@ const queue = [
   `create index running_stop_by on running_turns (stop_by) where stop_by is not null`,
 
   `create table dead_turns (
-    tenant_id text not null,
-    session_id text not null,
+    ${OF_SESSION},
     turn text not null,
     agent text,
     deaths integer not null,
@@ -423,8 +428,7 @@ const queue = [
 
 const interactions = [
   `create table interactions (
-    tenant_id text not null,
-    session_id text not null,
+    ${OF_SESSION},
     id text not null,
     n bigint not null generated always as identity,
     kind text not null,
@@ -453,8 +457,7 @@ const interactions = [
     where kind = 'form' and status = 'pending' and deadline is not null`,
 
   `create table interaction_changes (
-    tenant_id text not null,
-    session_id text not null,
+    ${OF_SESSION},
     interaction_id text not null,
     version bigint not null check (version > 0),
     status text not null,
@@ -469,8 +472,7 @@ const interactions = [
 
   // Schemas of edited arguments. Separate from the request, which is read far more often than it is edited.
   `create table interaction_schemas (
-    tenant_id text not null,
-    session_id text not null,
+    ${OF_SESSION},
     interaction_id text not null,
     schema json not null,
     primary key (tenant_id, session_id, interaction_id),
@@ -478,8 +480,7 @@ const interactions = [
   )`,
 
   `create table form_drafts (
-    tenant_id text not null,
-    session_id text not null,
+    ${OF_SESSION},
     interaction_id text not null,
     body json not null,
     version integer not null,
@@ -490,8 +491,7 @@ const interactions = [
 
   // An allowance holds for one definition of its tool.
   `create table allowances (
-    tenant_id text not null,
-    session_id text not null,
+    ${OF_SESSION},
     n bigint not null generated always as identity,
     agent text not null,
     tool text not null,
@@ -510,8 +510,7 @@ const files = [
   // Otherwise the object is deleted at this time. `used` stays true after the write has ended.
   `create table stored_objects (
     key text collate "C" primary key,
-    tenant_id text not null,
-    session_id text not null,
+    ${OF_SESSION},
     due_at timestamptz(3),
     used boolean not null default false,
     deleting boolean not null default false,
@@ -529,8 +528,7 @@ const files = [
     for each row execute function release_session_objects()`,
 
   `create table blobs (
-    tenant_id text not null,
-    session_id text not null,
+    ${OF_SESSION},
     id text not null,
     media_type text not null,
     name text,
@@ -546,8 +544,7 @@ const files = [
 
   // `digest` is the declared content of an upload that a client sends to the storage.
   `create table uploads (
-    tenant_id text not null,
-    session_id text not null,
+    ${OF_SESSION},
     id text not null,
     name text not null,
     media_type text not null,
@@ -577,8 +574,7 @@ const files = [
     for each row when (old.object_key is distinct from new.object_key and old.object_key is not null)
     execute function release_upload_object()`,
   `create table upload_chunks (
-    tenant_id text not null,
-    session_id text not null,
+    ${OF_SESSION},
     upload_id text not null,
     n integer not null,
     bytes bytea not null,
@@ -590,8 +586,7 @@ const files = [
 
   // The text of a file, in pieces.
   `create table attachments (
-    tenant_id text not null,
-    session_id text not null,
+    ${OF_SESSION},
     id text not null,
     n bigint not null generated always as identity,
     turn text not null,
@@ -608,8 +603,7 @@ const files = [
   )`,
   `create index attachments_newest on attachments (tenant_id, session_id, n desc)`,
   `create table attachment_pieces (
-    tenant_id text not null,
-    session_id text not null,
+    ${OF_SESSION},
     attachment_id text not null,
     n integer not null,
     at bigint not null,
@@ -689,8 +683,7 @@ const webhooks = [
     endpoint_id text not null,
     id text not null,
     n bigint not null generated always as identity,
-    tenant_id text not null,
-    session_id text not null,
+    ${OF_SESSION},
     type text not null,
     data json not null,
     state text not null default 'pending' check (state in ('pending', 'delivered', 'failed')),
@@ -737,43 +730,19 @@ const usage = [
 
   `create table usage_days (
     tenant_id text not null,
-    day text not null check (day ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$'),
-    model text collate "C" not null,
-    shard smallint not null,
-    turns bigint not null,
-    calls bigint not null,
-    input_tokens bigint not null,
-    output_tokens bigint not null,
-    total_tokens bigint not null,
-    cost_micros bigint not null,
+    ${USAGE_OF_DAY},
     primary key (tenant_id, day, model, shard)
   ) with (fillfactor = 70)`,
   `create table usage_user_days (
     tenant_id text not null,
     user_id text not null,
-    day text not null check (day ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$'),
-    model text collate "C" not null,
-    shard smallint not null,
-    turns bigint not null,
-    calls bigint not null,
-    input_tokens bigint not null,
-    output_tokens bigint not null,
-    total_tokens bigint not null,
-    cost_micros bigint not null,
+    ${USAGE_OF_DAY},
     primary key (tenant_id, user_id, day, model, shard)
   ) with (fillfactor = 70)`,
   `create table usage_key_days (
     tenant_id text not null,
     key_id text not null,
-    day text not null check (day ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$'),
-    model text collate "C" not null,
-    shard smallint not null,
-    turns bigint not null,
-    calls bigint not null,
-    input_tokens bigint not null,
-    output_tokens bigint not null,
-    total_tokens bigint not null,
-    cost_micros bigint not null,
+    ${USAGE_OF_DAY},
     primary key (tenant_id, key_id, day, model, shard)
   ) with (fillfactor = 70)`,
   `create table usage_marks (

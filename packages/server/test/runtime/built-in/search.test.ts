@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import fc from "fast-check";
 
-import { matches, MAX_TERMS, snippetOf, queryTerms, tokenize } from "../../../src/store/rules/search.ts";
+import { matches, MAX_TERMS, snippetOf, queryTerms, tokenize } from "../../../src/runtime/built-in/search.ts";
 
 describe("search terms", () => {
   test.each([

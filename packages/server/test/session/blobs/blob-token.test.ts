@@ -3,7 +3,7 @@
  */
 import { expect, test } from "vitest";
 import { createBlobUrls, blobUrlExpiry } from "../../../src/session/blobs/blob-url.ts";
-import { readBlobToken, signBlob } from "../../../src/store/rules/blob-token.ts";
+import { readBlobToken, signBlob } from "../../../src/session/blobs/blob-token.ts";
 import { formatShareToken } from "../../../src/store/shares.ts";
 
 const GRANT = { tenant: "t", session: "s", blob: "ü \u{1f600}/[1]", expires: 1_000 };

@@ -6,7 +6,7 @@
  * `expires`, nor whether the share is open: the caller must. A token of a share contains neither tenant nor session.
  */
 import type { SessionRef } from "../../util/refs.ts";
-import { readSigned, signText } from "./signed-text.ts";
+import { readSigned, signText } from "../../store/rules/signed-text.ts";
 
 /** Whose blobs a token gives access to. */
 export type BlobOwner = SessionRef | { readonly share: string };

@@ -114,13 +114,6 @@ export function weightTerms(terms: readonly Term[], counts: readonly number[]): 
   return terms.map((term, n) => ({ ...term, weight: Math.log(1 + (2 * COMMON) / (1 + (counts[n] ?? 0))) }));
 }
 
-/** Returns the terms to search for: rare ones if there are any, because common ones would match almost everything. */
-export function selectiveTerms(terms: readonly Term[], counts: readonly number[]): Term[] {
-  const known = terms.filter((_, n) => (counts[n] ?? 0) > 0);
-  const rare = terms.filter((_, n) => (counts[n] ?? 0) > 0 && (counts[n] ?? 0) <= COMMON);
-  return rare.length > 0 ? rare : known;
-}
-
 const SATURATION = 1.2;
 const TITLE = 0.5;
 const TOGETHER = 0.5;
