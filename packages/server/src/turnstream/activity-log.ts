@@ -1,6 +1,7 @@
 /**
  * `createActivityLog` prints one line for each turn that ends and for each error, for the terminal of a developer or
- * the log of an operator, and a bounded number of lines for security events; on request also for each tool call and for each request to the user.
+ * the log of an operator, and a bounded number of lines for security events; on request also for each tool call and
+ * for each request to the user.
  * Invariant: without stacks, each of them is one line. Texts of users are shortened. Control characters are removed,
  * so that no text can forge a line.
  */
