@@ -32,13 +32,8 @@ export interface ActivityLog {
 const MAX_MESSAGE_LENGTH = 40;
 const MAX_INPUT_LENGTH = 80;
 
-export function createActivityLog({
-  print,
-  now,
-  hasSteps,
-  hasStacks,
-  secret,
-}: ActivityLogOptions): ActivityLog {
+export function createActivityLog(options: ActivityLogOptions): ActivityLog {
+  const { print, now, hasSteps, hasStacks, secret } = options;
   const line = (text: string): void => print(`${now().toTimeString().slice(0, 8)} ${text}`);
   return {
     onEvent({ event, turn }) {
