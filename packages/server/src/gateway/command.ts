@@ -1,6 +1,6 @@
 /**
- * `Command` is a command of a socket that changes something, with what runs it. `FeatureCommands` are those that a feature
- * runs. Types only.
+ * `Command` is a command of a socket that changes something, with what runs it. `FeatureCommands` are those that a
+ * feature runs. Types only.
  */
 import type { SocketCommand, SocketReply } from "@turnstream/protocol/schema";
 import type { CommandBackend } from "../session/backend.ts";

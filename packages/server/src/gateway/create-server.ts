@@ -1,9 +1,9 @@
 /**
- * `createServer` runs the gateway as a standalone HTTP server, with two health routes and an optional page. To add the
- * gateway to a server of your app, use `createGateway` instead.
- * Invariant: log lines contain no headers, no query and no credentials, so a secret in a path must be a
- * parameter `{token}` of its route. Every error, also for data that is not HTTP, has the protocol's error format. `close` reports
- * "not ready", closes the gateway first, and never closes the store, log or signals.
+ * `createServer` runs the gateway as a standalone HTTP server, with two health routes and an optional page. To add
+ * the gateway to a server of your app, use `createGateway` instead.
+ * Invariant: log lines contain no headers, no query and no credentials, so a secret in a path must be a parameter
+ * `{token}` of its route. Every error, also for data that is not HTTP, has the protocol's error format. `close`
+ * reports "not ready", closes the gateway first, and never closes the store, log or signals.
  */
 import { once } from "node:events";
 import {

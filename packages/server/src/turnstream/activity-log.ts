@@ -1,6 +1,7 @@
 /**
  * `createActivityLog` prints one line for each turn that ends and for each error, for the terminal of a developer or
- * the log of an operator, and a bounded number of lines for security events; on request also for each tool call and for each request to the user.
+ * the log of an operator, and a bounded number of lines for security events; on request also for each tool call and
+ * for each request to the user.
  * Invariant: without stacks, each of them is one line. Texts of users are shortened. Control characters are removed,
  * so that no text can forge a line.
  */
@@ -31,13 +32,8 @@ export interface ActivityLog {
 const MAX_MESSAGE_LENGTH = 40;
 const MAX_INPUT_LENGTH = 80;
 
-export function createActivityLog({
-  print,
-  now,
-  hasSteps,
-  hasStacks,
-  secret,
-}: ActivityLogOptions): ActivityLog {
+export function createActivityLog(options: ActivityLogOptions): ActivityLog {
+  const { print, now, hasSteps, hasStacks, secret } = options;
   const line = (text: string): void => print(`${now().toTimeString().slice(0, 8)} ${text}`);
   return {
     onEvent({ event, turn }) {

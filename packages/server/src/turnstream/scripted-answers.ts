@@ -1,8 +1,8 @@
 /**
- * `withScriptedAnswers` returns an agent that answers with a text of its own while the provider has no API key. The text
- * names the variable to set. It lets a developer see a whole chat before the first key.
- * Invariant: only a missing key is replaced. A wrong key and every other error stay errors. A scripted answer calls no
- * tool. The provider looks for the key in each call, so the first call after the key is set gets a real answer.
+ * `withScriptedAnswers` returns an agent that answers with a text of its own while the provider has no API key. The
+ * text names the variable to set. It lets a developer see a whole chat before the first key.
+ * Invariant: only a missing key is replaced. A wrong key and every other error stay errors. A scripted answer calls
+ * no tool. The provider looks for the key in each call, so the first call after the key is set gets a real answer.
  */
 import { APICallError, LoadAPIKeyError } from "@ai-sdk/provider";
 import type { Model } from "../models/model.ts";

@@ -1,9 +1,9 @@
 /**
- * `createSessionCommands` gives the server's own code the commands on sessions: create, ask, stream, send, wait, stop,
- * decide and read.
- * Invariant: every command runs in the app's tenant. The caller is trusted: it decides which user may do what. A message
- * with an id is sent once, so `ask` and `stream` with the same id give the same turn, in any process, as long as the
- * store remembers the id.
+ * `createSessionCommands` gives the server's own code the commands on sessions: create, ask, stream, send, wait,
+ * stop, decide and read.
+ * Invariant: every command runs in the app's tenant. The caller is trusted: it decides which user may do what. A
+ * message with an id is sent once, so `ask` and `stream` with the same id give the same turn, in any process, as long
+ * as the store remembers the id.
  */
 import type { SessionEvent, Turn } from "@turnstream/protocol";
 import { createSessionFeeds, type SessionFeeds } from "../gateway/feed/session-feeds.ts";

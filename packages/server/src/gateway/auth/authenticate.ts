@@ -1,9 +1,9 @@
 /**
- * `authenticate` identifies the caller by an API key in `x-api-key` or a token in `authorization`. Sockets and
- * event streams of pages use tickets; see tickets.ts.
- * Invariant: keys and tokens are never read from the URL, and a request with both kinds is refused. A token or ticket is
- * valid only while the API key that issued it is active. Only an API key may choose the user, with `x-user-id`. The
- * client address is trusted from proxy headers only as far as `trustProxy` allows.
+ * `authenticate` identifies the caller by an API key in `x-api-key` or a token in `authorization`. Sockets and event
+ * streams of pages use tickets; see tickets.ts.
+ * Invariant: keys and tokens are never read from the URL, and a request with both kinds is refused. A token or ticket
+ * is valid only while the API key that issued it is active. Only an API key may choose the user, with `x-user-id`.
+ * The client address is trusted from proxy headers only as far as `trustProxy` allows.
  */
 import proxyAddr from "@fastify/proxy-addr";
 import type { IncomingMessage } from "node:http";

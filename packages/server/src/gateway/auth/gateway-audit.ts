@@ -2,8 +2,8 @@
  * `GatewayAudit` notes frequent actions of clients in the audit, a bounded number of times: tokens that a key issues,
  * reads of shares, and refused sign-ins.
  * Invariant: an action has at most one entry per subject, detail and hour, and refused sign-ins one per key, hour and
- * gateway. What a client sends never decides how much memory or how many rows this takes. An entry names a tenant only if
- * a verified credential or an existing key names it.
+ * gateway. What a client sends never decides how much memory or how many rows this takes. An entry names a tenant
+ * only if a verified credential or an existing key names it.
  */
 import { createHash } from "node:crypto";
 import type { AuditEntry } from "../../store/audit.ts";

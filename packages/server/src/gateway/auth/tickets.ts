@@ -1,9 +1,9 @@
 /**
  * `issueTicket` and `authenticateByTicket` authenticate sockets and event streams of pages, which can't send headers
  * when they open a `WebSocket` or an `EventSource`. The page requests a ticket and puts it into the URL.
- * Invariant: a ticket is signed, short-lived and opens one connection only, so a ticket in an access log is worthless. It
- * is marked as used last, after the checks of signature, expiry and key. It has the expiry of its caller, and those scopes
- * of its caller that a token can have: a page never gets a scope that is for servers.
+ * Invariant: a ticket is signed, short-lived and opens one connection only, so a ticket in an access log is
+ * worthless. It is marked as used last, after the checks of signature, expiry and key. It has the expiry of its
+ * caller, and those scopes of its caller that a token can have: a page never gets a scope that is for servers.
  */
 import { isStoreError } from "../../store/errors.ts";
 import { readSigned, signText } from "../../store/rules/signed-text.ts";

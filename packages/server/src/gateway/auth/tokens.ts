@@ -1,8 +1,9 @@
 /**
- * `signToken`, `issueToken` and `verifyToken` handle short-lived user tokens for browsers and apps, which must not have an API key.
- * Tokens are JWTs (HS256), signed with a secret of the gateway, so developers can also sign them themselves.
- * Invariant: a verified token has an expiry that is not too far away, at least one known scope, and never one of
- * API keys only. Unknown scopes are dropped. A JWT of another type, issuer or audience is refused. All secrets verify, so
+ * `signToken`, `issueToken` and `verifyToken` handle short-lived user tokens for browsers and apps, which must not
+ * have an API key. Tokens are JWTs (HS256), signed with a secret of the gateway, so developers can also sign them
+ * themselves.
+ * Invariant: a verified token has an expiry that is not too far away, at least one known scope, and never one of API
+ * keys only. Unknown scopes are dropped. A JWT of another type, issuer or audience is refused. All secrets verify, so
  * that secrets can be rotated. A verified token is remembered until it expires, only as a hash and at most 10,000 of
  * them. Does not check the key behind a token: authenticate.ts does.
  */

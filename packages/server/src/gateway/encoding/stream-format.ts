@@ -1,5 +1,6 @@
 /**
- * `StreamFormat` is the dialect and the wire, which a client chooses, and whether it may see hidden content. `DIALECTS` lists all dialects.
+ * `StreamFormat` is the dialect and the wire, which a client chooses, and whether it may see hidden content.
+ * `DIALECTS` lists all dialects.
  * Invariant: `formatKey` contains every field that changes the bytes, because subscribers with the same key share
  * encoded bytes, pages and initial frames. A new field must be added to it.
  */

@@ -1,6 +1,7 @@
 /**
  * `WorkerCheck` finds sessions that don't progress because their worker was lost, because no worker runs at all, or
- * because the log can't be written. It notifies their subscribers, and reports once to the operator that no worker runs.
+ * because the log can't be written. It notifies their subscribers, and reports once to the operator that no worker
+ * runs.
  * Invariant: while a worker is alive and none was lost, a check is one small query. Each query has a limit. A missing
  * worker is reported again only after one was alive. An outage of the store delays the notices only.
  */

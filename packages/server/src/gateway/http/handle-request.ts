@@ -1,9 +1,9 @@
 /**
  * `handleHttp` handles every request, of Node servers and of the fetch handler.
- * Invariant: first it finds the route, authenticates, checks the scope and the limits, and resolves the session. Only then it reads
- * and validates query and body, and runs the route. So a client without access can't make the server read a body. It
- * never throws and never exposes an internal error. Every response has the security headers and the id of its request,
- * which the report of an internal error names too.
+ * Invariant: first it finds the route, authenticates, checks the scope and the limits, and resolves the session. Only
+ * then it reads and validates query and body, and runs the route. So a client without access can't make the server
+ * read a body. It never throws and never exposes an internal error. Every response has the security headers and the
+ * id of its request, which the report of an internal error names too.
  */
 import type { IncomingMessage } from "node:http";
 import { z } from "zod";

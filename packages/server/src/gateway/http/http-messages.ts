@@ -1,8 +1,8 @@
 /**
- * `HttpRequest` and `HttpResponse` are the common form of requests and responses for Node servers and the fetch handler.
- * Types, and the constants `API_PREFIX` and `SOCKET_PATH`.
- * Invariant: header names are in lower case, methods in upper case. `url` is the undecoded path after the prefix; only
- * the router decodes it. Both paths are part of the protocol, so clients and PROTOCOL.md use the same ones.
+ * `HttpRequest` and `HttpResponse` are the common form of requests and responses for Node servers and the fetch
+ * handler. Types, and the constants `API_PREFIX` and `SOCKET_PATH`.
+ * Invariant: header names are in lower case, methods in upper case. `url` is the undecoded path after the prefix;
+ * only the router decodes it. Both paths are part of the protocol, so clients and PROTOCOL.md use the same ones.
  */
 import type { Caller } from "../caller.ts";
 import type { StreamHandler } from "../context.ts";

@@ -1,9 +1,10 @@
 /**
  * `createRouter` finds the route for a method and a path. Pure.
  * Invariant: literal segments take precedence over parameters, whatever the order of the routes. Literal segments are
- * compared without decoding, so each route has one spelling, for proxies and logs too. Parameters are decoded once and
- * after the split, so an encoded slash stays in its segment. Parameters are never empty. Two routes with the same method
- * and path are an error at startup. `/chats` is served like `/sessions` unless a route names it, and HEAD like GET.
+ * compared without decoding, so each route has one spelling, for proxies and logs too. Parameters are decoded once
+ * and after the split, so an encoded slash stays in its segment. Parameters are never empty. Two routes with the same
+ * method and path are an error at startup. `/chats` is served like `/sessions` unless a route names it, and HEAD like
+ * GET.
  */
 import type { Route } from "./route.ts";
 

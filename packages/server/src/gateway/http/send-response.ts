@@ -1,7 +1,7 @@
 /**
  * `sendResponse` and `sendPage` write a response to a client of a Node server, and `answerSafely` reports what fails.
- * Invariant: no failure terminates the process or leaves a request without an answer: before the first byte it becomes an
- * error response, later it ends the connection. A source is closed if its client has disconnected.
+ * Invariant: no failure terminates the process or leaves a request without an answer: before the first byte it
+ * becomes an error response, later it ends the connection. A source is closed if its client has disconnected.
  */
 import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";

@@ -1,10 +1,10 @@
 /**
- * `EventStream` is one event stream: it sends keep-alive comments and closes the stream when it stalls. `startEventStream`
- * connects it to a Node response, and `toWebStream` to a web stream.
+ * `EventStream` is one event stream: it sends keep-alive comments and closes the stream when it stalls.
+ * `startEventStream` connects it to a Node response, and `toWebStream` to a web stream.
  * Invariant: the first bytes are a comment, so that the client receives the response head. It is registered from its
- * start until `onClose`, which takes effect once, however the stream ends, also if the platform does not cancel the body
- * of a client that disconnects. A disconnect is never an error of the host. Keep-alives are sent only if nothing is
- * queued. A shutdown sends `retry:` before the dialect's final frames.
+ * start until `onClose`, which takes effect once, however the stream ends, also if the platform does not cancel the
+ * body of a client that disconnects. A disconnect is never an error of the host. Keep-alives are sent only if nothing
+ * is queued. A shutdown sends `retry:` before the dialect's final frames.
  */
 import type { ServerResponse } from "node:http";
 import { formatSseComment } from "@turnstream/protocol/writer";

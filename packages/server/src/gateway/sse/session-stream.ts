@@ -49,6 +49,8 @@ class SessionStream implements StreamEvents, Subscriber, FrameSink {
   #turnId = "";
   #reason: SubscribedInfo["reason"] = "fresh";
   #hasSentDone = false;
+  /** The subscription may end before `subscribeToTurn` returns. */
+  #hasEnded = false;
 
   constructor(
     context: GatewayContext,
@@ -99,7 +101,7 @@ class SessionStream implements StreamEvents, Subscriber, FrameSink {
     if (hasTimedOut({ idleSince, openedAt: this.#openedAt }, now, limits.turnIdleTimeoutMs))
       this.fail(
         "STREAM_TIMEOUT",
-        "The running turn has written no event for too long. Reconnect to it later.",
+        "The running turn has written no event for too long. Reconnect to it later, from the last event received.",
       );
   }
 
@@ -130,10 +132,11 @@ class SessionStream implements StreamEvents, Subscriber, FrameSink {
   }
 
   onEnd(reason: SubscriptionEndReason): void {
+    this.#hasEnded = true;
     this.#subscription = null;
     if (reason === "gone") return this.fail("NOT_FOUND", "The session was deleted.");
     if (reason === "unavailable")
-      return this.fail("SERVER_ERROR", "The log of the session is unavailable. Reconnect to the turn later.");
+      return this.fail("SERVER_ERROR", "The log of the session is unavailable. Reconnect later.");
     if (this.#format.dialect !== "responses" || this.#hasSentDone) this.#sink.end();
     // No turn runs, so no turn has sent the final frame. A client with an invalid cursor would mistake a plain end for
     // the end of the answer.
@@ -152,23 +155,9 @@ class SessionStream implements StreamEvents, Subscriber, FrameSink {
       const options = await resolveOptions(signal);
       if (signal.aborted) return;
       this.#turnId = options.untilTurnEnd ?? "";
-      let hasEnded = false;
-      const subscriber: Subscriber = {
-        sink: this,
-        onSubscribed: (info) => this.onSubscribed(info),
-        onStalled: (frame) => this.onStalled(frame),
-        onEnd: (reason) => {
-          hasEnded = true;
-          this.onEnd(reason);
-        },
-      };
-      const subscription = subscribeToTurn(
-        this.#context,
-        this.#ref,
-        { ...options, format: this.#format },
-        subscriber,
-      );
-      if (!hasEnded) this.#subscription = subscription;
+      const subscribed = { ...options, format: this.#format };
+      const subscription = subscribeToTurn(this.#context, this.#ref, subscribed, this);
+      if (!this.#hasEnded) this.#subscription = subscription;
     } catch (error) {
       if (signal.aborted) return;
       const { reply, isInternal } = toErrorResponse(error);

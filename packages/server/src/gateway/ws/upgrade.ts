@@ -1,6 +1,6 @@
 /**
- * `createUpgradeHandler` decides whether a client may open a socket, and turns its connection into a WebSocket. It answers
- * others with an HTTP error.
+ * `createUpgradeHandler` decides whether a client may open a socket, and turns its connection into a WebSocket. It
+ * answers others with an HTTP error.
  * Invariant: the caller is authorized before the upgrade. Pages of origins that are not allowed are always rejected,
  * before any credential is checked. A ticket is accepted only with an origin and without other credentials, because
  * only pages use tickets. A connection for another path is left untouched. A compressed message uses no window of

@@ -1,8 +1,8 @@
 /**
- * `eventRoutes` serve `GET /sessions/{session}/events`: a session as an event stream, in any dialect, from the current
- * state or from a cursor.
- * Invariant: a `responses` stream ends with its turn; other streams stay open. A page without headers authenticates with
- * a ticket.
+ * `eventRoutes` serve `GET /sessions/{session}/events`: a session as an event stream, in any dialect, from the
+ * current state or from a cursor.
+ * Invariant: a `responses` stream ends with its turn; other streams stay open. A page without headers authenticates
+ * with a ticket.
  */
 import { z } from "zod";
 import { hasScope } from "../../auth/access.ts";

@@ -3,10 +3,10 @@
  * `responses` dialect, as a stream or as one object. `POST /chats/{chat}/messages` is the same route with the field
  * names of that dialect.
  * Invariant: the turn continues if the client disconnects. Without `stream`, no response waits for a user: a message
- * that is queued behind a turn that waits for one gets 202 with the status `queued`. A repeated request with the same idempotency key or
- * `client_message_id` attaches to the same turn and sends no second message. The stored response is only the message's
- * id. The requested format of the answer is not part of the digest. `include_tool_tags` is accepted in the body and in
- * the query.
+ * that is queued behind a turn that waits for one gets 202 with the status `queued`. A repeated request with the same
+ * idempotency key or `client_message_id` attaches to the same turn and sends no second message. The stored response
+ * is only the message's id. The requested format of the answer is not part of the digest. `include_tool_tags` is
+ * accepted in the body and in the query.
  */
 import { z } from "zod";
 import { postMessage, type PostMessageReply, restBodies } from "@turnstream/protocol/schema";

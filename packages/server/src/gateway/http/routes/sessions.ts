@@ -1,7 +1,7 @@
 /**
  * `sessionRoutes` create, list, rename and erase sessions. Other modules have the routes for their content.
- * Invariant: creating a session with an id of the caller again returns the existing one. `toSessionJson` exposes neither
- * tenant nor user.
+ * Invariant: creating a session with an id of the caller again returns the existing one. `toSessionJson` exposes
+ * neither tenant nor user.
  */
 import { z } from "zod";
 import { SESSION_ID_PATTERN, SESSION_ID_RULE } from "../../../util/names.ts";

@@ -1,11 +1,11 @@
 /**
- * `tokenRoutes` issue tokens for browsers and apps, and tickets for sockets and event streams. The developer's own server
- * requests the tokens for its users, or the app's own page does for the user who is signed in.
- * Invariant: a token never has a scope that its API key lacks, nor the scope `tokens`. Its tenant and key are those of
- * the caller. It is valid for at most one day if `seconds` is given, otherwise for 15 minutes. A ticket has no scope
- * that its caller lacks or that a token can't have, and expires with the caller's token. At a sign-in, the app's `user`
- * decides by the headers of the request. A page of another site can't read the answer, because the browser sends no
- * cookies to it or hides the response.
+ * `tokenRoutes` issue tokens for browsers and apps, and tickets for sockets and event streams. The developer's own
+ * server requests the tokens for its users, or the app's own page does for the user who is signed in.
+ * Invariant: a token never has a scope that its API key lacks, nor the scope `tokens`. Its tenant and key are those
+ * of the caller. It is valid for at most one day if `seconds` is given, otherwise for 15 minutes. A ticket has no
+ * scope that its caller lacks or that a token can't have, and expires with the caller's token. At a sign-in, the
+ * app's `user` decides by the headers of the request. A page of another site can't read the answer, because the
+ * browser sends no cookies to it or hides the response.
  */
 import { z } from "zod";
 import { ID_RULE, isId } from "../../../util/names.ts";
