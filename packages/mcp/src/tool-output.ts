@@ -12,13 +12,7 @@ import type { ResultBlock, ToolOutput } from "@turnstream/server";
 import { isBase64 } from "@turnstream/server/internal";
 
 /** Image types that can be displayed. None of them can contain scripts. */
-const PICTURES: ReadonlySet<string> = new Set([
-  "image/png",
-  "image/jpeg",
-  "image/gif",
-  "image/webp",
-  "image/avif",
-]);
+const PICTURE = /^image\/(png|jpeg|gif|webp|avif)$/;
 const MAX_PICTURE = 20_000_000;
 const MAX_BLOCKS = 100;
 /** Maximum characters of one block for the user. */
@@ -100,7 +94,7 @@ function readBlock(block: ContentBlock): { text: string; block?: ResultBlock } {
       const { resource } = block;
       if ("text" in resource) return { text: `[${resource.uri}]\n${resource.text}` };
       const type = resource.mimeType ?? "application/octet-stream";
-      if (PICTURES.has(type)) return picture(resource.blob, type);
+      if (PICTURE.test(type)) return picture(resource.blob, type);
       return {
         text: `[File ${resource.uri}, ${type}, ${sizeOf(resource.blob)} bytes. Its content is not shown.]`,
       };
@@ -117,7 +111,7 @@ function about(description: string | undefined): string {
 function picture(data: string, type: string): { text: string; block?: ResultBlock } {
   const what = `${type}, ${sizeOf(data)} bytes`;
   if (sizeOf(data) > MAX_PICTURE) return { text: `[A picture that is too large to be shown: ${what}.]` };
-  if (!PICTURES.has(type) || data === "" || !isBase64(data))
+  if (!PICTURE.test(type) || data === "" || !isBase64(data))
     return { text: `[A picture that can't be shown: ${what}.]` };
   return {
     text: `[A picture, ${what}. The user sees it.]`,

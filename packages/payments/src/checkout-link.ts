@@ -38,11 +38,6 @@ export function readCheckoutToken(url: string): string | null {
 
 /** Returns `TS` and 24 random characters of base 32 (120 bits). */
 export function createOrderNo({ randomBytes }: Pick<Env, "randomBytes">): string {
-  let bits = BigInt(`0x${Buffer.from(randomBytes(15)).toString("hex")}`);
-  let text = "";
-  for (let n = 0; n < 24; n++) {
-    text += BASE32[Number(bits & 31n)] ?? "";
-    bits >>= 5n;
-  }
-  return `TS${text}`;
+  const characters = Array.from(randomBytes(24), (byte) => BASE32[byte % 32]);
+  return `TS${characters.join("")}`;
 }

@@ -14,8 +14,6 @@ import {
   HeadObjectCommand,
   ListMultipartUploadsCommand,
   ListObjectsV2Command,
-  NotFound,
-  NoSuchKey,
   PutObjectCommand,
   S3Client,
   type S3ClientConfig,
@@ -166,7 +164,6 @@ export function createS3Storage(options: S3StorageOptions): ObjectStorage {
 }
 
 function nullIfMissing(error: unknown): null {
-  if (error instanceof NoSuchKey || error instanceof NotFound) return null;
-  if (error instanceof S3ServiceException && error.name === "NoSuchKey") return null;
+  if (error instanceof S3ServiceException && ["NoSuchKey", "NotFound"].includes(error.name)) return null;
   throw error;
 }

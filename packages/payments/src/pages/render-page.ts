@@ -20,7 +20,7 @@ export interface PageContext {
   readonly nonce: string;
 }
 
-interface PageContent {
+export interface PageContent {
   /** @default 200 */
   readonly status?: number;
   readonly title: string;

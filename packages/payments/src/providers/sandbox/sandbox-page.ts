@@ -5,7 +5,7 @@
  */
 import { formatMoney } from "@turnstream/protocol";
 import { Html, html } from "../../pages/html.ts";
-import { type Page, renderPage } from "../../pages/render-page.ts";
+import { type Page, type PageContent, renderPage } from "../../pages/render-page.ts";
 import { NEWEBPAY_CURRENCY } from "../newebpay-reports.ts";
 import type { SandboxOrder } from "./sandbox-orders.ts";
 
@@ -47,34 +47,39 @@ function stringsFor(language: string): typeof ZH_TW {
   return language === "zh-tw" ? ZH_TW : EN;
 }
 
+function renderMain(
+  strings: typeof EN,
+  nonce: string,
+  heading: string,
+  content: Html,
+  more: Partial<PageContent> = {},
+): Page {
+  const body = html`<main>
+    <h1>${heading}</h1>
+    <p>${strings.notice}</p>
+    ${content}
+  </main>`;
+  return renderPage({ strings, nonce }, { title: strings.title, body, ...more });
+}
+
 /** The page on which the user pays, lets the payment fail, or returns without paying. */
 export function renderSandboxPage(order: SandboxOrder, nonce: string): Page {
   const strings = stringsFor(order.language);
   const button = (action: "pay" | "fail" | "abandon") =>
     html`<p><button name="action" value="${action}">${strings[action]}</button></p>`;
-  return renderPage(
-    { strings, nonce },
-    {
-      title: strings.title,
-      body: html`<main>
-        <h1>${strings.title}</h1>
-        <p>${strings.notice}</p>
-        <dl>
-          <dt>${strings.item}</dt>
-          <dd>${order.description}</dd>
-          <dt>${strings.amount}</dt>
-          <dd class="amount">${formatMoney(strings.locale, order.amount, NEWEBPAY_CURRENCY)}</dd>
-          <dt>${strings.order}</dt>
-          <dd>${order.orderNo}</dd>
-        </dl>
-        <form method="post" action="/sandbox/orders/${encodeURIComponent(order.orderNo)}">
-          ${button("pay")} ${button("fail")} ${button("abandon")}
-        </form>
-      </main>`,
-      // The last button redirects there.
-      formOrigins: originsOf(order),
-    },
-  );
+  const content = html`<dl>
+      <dt>${strings.item}</dt>
+      <dd>${order.description}</dd>
+      <dt>${strings.amount}</dt>
+      <dd class="amount">${formatMoney(strings.locale, order.amount, NEWEBPAY_CURRENCY)}</dd>
+      <dt>${strings.order}</dt>
+      <dd>${order.orderNo}</dd>
+    </dl>
+    <form method="post" action="/sandbox/orders/${encodeURIComponent(order.orderNo)}">
+      ${button("pay")} ${button("fail")} ${button("abandon")}
+    </form>`;
+  // The last button redirects to the shop.
+  return renderMain(strings, nonce, strings.title, content, { formOrigins: originsOf(order) });
 }
 
 /** The page that posts the result to the shop's return URL, as NewebPay does. */
@@ -84,39 +89,20 @@ export function renderReturnPage(
   nonce: string,
 ): Page {
   const strings = stringsFor(order.language);
+  const heading = order.status === "failed" ? strings.declined : strings.done;
   const inputs = Object.entries(fields).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
   );
-  return renderPage(
-    { strings, nonce },
-    {
-      title: strings.title,
-      body: html`<main>
-        <h1>${order.status === "failed" ? strings.declined : strings.done}</h1>
-        <p>${strings.notice}</p>
-        <form method="post" action="${order.returnUrl}">${inputs}<button>${strings.back}</button></form>
-      </main>`,
-      script: SUBMIT,
-      formOrigins: originsOf(order),
-    },
-  );
+  const form = html`<form method="post" action="${order.returnUrl}">
+    ${inputs}<button>${strings.back}</button>
+  </form>`;
+  return renderMain(strings, nonce, heading, form, { script: SUBMIT, formOrigins: originsOf(order) });
 }
 
 /** @param code NewebPay's code of the error */
 export function renderRefusalPage(language: string, code: string, nonce: string): Page {
   const strings = stringsFor(language);
-  return renderPage(
-    { strings, nonce },
-    {
-      status: 400,
-      title: strings.title,
-      body: html`<main>
-        <h1>${strings.refused}</h1>
-        <p>${strings.notice}</p>
-        <p>${code}</p>
-      </main>`,
-    },
-  );
+  return renderMain(strings, nonce, strings.refused, html`<p>${code}</p>`, { status: 400 });
 }
 
 function originsOf({ returnUrl }: SandboxOrder): string[] {
