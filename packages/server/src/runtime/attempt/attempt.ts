@@ -7,7 +7,7 @@
  */
 import type { Cursor, Json, Position, SessionState, Turn } from "@turnstream/protocol";
 import { EngineError } from "../../engine/errors.ts";
-import type { NewJournalEntry } from "../../store/journal.ts";
+import type { JournalEntry, NewJournalEntry } from "../../store/journal.ts";
 import type { RunningTurn } from "../../store/running-turn.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
@@ -50,18 +50,17 @@ interface JournalOptions {
   readonly alsoCommit?: (tx: Store) => Promise<void>;
 }
 
-export interface TurnAttemptOptions {
+interface TurnAttemptOptions {
   readonly context: RuntimeContext;
   readonly row: RunningTurn;
   readonly epoch: number;
   readonly writer: TurnWriter;
   /** The archived state that the attempt has read. */
   readonly archived: SessionState;
+  /** The stored journal. */
+  readonly entries: readonly JournalEntry[];
+  /** Its entries by key, with whole results. */
   readonly journal: Map<string, Json>;
-  /** The keys of `listWholeResults` in the stored journal. */
-  readonly wholeResults: Set<string>;
-  /** The key of the last entry in the stored journal, or null. */
-  readonly lastEntry: string | null;
   /** The calls whose results earlier attempts have started in the log. */
   readonly shownCalls: ReadonlySet<string>;
   readonly memory: TurnMemory;
@@ -117,9 +116,9 @@ export class TurnAttempt {
     this.locale = options.writer.turn.locale ?? catalogs.defaultLocale;
     this.strings = selectStrings(this.locale, catalogs);
     this.#journal = options.journal;
-    this.#wholeResults = options.wholeResults;
+    this.#wholeResults = listWholeResults(options.entries);
     this.#shownCalls = options.shownCalls;
-    this.#newest = new Set(options.lastEntry === null ? [] : [options.lastEntry]);
+    this.#newest = new Set(options.entries.slice(-1).map(({ key }) => key));
     this.#archiver = new Archiver(options.context, this.ref, options.archived);
   }
 
