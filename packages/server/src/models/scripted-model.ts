@@ -8,6 +8,7 @@
 
 import { type LanguageModelV4StreamPart, UnsupportedFunctionalityError } from "@ai-sdk/provider";
 
+import { untilAborted } from "../util/concurrency.ts";
 import { sleep as systemSleep } from "../util/sleep.ts";
 import { isOfResults, type Model, type ModelTool, type Prompt } from "./model.ts";
 import { type PlaybackStep, playReply } from "./play-reply.ts";
@@ -127,12 +128,6 @@ function streamOf(
   };
   // Without a buffer, a pull means that all earlier parts have been read.
   return new ReadableStream(source, { highWaterMark: 0 });
-}
-
-async function untilAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
 }
 
 function answerOf(script: Script, call: ScriptCall): ScriptedReply {

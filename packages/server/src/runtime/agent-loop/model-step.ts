@@ -13,16 +13,16 @@ import type { Model, Prompt } from "../../models/model.ts";
 import { retryDelay } from "../../models/retry.ts";
 import { addUsage, NO_USAGE, usageOf } from "../../models/usage.ts";
 import { askOnce } from "../attempt/ask-once.ts";
+import { startGroup } from "../attempt/close-open-group.ts";
 import type { TurnAttempt, StepAttempts } from "../attempt/attempt.ts";
 import { type StepRecord, stepKey } from "../attempt/journal-entries.ts";
 import { MAIN_RUN } from "../events/turn-writer.ts";
-import { openGroup } from "../events/groups.ts";
 import { resolveImages } from "../prompt/images.ts";
 import { enforceLimits, enforceUsageLimits } from "./enforce-limits.ts";
 import { ModelStreamInterrupted, TurnFailed } from "../attempt/outcomes.ts";
-import { type RunContext, createStepWriter, toModelTools } from "../attempt/run-context.ts";
+import { type RunContext, toModelTools } from "../attempt/run-context.ts";
 import { toUsageRecord } from "../attempt/usage.ts";
-import type { StepWriter } from "../events/step-writer.ts";
+import { StepWriter } from "./step-writer.ts";
 import { sleep } from "../../util/sleep.ts";
 
 /** @param prompt called only if the step is not in the journal */
@@ -59,7 +59,7 @@ async function makeStep(
     throw new TurnFailed("SERVER_ERROR", `${unsavedAnswers} answers of the model could not be committed`, {
       canRetry: true,
     });
-  const stepWriter = createStepWriter(scope);
+  const stepWriter = new StepWriter(scope);
   try {
     const usage = await askUntilAnswered(scope, key, model, prompt(), stepWriter);
     const record: StepRecord = {
@@ -157,15 +157,15 @@ function randomOf({ env }: { readonly env: { randomBytes(size: number): Uint8Arr
  * it.
  */
 async function waitForRetry(
-  { attempt, run, path }: RunContext,
+  scope: RunContext,
   stepWriter: StepWriter,
   { modelFailures, nextAt }: StepAttempts,
   tries: number,
 ): Promise<void> {
+  const { attempt, run } = scope;
   const { writer, signal, drainGate } = attempt;
   const delayMs = Math.max(0, nextAt - performance.now());
-  const group = path === MAIN_RUN && writer.turn.mode === "agent" ? openGroup(writer.turn) : null;
-  if (group !== null) await writer.write(group);
+  if (writer.turn.mode === "agent") await startGroup(scope);
   const place = await writer.start({ type: "thinking.start", run });
   const text = attempt.strings.retrying(Math.ceil(delayMs / 1000), modelFailures + 1, tries);
   await writer.write({ type: "thinking.delta", ...place, text });

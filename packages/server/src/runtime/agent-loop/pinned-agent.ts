@@ -1,5 +1,6 @@
 /**
- * `pinAgent` writes an agent's instructions and tools to the journal when a run starts.
+ * `pinAgent` writes an agent's instructions and tools to the journal when a run starts. `runtimeTools` are those of the
+ * runtime.
  *
  * Invariant: a run uses its journaled definition in every attempt, so that a deploy doesn't change a running turn. Tool
  * names are unique. Memories are added within their limits, as delimited data and not as instructions, because they
@@ -11,9 +12,13 @@ import type { TurnAttempt } from "../attempt/attempt.ts";
 import type { Memory } from "../../store/memories.ts";
 import { type Agent, type RecallLimits, CALL_AGENT, LOOKUP_ATTACHMENTS, RESERVED } from "../define/agent.ts";
 import { type PinnedAgent, pinnedKey } from "../attempt/journal-entries.ts";
-import type { RunContext } from "../attempt/run-context.ts";
+import type { RuntimeContext } from "../attempt/context.ts";
+import type { RuntimeTool } from "../attempt/run-context.ts";
 import { LOOKUP_DESCRIPTION, LOOKUP_SCHEMA } from "../files/lookup-tool.ts";
 import { turnFiles } from "../files/turn-files.ts";
+import { requestTools } from "../interactions/ending-request.ts";
+import { askUserTool } from "../interactions/question.ts";
+import { shareThoughtTool } from "../tool-calls/share-thought.ts";
 
 const TASK: JsonSchema = {
   type: "object",
@@ -21,6 +26,12 @@ const TASK: JsonSchema = {
   required: ["task"],
   additionalProperties: false,
 };
+
+/** Returns the tools of the runtime by name, in the order in which a model reads them. */
+export function runtimeTools({ requestKinds }: RuntimeContext): ReadonlyMap<string, RuntimeTool> {
+  const tools = [shareThoughtTool, askUserTool, ...requestTools(requestKinds.values())];
+  return new Map(tools.map((tool) => [tool.name, tool]));
+}
 
 /** Returns one tool that calls any of the sub-agents. */
 function callAgentTool(agents: Agent["subAgents"]) {
@@ -42,11 +53,7 @@ async function hasAttachments(agent: Agent, attempt: TurnAttempt): Promise<boole
   return (await context.store.attachments.list(ref, { limit: 1 })).length > 0;
 }
 
-async function pin(
-  agent: Agent,
-  attempt: TurnAttempt,
-  runtimeTools: RunContext["runtimeTools"],
-): Promise<PinnedAgent> {
+async function pin(agent: Agent, attempt: TurnAttempt): Promise<PinnedAgent> {
   const { row, context } = attempt;
   const { tenant, user, session, message } = row;
   const { instructions: made } = agent;
@@ -65,7 +72,7 @@ async function pin(
     input: TASK as Json,
   }));
   const agents = isSingle ? [callAgentTool(agent.subAgents)] : each;
-  const ofRuntime = [...runtimeTools.values()]
+  const ofRuntime = [...runtimeTools(context).values()]
     .filter((tool) => tool.isOffered(agent, context))
     .map(({ name, description, input }) => ({ name, description, input: input as Json }));
   const own = [...tools, ...agents, ...ofRuntime];
@@ -75,16 +82,11 @@ async function pin(
 }
 
 /** Returns the definition that this run uses: the journaled one, or the current one if none is journaled yet. */
-export async function pinAgent(
-  attempt: TurnAttempt,
-  path: string,
-  agent: Agent,
-  runtimeTools: RunContext["runtimeTools"],
-): Promise<PinnedAgent> {
+export async function pinAgent(attempt: TurnAttempt, path: string, agent: Agent): Promise<PinnedAgent> {
   const key = pinnedKey(path);
   const known = attempt.fromJournal(key);
   if (known !== undefined) return known;
-  const pinned = await pin(agent, attempt, runtimeTools);
+  const pinned = await pin(agent, attempt);
   // The run does nothing that lasts before its first commit, which has the definition too. If the worker dies before it,
   // the next attempt supersedes what this one showed, and may start with a newer definition.
   attempt.journalLater(key, pinned);

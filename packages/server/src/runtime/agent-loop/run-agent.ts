@@ -1,32 +1,48 @@
 /**
  * `runAgent` runs the loop of one agent: it calls the model and runs the requested tools, until the model requests none
- * or one of them ends the turn.
+ * or one of them ends the turn. `runSubAgent` does the same inside the open result of a call.
  *
  * Invariant: steps and tool results come from the journal if they are there, so a later attempt repeats no finished
  * work. The calls of a step run in parallel, except those that can't stand beside the others: they follow, then
- * questions one at a time, and requests last. A refused call ends its group.
+ * questions one at a time, and requests last. A refused call ends its group. A failure or limit of a sub-agent becomes
+ * an error result for the calling agent. A stop, a limit of the turn and an error that needs a new attempt are thrown.
  */
+import { findToolResult, toolLabel } from "@turnstream/protocol";
 import type { Prompt, PromptMessage } from "../../models/model.ts";
-import { executeToolCall } from "../tool-calls/execute-call.ts";
-import { callPhases, writeDeferredCall } from "../tool-calls/deferred-calls.ts";
-import { closeOpenGroup } from "../attempt/close-open-group.ts";
-import { isInOpenGroup } from "../events/groups.ts";
-import { type RunResult, runSubAgent } from "./run-sub-agent.ts";
-import { estimateTokens, trimToBudget } from "../prompt/trim-to-budget.ts";
-import { type ToolCallRecord, callKey } from "../attempt/journal-entries.ts";
-import { writeRequest } from "../interactions/ending-request.ts";
-import { runModelStep } from "./model-step.ts";
-import { RuntimeError } from "../errors.ts";
-import { RestartAttempt } from "../attempt/outcomes.ts";
-import { resultImages } from "../prompt/images.ts";
-import { modelText } from "../attempt/reference-pool.ts";
-import { RequestSlot, type RunContext, type RuntimeTool, toModelTools } from "../attempt/run-context.ts";
-import { FairSemaphore } from "../../util/fair-semaphore.ts";
-import type { StepCall } from "../events/step-writer.ts";
 import { allOrAbort } from "../../util/concurrency.ts";
+import { FairSemaphore } from "../../util/fair-semaphore.ts";
+import { stringField } from "../../util/json.ts";
+import { closeOpenGroup } from "../attempt/close-open-group.ts";
+import { callKey, type StepCall, type ToolCallRecord } from "../attempt/journal-entries.ts";
+import { LimitReached, outcomeFor, RestartAttempt, UsageLimitReached } from "../attempt/outcomes.ts";
+import { modelText } from "../attempt/reference-pool.ts";
+import {
+  RequestSlot,
+  type RunContext,
+  type RuntimeTool,
+  subAgentContext,
+  systemPrompt,
+  toModelTools,
+} from "../attempt/run-context.ts";
+import { failedResult, successResult } from "../attempt/tool-result.ts";
+import { findSubAgent } from "../define/agent.ts";
+import { RuntimeError } from "../errors.ts";
+import { markersIn } from "../events/citation-markers.ts";
+import { isInOpenGroup } from "../events/groups.ts";
+import { writeRequest } from "../interactions/ending-request.ts";
+import { resultImages } from "../prompt/images.ts";
+import { estimateTokens, trimToBudget } from "../prompt/trim-to-budget.ts";
+import { callPhases, writeDeferredCall } from "../tool-calls/deferred-calls.ts";
+import { describeMissingTool, executeToolCall } from "../tool-calls/execute-call.ts";
+import { startToolResult } from "../tool-calls/write-result.ts";
+import { runModelStep } from "./model-step.ts";
+import { pinAgent } from "./pinned-agent.ts";
 
-const callSubAgent = (scope: RunContext, call: StepCall): Promise<ToolCallRecord> =>
-  runSubAgent(scope, call, runAgent);
+/** The last text of an agent, and the request that ends its turn. The next turn continues from the request. */
+interface RunResult {
+  readonly text: string;
+  readonly ending: ToolCallRecord["ending"];
+}
 
 /** Returns when the model requests no more tools, or when a call ends the turn. */
 export async function runAgent(scope: RunContext, start: Prompt): Promise<RunResult> {
@@ -56,11 +72,8 @@ export async function runAgent(scope: RunContext, start: Prompt): Promise<RunRes
 async function runCalls(outer: RunContext, calls: readonly StepCall[]): Promise<ToolCallRecord[]> {
   const { attempt } = outer;
   const known = calls.find(({ call }) => endsTurn(attempt.fromJournal(callKey(call))));
-  // The explicit type makes a misspelled property a compile error.
-  const scope: RunContext & { readonly requestSlot: RequestSlot } = {
-    ...outer,
-    requestSlot: new RequestSlot(known?.call ?? null),
-  };
+  const requestSlot = new RequestSlot(known?.call ?? null);
+  const scope: RunContext = { ...outer, requestSlot };
   const callsOf = (phase: RuntimeTool["phase"]) =>
     calls.filter(({ name }) => (scope.runtimeTools.get(name)?.phase ?? "work") === phase);
   const work = callsOf("work");
@@ -68,9 +81,9 @@ async function runCalls(outer: RunContext, calls: readonly StepCall[]): Promise<
   for (const phase of callPhases(scope, work)) await runPhase(scope, phase, records);
   // A sub-agent may have requested a request, and a step can have only one.
   const asked = work.find((call) => endsTurn(records.get(call)));
-  if (asked !== undefined) scope.requestSlot.take(asked.call);
+  if (asked !== undefined) requestSlot.take(asked.call);
   for (const call of [...callsOf("question"), ...callsOf("request")])
-    records.set(call, await executeToolCall(scope, call, callSubAgent));
+    records.set(call, await executeToolCall(scope, call, runSubAgent));
   for (const [call, { ending }] of records)
     if (ending !== null && ending.request !== null)
       await writeRequest(scope, call, ending.id, ending.request);
@@ -86,20 +99,18 @@ async function runPhase(
   const { attempt, agent } = scope;
   const slots = new FairSemaphore(agent.limits.maxParallelCalls);
   for (const call of calls) await writeDeferredCall(scope, call);
-  const runAll = () => {
-    const branches = calls.map((call) =>
-      slots.run(attempt.row, attempt.signal, () =>
-        attempt.branches.run(async () => {
-          records.set(call, await executeToolCall(scope, call, callSubAgent));
-        }),
-      ),
-    );
-    return allOrAbort(branches, (error) => {
-      // If another attempt follows, wait for tools that can't run again. Their outcome would be unknown otherwise.
-      attempt.abort(error, error instanceof RestartAttempt ? Infinity : 0);
-    });
+  const run = async (call: StepCall): Promise<void> => {
+    records.set(call, await executeToolCall(scope, call, runSubAgent));
   };
-  await attempt.branches.join(runAll);
+  await attempt.branches.join(() => {
+    const branches = calls.map((call) =>
+      slots.run(attempt.row, attempt.signal, () => attempt.branches.run(() => run(call))),
+    );
+    // If another attempt follows, wait for tools that can't run again. Their outcome would be unknown otherwise.
+    return allOrAbort(branches, (error) =>
+      attempt.abort(error, error instanceof RestartAttempt ? Infinity : 0),
+    );
+  });
   // A later attempt repeats this for finished steps, and must not end the group of a newer step.
   const refused = calls.filter((call) => records.get(call)?.isRefusal === true);
   if (refused.some(({ call }) => isInOpenGroup(attempt.turn, call))) await closeOpenGroup(scope);
@@ -125,12 +136,51 @@ function resultsOf(calls: readonly StepCall[], records: readonly ToolCallRecord[
 function outputOf(record: ToolCallRecord) {
   const { status, content, pool } = record;
   const isText = typeof content === "string";
-  if (status === "error") {
+  if (status === "error")
     return { type: "error-text" as const, value: isText ? content : JSON.stringify(content) };
-  }
   // As text, because some providers send the parts of a list as JSON.
   if (pool.length > 0) return { type: "text" as const, value: modelText(record) };
   return isText
     ? { type: "text" as const, value: content }
     : { type: "json" as const, value: content as never };
+}
+
+/** Runs a sub-agent. Its last text becomes the result of the call. */
+async function runSubAgent(scope: RunContext, call: StepCall): Promise<ToolCallRecord> {
+  const { attempt, agent, depth, root } = scope;
+  const sub = findSubAgent(agent, call.name, call.input);
+  const task = stringField(call.input, "task");
+  if (sub === undefined)
+    return failedResult(
+      `There is no such agent. Call one of these: ${Object.keys(agent.subAgents).join(", ")}.`,
+    );
+  if (task === null) return failedResult("`task` is missing.");
+  if (depth >= root.limits.maxDepth)
+    return failedResult(`Sub-agents can be nested at most ${root.limits.maxDepth} deep.`);
+  await startToolResult(scope, call);
+  // The call is hidden, because a tool of this name was hidden when it was called. A sub-agent must be visible.
+  if (findToolResult(attempt.turn, call.call)?.hidden === true)
+    return failedResult(describeMissingTool(call.name, true));
+  const pinned = await pinAgent(attempt, call.call, sub);
+  const inner = await subAgentContext(scope, call.call, sub, pinned);
+  const prompt: Prompt = [...systemPrompt(pinned), { role: "user", content: [{ type: "text", text: task }] }];
+  const name = toolLabel({ label: sub.label, name: sub.name });
+  try {
+    const { text: answer, ending } = await runAgent(inner, prompt);
+    const none =
+      ending === null ? `${name} gave no answer.` : `${name} asks the user to fill in a form or to pay.`;
+    const record = successResult({ content: answer === "" ? none : answer }, 0);
+    const cited = new Set(markersIn(answer, inner.pool.has).map(({ reference }) => reference));
+    const pool = inner.pool.exportCited(cited, scope.agent.limits.maxResultChars);
+    const asked = ending === null ? null : { ...ending, request: null };
+    return { ...record, pool, ending: asked, usage: attempt.usage.of(call.call).usage };
+  } catch (error) {
+    // The calling agent handles a failure of the sub-agent. Errors that end the turn are thrown.
+    const end = attempt.signal.aborted ? null : outcomeFor(error, attempt.strings);
+    const endsWholeTurn = error instanceof LimitReached ? error.isOfTurn : error instanceof UsageLimitReached;
+    if (end?.reason !== "error" || endsWholeTurn) throw error;
+    attempt.context.onError(error, { during: `the sub-agent ${sub.name}` });
+    const record = failedResult(`${name} could not finish: ${end.text}`);
+    return { ...record, usage: attempt.usage.of(call.call).usage };
+  }
 }

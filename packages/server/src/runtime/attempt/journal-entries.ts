@@ -12,7 +12,6 @@ import type { ModelContent } from "../../session/history/model-content.ts";
 import type { TurnOutcome } from "../events/closing-events.ts";
 import type { ApprovalRequirement } from "../define/approval.ts";
 import type { ImageLimits } from "../define/image-limits.ts";
-import type { StepCall } from "../events/step-writer.ts";
 
 /** The agent's definition at the start of the run. A turn that is days old continues with it after a deploy. */
 export interface PinnedAgent {
@@ -46,12 +45,23 @@ export interface UsageRecord {
   readonly cost: number;
 }
 
-export interface StepRecord extends UsageRecord {
+export interface StepCall {
+  readonly call: string;
+  readonly name: string;
+  /** The arguments; null if they are not valid JSON. */
+  readonly input: Json;
+  /** Set if the arguments can't be parsed: the error for the model. */
+  readonly problem?: string;
+}
+
+export interface WrittenStep {
   readonly blocks: readonly string[];
   readonly calls: readonly StepCall[];
   readonly content: AssistantContent;
   readonly text: string;
 }
+
+export interface StepRecord extends UsageRecord, WrittenStep {}
 
 /** A part of a result for users. It is small enough for an event. */
 export type ResultPart = { readonly reference?: Reference } & (

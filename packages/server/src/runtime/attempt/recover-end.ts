@@ -19,7 +19,7 @@ export function recoverEnd(attempt: TurnAttempt, agent: Agent | undefined): void
   const { turn, usage } = attempt;
   const run = mainRun(turn);
   if (run === undefined || run.status === "running") return;
-  const unsaved = run.usage && subtractUsage(run.usage, usage.of(MAIN_RUN));
+  const unsaved = run.usage && subtractUsage(run.usage, usage.of(MAIN_RUN).usage);
   if (unsaved !== null && unsaved.calls > 0)
     usage.add(
       MAIN_RUN,

@@ -48,7 +48,7 @@ export interface ClosingContext {
   readonly usage: Usage;
   readonly durationMs: number;
   /** Usage of each run, by the call that started it, or `main`. */
-  readonly runUsage: ReadonlyMap<string, Usage>;
+  readonly runUsage: ReadonlyMap<string, { readonly usage: Usage }>;
   readonly stoppedText: string;
   /** Label of a group that contains only thinking. */
   readonly thinkingLabel: string;
@@ -83,7 +83,7 @@ export function nextClosingEvents(turn: Turn, end: TurnOutcome, records: Closing
 export function nextRunClosingEvents(
   turn: Turn,
   root: string,
-  runUsage: ReadonlyMap<string, Usage>,
+  runUsage: ReadonlyMap<string, { readonly usage: Usage }>,
 ): TurnEventDraft[] {
   const runs = runSubtree(turn, root);
   const blocks = listBlocks(turn).filter((block) => runs.some(({ id }) => id === block.run));
@@ -158,9 +158,9 @@ function cancel(
 function runEnd(
   run: Run,
   status: "completed" | "failed" | "cancelled",
-  runUsage: ReadonlyMap<string, Usage>,
+  runUsage: ReadonlyMap<string, { readonly usage: Usage }>,
 ): TurnEventDraft {
-  const usage = runUsage.get(run.call ?? MAIN_RUN);
+  const usage = runUsage.get(run.call ?? MAIN_RUN)?.usage;
   return { type: "run.end", run: run.id, status, ...defined({ usage }) };
 }
 

@@ -9,11 +9,10 @@ import { type Block, listBlocks, type RequestBlock } from "@turnstream/protocol"
 import { interactionId, outlivesTurn, REQUEST_FORM } from "@turnstream/protocol/writer";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import { closeOpenGroup } from "../attempt/close-open-group.ts";
-import type { EndingRequest, ToolCallRecord } from "../attempt/journal-entries.ts";
+import type { EndingRequest, ToolCallRecord, StepCall } from "../attempt/journal-entries.ts";
 import type { RequestKind } from "../attempt/request-kind.ts";
 import type { RunContext, RuntimeTool } from "../attempt/run-context.ts";
 import { failedResult, successResult } from "../attempt/tool-result.ts";
-import type { StepCall } from "../events/step-writer.ts";
 import { defined } from "../../util/defined.ts";
 import { commitRequest } from "./await-decision.ts";
 

@@ -9,9 +9,8 @@ import { listBlocks, type FormBlock, type FormSchema, type Json } from "@turnstr
 import type { InteractionChange } from "../../store/interactions.ts";
 import { canonicalJson } from "../../store/rules/canonical-json.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
-import { startKey } from "../attempt/journal-entries.ts";
+import { startKey, type StepCall } from "../attempt/journal-entries.ts";
 import type { RunContext } from "../attempt/run-context.ts";
-import type { StepCall } from "../events/step-writer.ts";
 import { awaitDecision } from "./await-decision.ts";
 import { formIdFor } from "./request-id.ts";
 

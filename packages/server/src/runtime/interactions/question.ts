@@ -17,14 +17,13 @@ import { truncateText, MAX_LABEL } from "@turnstream/protocol/writer";
 import type { JsonSchema } from "../../models/model.ts";
 import type { InteractionChange } from "../../store/interactions.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
-import type { ToolCallRecord } from "../attempt/journal-entries.ts";
+import type { ToolCallRecord, StepCall } from "../attempt/journal-entries.ts";
 import { closeOpenGroup } from "../attempt/close-open-group.ts";
 import { ASK_USER } from "../define/agent.ts";
 import { deadlineFields, readTimeoutSeconds, TIMEOUT_PROPERTY } from "../define/answer-timeout.ts";
 import { asJsonObject, stringField } from "../../util/json.ts";
 import { failedResult, successResult } from "../attempt/tool-result.ts";
 import type { RunContext, RuntimeTool } from "../attempt/run-context.ts";
-import type { StepCall } from "../events/step-writer.ts";
 import { formatAnswers } from "./format-answers.ts";
 import { awaitDecision, requestKey } from "./await-decision.ts";
 

@@ -7,7 +7,7 @@
 import type { Turn, UserMessage } from "@turnstream/protocol";
 import type { Prompt } from "../../models/model.ts";
 import { fileKey } from "../attempt/journal-entries.ts";
-import type { RunContext } from "../attempt/run-context.ts";
+import { type RunContext, systemPrompt } from "../attempt/run-context.ts";
 import { compactIfNeeded, summaryPrompt } from "./compact.ts";
 import { listMessages, continuationMessage } from "./continuations.ts";
 import { hasResult } from "./interaction-result.ts";
@@ -38,8 +38,7 @@ export async function buildPrompt(scope: RunContext): Promise<Prompt> {
     attempt.references.startAfter(cited.lastId);
   }
   const { tried: retried, earlier } = splitRetried(read, row.retries);
-  const system =
-    pinned.instructions === "" ? [] : [{ role: "system" as const, content: pinned.instructions }];
+  const system = systemPrompt(pinned);
   const message = await messageOf(scope, row.message);
   const prior = await compactIfNeeded(scope, earlier, [...system, ...listMessages(retried), ...message]);
   const continuation = await readContinuation(context.store, ref, row.message, requestKinds);

@@ -11,8 +11,8 @@ import type { Model, Prompt } from "../../models/model.ts";
 import { NO_USAGE, usageOf } from "../../models/usage.ts";
 import { COMPACT } from "../define/agent.ts";
 import { askOnce } from "../attempt/ask-once.ts";
+import { startGroup } from "../attempt/close-open-group.ts";
 import { type CompactionRecord, COMPACTION_KEY } from "../attempt/journal-entries.ts";
-import { openGroup } from "../events/groups.ts";
 import type { BlockRef } from "../events/turn-writer.ts";
 import { type RunContext, toModelTools } from "../attempt/run-context.ts";
 import { toUsageRecord } from "../attempt/usage.ts";
@@ -74,8 +74,7 @@ async function compact(
 ): Promise<CompactionRecord | null> {
   const { attempt, run, path } = scope;
   const { writer, context } = attempt;
-  const group = openGroup(writer.turn);
-  if (group !== null) await writer.write(group);
+  await startGroup(scope);
   const call = `${COMPACT}_${writer.turn.items.length}`;
   const named = { call, name: COMPACT, label: attempt.strings.conversationSummarized };
   const callRef = await writer.start({ type: "tool_call.start", run, ...named });

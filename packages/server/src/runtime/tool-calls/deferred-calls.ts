@@ -6,12 +6,10 @@
  * thought and a call that stands alone are written while no other visible call waits.
  */
 import { findToolCall } from "@turnstream/protocol";
-import { closeOpenGroup } from "../attempt/close-open-group.ts";
-import { callLabel, displayOf, type RunContext, sharedThought } from "../attempt/run-context.ts";
-import { findThought } from "../attempt/shared-thought.ts";
-import { openGroup } from "../events/groups.ts";
-import type { StepCall } from "../events/step-writer.ts";
-import { MAIN_RUN } from "../events/turn-writer.ts";
+import { closeOpenGroup, startGroup } from "../attempt/close-open-group.ts";
+import { callLabel, displayOf, type RunContext } from "../attempt/run-context.ts";
+import type { StepCall } from "../attempt/journal-entries.ts";
+import { findThought, sharedThought } from "./share-thought.ts";
 
 /** Returns lists of calls. The calls of one list run in parallel, and each list waits for the previous one. */
 export function callPhases(scope: RunContext, calls: readonly StepCall[]): StepCall[][] {
@@ -41,13 +39,12 @@ function kindOf(scope: RunContext, call: StepCall): "thought" | "standalone" | "
 
 /** Writes a call if it is not in the log. */
 export async function writeDeferredCall(scope: RunContext, { call, name, input }: StepCall): Promise<void> {
-  const { attempt, run, path } = scope;
+  const { attempt, run } = scope;
   const { writer } = attempt;
   if (findToolCall(writer.turn, call) !== undefined) return;
   const { isHidden, isStandalone } = displayOf(scope, name);
   if (isStandalone) await closeOpenGroup(scope);
-  const group = path === MAIN_RUN && !isHidden && !isStandalone ? openGroup(writer.turn) : null;
-  if (group !== null) await writer.write(group);
+  else if (!isHidden) await startGroup(scope);
   const label = callLabel(scope, name, input);
   const hidden = isHidden ? { hidden: true } : {};
   const place = await writer.start({ type: "tool_call.start", run, call, name, label, ...hidden });

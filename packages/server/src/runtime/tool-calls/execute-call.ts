@@ -9,7 +9,13 @@
  */
 import { findSubAgentRun } from "@turnstream/protocol/writer";
 import { parseInput } from "../../models/tool-schema.ts";
-import { type ToolCallRecord, callKey, type PinnedTool, startKey } from "../attempt/journal-entries.ts";
+import {
+  type ToolCallRecord,
+  callKey,
+  type PinnedTool,
+  startKey,
+  type StepCall,
+} from "../attempt/journal-entries.ts";
 import { CALL_AGENT } from "../define/agent.ts";
 import type { Tool } from "../define/tool.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
@@ -19,7 +25,6 @@ import { withdrawPending } from "../interactions/withdraw.ts";
 import { escapeReferenceTagsIn } from "../attempt/reference-pool.ts";
 import { failedResult } from "../attempt/tool-result.ts";
 import { type RunContext, findToolSource } from "../attempt/run-context.ts";
-import type { StepCall } from "../events/step-writer.ts";
 import type { Slot } from "../../util/fair-semaphore.ts";
 import { startToolResult, writeToolResult } from "./write-result.ts";
 import { runTool } from "./run-tool.ts";

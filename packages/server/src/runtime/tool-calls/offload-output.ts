@@ -10,14 +10,13 @@ import type { Artifact, Json, FullContent } from "@turnstream/protocol";
 import { artifactPreview, blobUrl, MAX_PREVIEW } from "@turnstream/protocol/writer";
 import { plainText } from "../../session/history/model-content.ts";
 import type { CitableItem, ArtifactInput, ImageInput, ResultBlock, ToolOutput } from "../define/tool.ts";
-import type { ResultPart } from "../attempt/journal-entries.ts";
+import type { ResultPart, StepCall } from "../attempt/journal-entries.ts";
 import type { StoredImage } from "../../session/history/model-content.ts";
 import { type LargeImage, parseArtifact, parseImage } from "../define/media-input.ts";
 import { decodeDataUrl, describeImage } from "../attempt/stored-image.ts";
 import { retryStore } from "../attempt/retry-store.ts";
 import { stringifyContent } from "../attempt/tool-result.ts";
 import type { RunContext } from "../attempt/run-context.ts";
-import type { StepCall } from "../events/step-writer.ts";
 
 export interface StoredItem extends Omit<CitableItem, "blocks"> {
   readonly blocks?: readonly ResultPart[];

@@ -13,7 +13,7 @@ import { checkTimeout, toSeconds } from "../define/answer-timeout.ts";
 import { type FormSpec, parseForm } from "../define/form.ts";
 import { type RequestFormOptions, type Tool, type ToolContext, ToolError } from "../define/tool.ts";
 import type { StoredImage } from "../../session/history/model-content.ts";
-import type { ToolCallRecord } from "../attempt/journal-entries.ts";
+import type { ToolCallRecord, StepCall } from "../attempt/journal-entries.ts";
 import { withHost } from "./tool-host.ts";
 import { endingRecord, InteractionRequested } from "../interactions/ending-request.ts";
 import { turnKey } from "../attempt/turn-key.ts";
@@ -34,7 +34,6 @@ import { ToolProgress } from "./progress.ts";
 import { showsResult } from "./write-result.ts";
 import { UsageCollector } from "../attempt/usage.ts";
 import type { ReportUsage } from "../define/report-usage.ts";
-import type { StepCall } from "../events/step-writer.ts";
 import { abortable } from "../../util/concurrency.ts";
 import { defined } from "../../util/defined.ts";
 

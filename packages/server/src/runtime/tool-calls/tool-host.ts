@@ -6,7 +6,7 @@
  */
 import type { ToolContext } from "../define/tool.ts";
 import type { RunContext } from "../attempt/run-context.ts";
-import type { StepCall } from "../events/step-writer.ts";
+import type { StepCall } from "../attempt/journal-entries.ts";
 
 export interface ToolHost {
   readonly scope: RunContext;

@@ -14,11 +14,10 @@ import {
   type Artifact,
 } from "@turnstream/protocol";
 import { findSubAgentRun } from "@turnstream/protocol/writer";
-import type { ToolCallRecord } from "../attempt/journal-entries.ts";
+import type { ToolCallRecord, StepCall } from "../attempt/journal-entries.ts";
 import type { BlockRef } from "../events/turn-writer.ts";
-import { writeThought } from "../attempt/shared-thought.ts";
+import { writeThought } from "./share-thought.ts";
 import type { RunContext } from "../attempt/run-context.ts";
-import type { StepCall } from "../events/step-writer.ts";
 import { defined } from "../../util/defined.ts";
 
 /** Returns the place of the call's result, and starts the result if it doesn't exist. */
