@@ -15,7 +15,7 @@ import { type PinnedAgent, pinnedKey } from "../attempt/journal-entries.ts";
 import type { RuntimeContext } from "../attempt/context.ts";
 import type { RuntimeTool } from "../attempt/run-context.ts";
 import { LOOKUP_DESCRIPTION, LOOKUP_SCHEMA } from "../files/lookup-tool.ts";
-import { turnFiles } from "../files/turn-files.ts";
+import { turnFiles } from "../files/read-files.ts";
 import { requestTools } from "../interactions/ending-request.ts";
 import { askUserTool } from "../interactions/question.ts";
 import { shareThoughtTool } from "../tool-calls/share-thought.ts";

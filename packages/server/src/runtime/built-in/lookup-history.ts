@@ -8,15 +8,14 @@
 import { restoreTurn, type Turn } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";
 import { z } from "zod";
-import type { SessionRef } from "../../util/refs.ts";
-import type { Store } from "../../store/store.ts";
-import { matches, scoreOf, snippetOf, queryTerms, weightTerms, tokenize } from "../../store/rules/search.ts";
-import type { RequestKinds } from "../prompt/interaction-result.ts";
-import { loadWhole, attachOutcomes } from "../prompt/prior-turns.ts";
-import { type Tool, tool, ToolError, type ToolOutput } from "../define/tool.ts";
-import { hostOf } from "../tool-calls/tool-host.ts";
-import { turnToText } from "./turn-text.ts";
+import { queryTerms, snippetOf } from "../../store/rules/search.ts";
 import { defined } from "../../util/defined.ts";
+import type { TurnAttempt } from "../attempt/attempt.ts";
+import { type Tool, tool, ToolError, type ToolOutput } from "../define/tool.ts";
+import { attachOutcomes, loadWhole } from "../prompt/prior-turns.ts";
+import { hostOf } from "../tool-calls/run-tool.ts";
+import { rankByTerms } from "./rank-by-terms.ts";
+import { turnToText } from "./turn-text.ts";
 
 const PAGE = 50;
 /** How many turns one call searches. */
@@ -50,31 +49,21 @@ export function lookupHistoryTool(): Tool {
     idempotent: true,
     run: (query, context) => {
       const { attempt } = hostOf(context).scope;
-      const { ref, turn } = attempt;
-      const { store, requestKinds: kinds } = attempt.context;
-      return query.turn === undefined
-        ? find(store, ref, turn.number, query, kinds)
-        : read(store, ref, turn.number, query.turn, query.offset ?? 0, kinds);
+      return query.turn === undefined ? find(attempt, query) : read(attempt, query.turn, query.offset ?? 0);
     },
   });
 }
 
-/** Yields archived turns with a number below `before`, newest first. */
-async function* earlier(
-  store: Store,
-  ref: SessionRef,
-  before: number,
-  kinds: RequestKinds,
-): AsyncGenerator<Turn> {
+/** Yields archived turns with a number below that of the turn and below `before`, newest first. */
+async function* earlier({ context, ref, turn: now }: TurnAttempt, before: number): AsyncGenerator<Turn> {
+  const { store, requestKinds } = context;
+  const end = Math.min(now.number, before);
   let start: number | undefined;
   for (let seen = 0; seen < MAX_TURNS; seen += PAGE) {
-    const page = await store.turns.list(ref, {
-      limit: PAGE,
-      ...defined({ before: start }),
-    });
+    const page = await store.turns.list(ref, { limit: PAGE, ...defined({ before: start }) });
     for (const { snapshot } of page) {
       const turn = restoreTurn(snapshot);
-      if (turn.number < before) yield attachOutcomes(store, ref, turn, kinds);
+      if (turn.number < end) yield attachOutcomes(store, ref, turn, requestKinds);
     }
     start = page.at(-1)?.start;
     if (page.length < PAGE) return;
@@ -82,63 +71,36 @@ async function* earlier(
 }
 
 async function find(
-  store: Store,
-  ref: SessionRef,
-  now: number,
-  query: Input,
-  kinds: RequestKinds,
+  attempt: TurnAttempt,
+  { query = "", before = Infinity, limit = MOST_FOUND / 2 }: Input,
 ): Promise<ToolOutput> {
-  const limit = query.limit ?? MOST_FOUND / 2;
-  const terms = queryTerms(query.query ?? "");
-  const found: { turn: Turn; text: string; tokens: readonly string[] }[] = [];
-  for await (const turn of earlier(store, ref, Math.min(now, query.before ?? Infinity), kinds)) {
-    const text = turnToText(turn, SEARCH_CHARS, kinds);
-    const tokens = terms.length === 0 ? [] : tokenize(text);
-    const isFound = terms.length === 0 || terms.some((term) => tokens.some((word) => matches(term, word)));
-    if (isFound) found.push({ turn, text, tokens });
-    if (terms.length === 0 && found.length >= limit) break;
+  const terms = queryTerms(query);
+  const listed: { turn: number; at: string; text: string }[] = [];
+  for await (const turn of earlier(attempt, before)) {
+    const at = new Date(turn.started_at).toISOString();
+    const text = turnToText(turn, SEARCH_CHARS, attempt.context.requestKinds);
+    listed.push({ turn: turn.number, at, text });
+    if (terms.length === 0 && listed.length >= limit) break;
   }
-  const weighed = weightTerms(
-    terms,
-    terms.map((term) => found.filter(({ tokens }) => tokens.some((word) => matches(term, word))).length),
-  );
-  const ranked =
-    terms.length === 0
-      ? found
-      : found
-          .map((match) => ({
-            ...match,
-            score: scoreOf(weighed, query.query ?? "", { title: "", text: match.text }),
-          }))
-          .toSorted((a, b) => b.score - a.score || b.turn.number - a.turn.number);
-  const turns = ranked.slice(0, limit).map(({ turn, text }) => ({
-    turn: turn.number,
-    at: new Date(turn.started_at).toISOString(),
-    text: snippetOf(terms, text, SNIPPET_CHARS),
-  }));
-  return {
-    content: { turns, found: found.length },
-    preview: describeCount(turns.length),
-    resultCount: turns.length,
-  };
+  // Without terms, the newest turns come first.
+  const found = terms.length === 0 ? listed : rankByTerms(listed, query);
+  const turns = found
+    .slice(0, limit)
+    .map(({ text, ...turn }) => ({ ...turn, text: snippetOf(terms, text, SNIPPET_CHARS) }));
+  const content = { turns, found: found.length };
+  return { content, preview: describeCount(turns.length), resultCount: turns.length };
 }
 
 function describeCount(count: number): string {
   return count === 1 ? "1 earlier turn" : `${count} earlier turns`;
 }
 
-async function read(
-  store: Store,
-  ref: SessionRef,
-  now: number,
-  wanted: number,
-  offset: number,
-  kinds: RequestKinds,
-): Promise<ToolOutput> {
-  for await (const turn of earlier(store, ref, Math.min(now, wanted + 1), kinds)) {
+async function read(attempt: TurnAttempt, wanted: number, offset: number): Promise<ToolOutput> {
+  const { context, ref } = attempt;
+  for await (const turn of earlier(attempt, wanted + 1)) {
     if (turn.number < wanted) break;
-    const message = turn.message === null ? null : await loadWhole(store, ref, turn.message);
-    const text = turnToText({ ...turn, message }, Infinity, kinds);
+    const message = turn.message === null ? null : await loadWhole(context.store, ref, turn.message);
+    const text = turnToText({ ...turn, message }, Infinity, context.requestKinds);
     const piece = truncateText(text.slice(offset), READ_CHARS);
     const next = offset + piece.length;
     return {

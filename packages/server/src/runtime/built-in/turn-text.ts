@@ -16,7 +16,7 @@ import {
 } from "@turnstream/protocol";
 import { isRequest, truncateText } from "@turnstream/protocol/writer";
 import type { RequestKinds } from "../prompt/interaction-result.ts";
-import { formatAnswers } from "../interactions/format-answers.ts";
+import { formatAnswers } from "../interactions/question.ts";
 
 const RESULT_CHARS = 2_000;
 const VALUE_CHARS = 2_000;

@@ -11,7 +11,7 @@ import { truncateText } from "@turnstream/protocol/writer";
 import type { Attachment, Attachments, TextChunk } from "../../store/attachments.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { type Tool, tool, ToolError } from "../define/tool.ts";
-import { hostOf } from "../tool-calls/tool-host.ts";
+import { hostOf } from "../tool-calls/run-tool.ts";
 import { isJsonObject } from "../../util/json.ts";
 
 const MAX_LISTED = 100;

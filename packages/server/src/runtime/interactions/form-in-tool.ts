@@ -11,8 +11,8 @@ import { canonicalJson } from "../../store/rules/canonical-json.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import { startKey, type StepCall } from "../attempt/journal-entries.ts";
 import type { RunContext } from "../attempt/run-context.ts";
-import { awaitDecision } from "./await-decision.ts";
-import { formIdFor } from "./request-id.ts";
+import { awaitDecision, writePending } from "./await-decision.ts";
+import { formIdFor } from "./form-request.ts";
 
 export type FormAnswer =
   | { readonly status: "submitted"; readonly values: Readonly<Record<string, Json>> }
@@ -49,12 +49,12 @@ async function writeFormInTool(
   schema: FormSchema,
   timeoutSeconds: number,
 ): Promise<FormBlock> {
-  const { writer, context, row } = attempt;
+  const { context, row } = attempt;
   const forms = formsOf(attempt, call);
   const known = forms[nextOf(attempt, call)];
   if (known !== undefined && isSame(known.schema, schema)) return known;
   const form = formIdFor(row.turn, call, forms.length + 1);
-  const { written } = writer.startSync({
+  return writePending(attempt, "form", {
     type: "form.request",
     run,
     form,
@@ -64,12 +64,6 @@ async function writeFormInTool(
     timeout_seconds: timeoutSeconds,
     deadline: context.env.now() + timeoutSeconds * 1_000,
   });
-  await written;
-  await writer.flush();
-  const request = formsOf(attempt, call).find((block) => block.form === form);
-  if (request === undefined)
-    throw new Error(`the form of ${call} is missing from the turn after it was written`);
-  return request;
 }
 
 function nextOf(attempt: TurnAttempt, call: string): number {

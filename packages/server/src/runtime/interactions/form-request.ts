@@ -14,7 +14,15 @@ import type { RequestKind } from "../attempt/request-kind.ts";
 import { stringifyContent } from "../attempt/tool-result.ts";
 import { deadlineFields, readTimeoutSeconds, TIMEOUT_PROPERTY } from "../define/answer-timeout.ts";
 import { MAX_FIELDS, MAX_OPTIONS, parseForm } from "../define/form.ts";
-import { formIdFor } from "./request-id.ts";
+
+/**
+ * Returns the id of a form, unique in its session. It follows from the call, so that a later attempt finds the form. The
+ * store and clients keep ids, so the format must not change.
+ * @param nth number of the form within its call, because a tool that waits for a form can request another one
+ */
+export function formIdFor(turn: string, call: string, nth = 0): string {
+  return `form_${turn}_${call}${nth === 0 ? "" : `.${nth}`}`;
+}
 
 const VALUE_CHARS = 2_000;
 const SHORT = { type: "string", maxLength: MAX_LABEL } as const;
@@ -120,11 +128,7 @@ function formResult({ schema, status, values, reason }: FormOutcome): Json {
     case "submitted":
       return { form: title, status, values: formatFormValues(schema.fields, values ?? {}) };
     case "declined":
-      return {
-        form: title,
-        status: "the user declined to fill it in",
-        ...(reason === null ? {} : { reason }),
-      };
+      return { form: title, status: "the user declined to fill it in", ...(reason !== null && { reason }) };
     case "expired":
       return { form: title, status: "it was not submitted in time" };
     case "cancelled":

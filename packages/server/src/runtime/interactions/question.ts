@@ -6,13 +6,7 @@
  * event. The user answers with options or a plain message, dismisses the question, or lets its deadline pass. Without an
  * answer the call still succeeds.
  */
-import {
-  type QuestionAnswer,
-  listBlocks,
-  type Json,
-  type Question,
-  type QuestionBlock,
-} from "@turnstream/protocol";
+import type { QuestionAnswer, Json, Question, QuestionBlock } from "@turnstream/protocol";
 import { truncateText, MAX_LABEL } from "@turnstream/protocol/writer";
 import type { JsonSchema } from "../../models/model.ts";
 import type { InteractionChange } from "../../store/interactions.ts";
@@ -24,8 +18,7 @@ import { deadlineFields, readTimeoutSeconds, TIMEOUT_PROPERTY } from "../define/
 import { asJsonObject, stringField } from "../../util/json.ts";
 import { failedResult, successResult } from "../attempt/tool-result.ts";
 import type { RunContext, RuntimeTool } from "../attempt/run-context.ts";
-import { formatAnswers } from "./format-answers.ts";
-import { awaitDecision, requestKey } from "./await-decision.ts";
+import { awaitDecision, findPending, requestKey, writePending } from "./await-decision.ts";
 
 const MAX_QUESTIONS = 20;
 const MAX_OPTIONS = 50;
@@ -112,29 +105,17 @@ async function writeRequest(
   timeoutSeconds: number | null,
 ): Promise<QuestionBlock> {
   const { attempt, run } = scope;
-  const { writer, context } = attempt;
-  const known = questionOf(scope, call);
+  const known = findPending(attempt, "question", call.call);
   if (known !== undefined) return known;
   await closeOpenGroup(scope);
-  await writer.start({
+  return writePending(attempt, "question", {
     type: "question.request",
     run,
     key: requestKey(attempt),
     call: call.call,
     questions: [...questions],
-    ...deadlineFields(timeoutSeconds, context.env.now()),
+    ...deadlineFields(timeoutSeconds, attempt.context.env.now()),
   });
-  await writer.flush();
-  const written = questionOf(scope, call);
-  if (written === undefined)
-    throw new Error(`the question of ${call.call} is missing from the turn after it was written`);
-  return written;
-}
-
-function questionOf({ attempt }: RunContext, { call }: StepCall): QuestionBlock | undefined {
-  return listBlocks(attempt.turn)
-    .filter((block) => block.kind === "question")
-    .findLast((block) => block.call === call);
 }
 
 /** Parses the questions of the model and gives them ids. Returns null if they are invalid. */
@@ -183,4 +164,18 @@ function answersOf(questions: readonly Question[], { body }: InteractionChange):
   const read = formatAnswers(questions, answers);
   const left = questions.filter(({ id }) => !answers.some((answer) => answer.question === id));
   return [...read, ...left.map(({ text }) => ({ question: text, answer: IN_ONE_MESSAGE }))];
+}
+
+/** Replaces the ids in a user's answers with the texts of the questions and options. An unknown id stays as it is. */
+export function formatAnswers(
+  questions: readonly Question[],
+  answers: readonly QuestionAnswer[],
+): { readonly question: string; readonly answer: string }[] {
+  return answers.map(({ question: id, selected, text = "" }) => {
+    const question = questions.find((candidate) => candidate.id === id);
+    const chosen = selected.map(
+      (option) => question?.options.find((candidate) => candidate.id === option)?.label ?? option,
+    );
+    return { question: question?.text ?? id, answer: [...chosen, ...(text === "" ? [] : [text])].join("; ") };
+  });
 }

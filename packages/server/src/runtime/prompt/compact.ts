@@ -8,9 +8,8 @@
 import { truncateText, MAX_PREVIEW } from "@turnstream/protocol/writer";
 import { ModelError } from "../../models/errors.ts";
 import type { Model, Prompt } from "../../models/model.ts";
-import { NO_USAGE, usageOf } from "../../models/usage.ts";
 import { COMPACT } from "../define/agent.ts";
-import { askOnce } from "../attempt/ask-once.ts";
+import { askForText } from "../attempt/ask-once.ts";
 import { startGroup } from "../attempt/close-open-group.ts";
 import { type CompactionRecord, COMPACTION_KEY } from "../attempt/journal-entries.ts";
 import type { BlockRef } from "../events/turn-writer.ts";
@@ -19,7 +18,7 @@ import { toUsageRecord } from "../attempt/usage.ts";
 import { withoutImages } from "./images.ts";
 import { estimatePrompt, estimateTokens } from "./trim-to-budget.ts";
 import { listMessages } from "./continuations.ts";
-import type { PriorTurns } from "./prior-turns.ts";
+import { afterCompaction, type PriorTurns } from "./prior-turns.ts";
 import { defined } from "../../util/defined.ts";
 
 /** The start of the message that has the summary. */
@@ -38,7 +37,7 @@ export async function compactIfNeeded(
   const { attempt, agent, pinned } = scope;
   const { afterTokens, keepTurns } = agent.compaction;
   const known = attempt.fromJournal(COMPACTION_KEY);
-  if (known !== undefined) return after(earlier, known);
+  if (known !== undefined) return afterCompaction(earlier, known);
   const older = earlier.turns.slice(0, Math.max(0, earlier.turns.length - keepTurns));
   const upTo = older.at(-1)?.turn.number;
   const model = agent.compaction.model ?? agent.model;
@@ -47,7 +46,7 @@ export async function compactIfNeeded(
     estimatePrompt([...beside, ...summaryPrompt(earlier)]) + estimateTokens(toModelTools(pinned));
   if (length <= afterTokens) return earlier;
   const record = await compact(scope, model, { ...earlier, turns: older }, upTo);
-  return record === null ? earlier : after(earlier, record);
+  return record === null ? earlier : afterCompaction(earlier, record);
 }
 
 /** @param note what the model must know besides the summary; null for nothing */
@@ -60,10 +59,6 @@ export function summaryPrompt({ summary, turns }: PriorTurns, note: string | nul
     { role: "assistant", content: [{ type: "text", text: "I have read it." }] },
     ...listMessages(turns),
   ];
-}
-
-function after(earlier: PriorTurns, { summary, upTo }: CompactionRecord): PriorTurns {
-  return { summary, turns: earlier.turns.filter(({ turn }) => turn.number > upTo) };
 }
 
 async function compact(
@@ -84,12 +79,8 @@ async function compact(
     const { summary, usage } = await ask(scope, model, earlier);
     await endResult(scope, result, "success", truncateText(summary, MAX_PREVIEW));
     const blocks = [callRef.block, result.block];
-    const record: CompactionRecord = {
-      summary,
-      upTo,
-      blocks,
-      ...toUsageRecord(scope.agent, model.modelId, usage),
-    };
+    const used = toUsageRecord(scope.agent, model.modelId, usage);
+    const record: CompactionRecord = { summary, upTo, blocks, ...used };
     await attempt.commitStep(COMPACTION_KEY, record, { isRetained: true });
     attempt.modelCalls.delete(COMPACTION_KEY);
     attempt.usage.add(path, record);
@@ -108,17 +99,9 @@ async function ask({ attempt, agent }: RunContext, model: Model, earlier: PriorT
     ...withoutImages(summaryPrompt(earlier)),
     { role: "user", content: [{ type: "text", text: ASK }] },
   ];
-  const request = {
-    prompt,
-    ...defined({ providerOptions, headers }),
-  };
-  let summary = "";
-  let usage = NO_USAGE;
-  for await (const part of askOnce(attempt, COMPACTION_KEY, model, prompt, () => request)) {
-    if (part.type === "text-delta") summary += part.delta;
-    if (part.type === "finish") usage = usageOf(part.usage);
-  }
-  return { summary: truncateText(summary, SUMMARY_CHARS), usage };
+  const request = { prompt, ...defined({ providerOptions, headers }) };
+  const { text, usage } = await askForText(attempt, COMPACTION_KEY, model, request);
+  return { summary: truncateText(text, SUMMARY_CHARS), usage };
 }
 
 async function endResult(

@@ -100,14 +100,9 @@ export async function readPriorTurns(
   const isFull = (): boolean =>
     turns.length >= NEWEST && retried === null && (tokens > maxTokens || chars > MAX_READ_CHARS);
   while (turns.length < MAX_TURNS && !isFull()) {
-    const page = await store.turns.list(ref, {
-      limit: PAGE,
-      ...defined({ before: start }),
-    });
-    const entries = await store.journal.retained(
-      ref,
-      page.map(({ id }) => id),
-    );
+    const page = await store.turns.list(ref, { limit: PAGE, ...defined({ before: start }) });
+    const ids = page.map(({ id }) => id);
+    const entries = await store.journal.retained(ref, ids);
     const records = new Map(entries.map(({ turn, key, value }) => [`${turn} ${key}`, value]));
     for (const archived of page) {
       if (archived.id === before.id || archived.snapshot.number >= before.number) continue;
@@ -133,17 +128,17 @@ export async function readPriorTurns(
       tokens += estimatePrompt(messages);
       chars += textLength(turn);
       const compact = records.get(`${turn.id} ${COMPACTION_KEY}`) as unknown as CompactionRecord | undefined;
-      if (compact !== undefined) {
-        return {
-          summary: compact.summary,
-          turns: joined(turns.filter((t) => t.turn.number > compact.upTo)),
-        };
-      }
+      if (compact !== undefined) return afterCompaction({ summary: null, turns: joined(turns) }, compact);
     }
     start = page.at(-1)?.start;
     if (page.length < PAGE) break;
   }
   return { summary: null, turns: joined(turns) };
+}
+
+/** Returns the summary and the turns after it. */
+export function afterCompaction({ turns }: PriorTurns, { summary, upTo }: CompactionRecord): PriorTurns {
+  return { summary, turns: turns.filter(({ turn }) => turn.number > upTo) };
 }
 
 /** The main run may cite its references again. The ids of all runs stay taken. */

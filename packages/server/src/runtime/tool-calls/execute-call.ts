@@ -1,11 +1,10 @@
 /**
  * `executeToolCall` runs one tool call, or takes its outcome from the journal, and writes the result to the log.
  *
- * Invariants: the outcome is journaled before its result is written, so a takeover never changes what users saw. Only the
+ * Invariant: the outcome is journaled before its result is written, so a takeover never changes what users saw. Only the
  * outcome of a quick tool that can run again is journaled with the next step; a takeover in between supersedes its
- * result and runs it again. A tool
- * starts only after its `tool_result.start` is in the log under this attempt's epoch, so a superseded worker fails
- * before it runs a tool.
+ * result and runs it again. A tool starts only after its `tool_result.start` is in the log under this attempt's epoch,
+ * so a superseded worker fails before it runs a tool.
  */
 import { findSubAgentRun } from "@turnstream/protocol/writer";
 import { parseInput } from "../../models/tool-schema.ts";
@@ -21,7 +20,7 @@ import type { Tool } from "../define/tool.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import { nextRunClosingEvents, runSubtree } from "../events/closing-events.ts";
 import { requestApproval } from "../interactions/approval.ts";
-import { withdrawPending } from "../interactions/withdraw.ts";
+import { withdrawPending } from "../interactions/await-decision.ts";
 import { escapeReferenceTagsIn } from "../attempt/reference-pool.ts";
 import { failedResult } from "../attempt/tool-result.ts";
 import { type RunContext, findToolSource } from "../attempt/run-context.ts";
@@ -34,6 +33,7 @@ const QUICK_MS = 2_000;
 
 type RunSubAgent = (scope: RunContext, call: StepCall) => Promise<ToolCallRecord>;
 
+/** @param runSubAgent the agent loop, passed in because it calls this function */
 export async function executeToolCall(
   scope: RunContext,
   call: StepCall,
@@ -47,9 +47,9 @@ export async function executeToolCall(
     const performed = await resolveResult(scope, call, runSubAgent);
     record = { ...performed, content: escapeReferenceTagsIn(performed.content) };
     const isQuick = env.now() - startedAt <= QUICK_MS;
-    if (isQuick && canRunAgain(scope, call, record))
-      attempt.journalLater(callKey(call.call), record, { isRetained: true });
-    else await attempt.journal(callKey(call.call), record, { isRetained: true });
+    const key = callKey(call.call);
+    if (isQuick && canRunAgain(scope, call, record)) attempt.journalLater(key, record, { isRetained: true });
+    else await attempt.journal(key, record, { isRetained: true });
   }
   await closeWithin(attempt, call.call);
   await writeToolResult(scope, call, record);
@@ -62,17 +62,9 @@ export async function executeToolCall(
  */
 function canRunAgain(scope: RunContext, { call, name }: StepCall, record: ToolCallRecord): boolean {
   const { attempt, agent } = scope;
-  const isTool =
-    agent.tools[name] !== undefined ||
-    attempt.context.builtInTools.has(name) ||
-    findToolSource(scope, name) !== undefined;
-  return (
-    isTool &&
-    !attempt.mayHaveRun(call) &&
-    record.ending === null &&
-    record.usage === null &&
-    record.isRefusal !== true
-  );
+  const tool = agent.tools[name] ?? attempt.context.builtInTools.get(name) ?? findToolSource(scope, name);
+  if (tool === undefined || attempt.mayHaveRun(call)) return false;
+  return record.ending === null && record.usage === null && record.isRefusal !== true;
 }
 
 /**
@@ -124,19 +116,15 @@ async function performFromSource(
   { name, tool: toolName }: NonNullable<PinnedTool["source"]>,
 ): Promise<ToolCallRecord> {
   const { attempt, agent } = scope;
-  const { strings, context } = attempt;
-  const { toolSources } = context;
+  const { toolFailed } = attempt.strings;
   // The source may have changed since the call started, but the call may have taken effect.
   if (attempt.fromJournal(startKey(call.call)) !== undefined) return interrupted(scope, call);
   const source = agent.toolSources.find((candidate) => candidate.name === name);
-  const offered = source === undefined ? {} : await toolSources.list(source);
+  const offered = source === undefined ? {} : await attempt.context.toolSources.list(source);
   if (offered === null)
-    return failedResult(
-      `${name}, where the tool ${call.name} comes from, is not available now.`,
-      strings.toolFailed,
-    );
+    return failedResult(`${name}, where the tool ${call.name} comes from, is not available now.`, toolFailed);
   const tool = Object.hasOwn(offered, toolName) ? offered[toolName] : undefined;
-  if (tool === undefined) return failedResult(`There is no tool ${call.name} any more.`, strings.toolFailed);
+  if (tool === undefined) return failedResult(describeMissingTool(call.name, true), toolFailed);
   return checkAndPerform(scope, call, tool);
 }
 

@@ -22,7 +22,7 @@ export class ToolProgress {
   readonly #call: StepCall;
   readonly #place: BlockRef;
   readonly #uploader: BlobUploader;
-  #last: Promise<void> = Promise.resolve();
+  #last: Promise<unknown> = Promise.resolve();
   /** Set while a picture is uploading. Later parts wait for it, so that the order stays. */
   #queue: Promise<void> | null = null;
   #image: string | null = null;
@@ -134,12 +134,8 @@ export class ToolProgress {
   #write(delta: { part: number; media: "text" | "image"; data: string; done: boolean }): void {
     const { writer } = this.#scope.attempt;
     const written = writer.write({ type: "tool_result.delta", ...this.#place, ...delta });
-    this.#last = settle([this.#last, written]);
+    this.#last = Promise.all([this.#last, written]);
     // `end` reports the failure. Without this handler an earlier rejection is unhandled and terminates the process.
     this.#last.catch(() => {});
   }
-}
-
-async function settle(writes: readonly Promise<void>[]): Promise<void> {
-  await Promise.all(writes);
 }

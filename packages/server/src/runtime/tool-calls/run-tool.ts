@@ -4,7 +4,7 @@
  *
  * Invariant: the lease is checked right before the tool runs. A stop or a lost lease throws, and any other error
  * becomes a failed result. Users see only the message of a `ToolError` or a timeout. Progress after the tool settled or
- * timed out is ignored.
+ * timed out is ignored. Idempotency keys contain ids only, and their format must not change.
  */
 import { EngineError } from "../../engine/errors.ts";
 import { PausableTimer } from "../../util/pausable-timer.ts";
@@ -14,9 +14,7 @@ import { type FormSpec, parseForm } from "../define/form.ts";
 import { type RequestFormOptions, type Tool, type ToolContext, ToolError } from "../define/tool.ts";
 import type { StoredImage } from "../../session/history/model-content.ts";
 import type { ToolCallRecord, StepCall } from "../attempt/journal-entries.ts";
-import { withHost } from "./tool-host.ts";
 import { endingRecord, InteractionRequested } from "../interactions/ending-request.ts";
-import { turnKey } from "../attempt/turn-key.ts";
 import { MAX_TIMER_MS } from "../../util/sleep.ts";
 import type { BlockRef } from "../events/turn-writer.ts";
 import { attachReferences } from "./attach-references.ts";
@@ -155,7 +153,8 @@ function contextOf(
   const { tenant, session, turn, user } = scope.attempt.row;
   const context: ToolContext = {
     signal,
-    idempotencyKey: `${turnKey({ tenant, session, turn })}/${call.call}`,
+    // Neither a session id nor an encoded tenant has a slash.
+    idempotencyKey: `${session}/${encodeURIComponent(tenant)}/${turn}/${call.call}`,
     progress: (text) => progress.text(text),
     image: (image) => progress.image(image),
     artifact: (artifact) => progress.setArtifact(artifact),
@@ -169,7 +168,27 @@ function contextOf(
     user,
     locale: scope.attempt.locale,
   };
-  return withHost(context, { scope, call });
+  hosts.set(context, { scope, call });
+  return context;
+}
+
+/** The run and the call that a built-in tool works in. */
+interface ToolHost {
+  readonly scope: RunContext;
+  readonly call: StepCall;
+}
+
+/** By the context of a call, so that the public context of developers doesn't expose them. */
+const hosts = new WeakMap<ToolContext, ToolHost>();
+
+/** @throws if the context was not created by the runtime: built-in tools only work in a turn */
+export function hostOf(context: ToolContext): ToolHost {
+  const host = hosts.get(context);
+  if (host === undefined)
+    throw new TypeError(
+      "A built-in tool must be run by a Turnstream worker, got a context that no worker created",
+    );
+  return host;
 }
 
 function requestForm({ agent }: RunContext, form: FormSpec, { timeoutMs }: RequestFormOptions = {}): never {

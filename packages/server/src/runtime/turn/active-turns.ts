@@ -6,11 +6,14 @@
  * that ends removes only itself, never its successor.
  */
 import type { TurnAttempt } from "../attempt/attempt.ts";
-import type { TurnRef } from "../attempt/turn-key.ts";
 import { StopRequested } from "../attempt/outcomes.ts";
 import { type SessionRef, sessionKey } from "../../util/refs.ts";
 import { untilAborted } from "../../util/concurrency.ts";
 import { sleep } from "../../util/sleep.ts";
+
+interface TurnRef extends SessionRef {
+  readonly turn: string;
+}
 
 export class ActiveTurns {
   /** By `sessionKey`, like `#pauses`. */

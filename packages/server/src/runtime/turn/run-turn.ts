@@ -25,13 +25,12 @@ import type { RuntimeStrings } from "../strings/runtime-strings.ts";
 import { buildPrompt } from "../prompt/build-prompt.ts";
 import type { Agent } from "../define/agent.ts";
 import { commitRequests } from "../interactions/ending-request.ts";
-import { withdrawPending } from "../interactions/withdraw.ts";
+import { withdrawPending } from "../interactions/await-decision.ts";
 import { RuntimeError } from "../errors.ts";
 import { LOSS_KEY, OUTCOME_KEY, stepKey, STREAM_STARTED_KEY } from "../attempt/journal-entries.ts";
 import { closeOpenGroup } from "../attempt/close-open-group.ts";
 import { MAIN_RUN } from "../events/turn-writer.ts";
 import { readFiles } from "../files/read-files.ts";
-import type { TurnRef } from "../attempt/turn-key.ts";
 import {
   RestartAttempt,
   ModelStreamInterrupted,
@@ -52,6 +51,7 @@ import { mainRunContext } from "../attempt/run-context.ts";
 import { NOTHING_SPENT } from "../attempt/usage.ts";
 import { generateTitle } from "./title.ts";
 import { untilAborted } from "../../util/concurrency.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { backoffDelay } from "../../util/retry.ts";
 import { sleep } from "../../util/sleep.ts";
 import { runAs } from "../../util/work-owner.ts";
@@ -164,7 +164,7 @@ function isOutage(error: unknown): boolean {
 }
 
 /** The log or the journal refused a write, because another worker has the session. */
-function reportFenced({ reportSecurityEvent }: RuntimeContext, ref: TurnRef, error: unknown): void {
+function reportFenced({ reportSecurityEvent }: RuntimeContext, ref: SessionRef, error: unknown): void {
   const reason = isLogError(error, "FENCED") ? "log" : isStoreError(error, "FENCED") ? "journal" : null;
   if (reason !== null)
     reportSecurityEvent({ type: "writer_fenced", reason, tenant: ref.tenant, subject: ref.session });

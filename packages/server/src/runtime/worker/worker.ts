@@ -37,7 +37,7 @@ import { type Agent, LOOKUP_ATTACHMENTS } from "../define/agent.ts";
 import { PARALLEL_FETCHES, PARALLEL_FILES } from "../define/file-limits.ts";
 import type { TurnObserver } from "../define/turn-observer.ts";
 import { lookupAttachments } from "../files/lookup-tool.ts";
-import { DecisionWaiters } from "../interactions/decision-waiters.ts";
+import { DecisionWaiters } from "../attempt/decision-waiters.ts";
 import { ToolSources } from "../tool-calls/tool-sources.ts";
 import { ActiveTurns } from "../turn/active-turns.ts";
 import { runTurn } from "../turn/run-turn.ts";
