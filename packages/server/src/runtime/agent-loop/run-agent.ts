@@ -7,16 +7,18 @@
  * questions one at a time, and requests last. A refused call ends its group. A failure or limit of a sub-agent becomes
  * an error result for the calling agent. A stop, a limit of the turn and an error that needs a new attempt are thrown.
  */
-import { findToolResult, toolLabel } from "@turnstream/protocol";
+import { findToolCall, findToolResult, toolLabel } from "@turnstream/protocol";
 import type { Prompt, PromptMessage } from "../../models/model.ts";
 import { allOrAbort } from "../../util/concurrency.ts";
 import { FairSemaphore } from "../../util/fair-semaphore.ts";
 import { stringField } from "../../util/json.ts";
-import { closeOpenGroup } from "../attempt/close-open-group.ts";
+import { closeOpenGroup, startGroup } from "../attempt/close-open-group.ts";
 import { callKey, type StepCall, type ToolCallRecord } from "../attempt/journal-entries.ts";
 import { LimitReached, outcomeFor, RestartAttempt, UsageLimitReached } from "../attempt/outcomes.ts";
 import { modelText } from "../attempt/reference-pool.ts";
 import {
+  callLabel,
+  displayOf,
   RequestSlot,
   type RunContext,
   type RuntimeTool,
@@ -32,8 +34,8 @@ import { isInOpenGroup } from "../events/groups.ts";
 import { writeRequest } from "../interactions/ending-request.ts";
 import { resultImages } from "../prompt/images.ts";
 import { estimateTokens, trimToBudget } from "../prompt/trim-to-budget.ts";
-import { callPhases, writeDeferredCall } from "../tool-calls/deferred-calls.ts";
 import { describeMissingTool, executeToolCall } from "../tool-calls/execute-call.ts";
+import { findThought, sharedThought } from "../tool-calls/share-thought.ts";
 import { startToolResult } from "../tool-calls/write-result.ts";
 import { runModelStep } from "./model-step.ts";
 import { pinAgent } from "./pinned-agent.ts";
@@ -51,9 +53,8 @@ export async function runAgent(scope: RunContext, start: Prompt): Promise<RunRes
   const prompt: Prompt = [...start];
   const tokens = agent.compaction.afterTokens - estimateTokens(toModelTools(pinned));
   for (let n = 0; ; n++) {
-    const step = await runModelStep(scope, n, agent.model, () =>
-      trimToBudget([...prompt], start.length, tokens),
-    );
+    const trimmed = (): Prompt => trimToBudget([...prompt], start.length, tokens);
+    const step = await runModelStep({ scope, n, model: agent.model, prompt: trimmed });
     if (step.calls.length === 0) return { text: step.text, ending: null };
     const messages = prompt.filter(({ role }) => role !== "system");
     const records = await runCalls({ ...scope, messages }, step.calls);
@@ -183,4 +184,48 @@ async function runSubAgent(scope: RunContext, call: StepCall): Promise<ToolCallR
     const record = failedResult(`${name} could not finish: ${end.text}`);
     return { ...record, usage: attempt.usage.of(call.call).usage };
   }
+}
+
+/**
+ * Returns lists of calls: those that are in the log, then those that the step did not write. The calls of one list run in
+ * parallel, and each list waits for the previous one. The lists follow from the log and the step alone, so a later attempt
+ * finds the same ones.
+ */
+function callPhases(scope: RunContext, calls: readonly StepCall[]): StepCall[][] {
+  const deferred = calls.filter((call) => isDeferred(scope, call));
+  const phases = [calls.filter((call) => !deferred.includes(call))];
+  let lastKind: string | null = null;
+  for (const call of deferred) {
+    const kind = kindOf(scope, call);
+    // Thoughts follow one another, so that their order stays.
+    if (kind === lastKind && kind !== "thought") phases.at(-1)?.push(call);
+    else phases.push([call]);
+    lastKind = kind;
+  }
+  return phases;
+}
+
+function isDeferred(scope: RunContext, call: StepCall): boolean {
+  const { turn } = scope.attempt;
+  if (sharedThought(scope, call) !== null) return findThought(turn, call.call) === undefined;
+  return findToolCall(turn, call.call) === undefined;
+}
+
+function kindOf(scope: RunContext, call: StepCall): "thought" | "standalone" | "grouped" {
+  if (sharedThought(scope, call) !== null) return "thought";
+  return displayOf(scope, call.name).isStandalone ? "standalone" : "grouped";
+}
+
+/** Writes a call if it is not in the log, while no other visible call waits. */
+async function writeDeferredCall(scope: RunContext, { call, name, input }: StepCall): Promise<void> {
+  const { attempt, run } = scope;
+  const { writer } = attempt;
+  if (findToolCall(writer.turn, call) !== undefined) return;
+  const { isHidden, isStandalone } = displayOf(scope, name);
+  if (isStandalone) await closeOpenGroup(scope);
+  else if (!isHidden) await startGroup(scope);
+  const label = callLabel(scope, name, input);
+  const hidden = isHidden ? { hidden: true } : {};
+  const place = await writer.start({ type: "tool_call.start", run, call, name, label, ...hidden });
+  await writer.write({ type: "tool_call.end", ...place, input });
 }

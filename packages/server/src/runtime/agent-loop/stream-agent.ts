@@ -35,7 +35,7 @@ const OF_FEATURES = /^payment\./;
 export async function runStreamAgent(scope: RunContext, body: StreamBody, prompt: Prompt): Promise<void> {
   const { attempt } = scope;
   if (attempt.fromJournal(STREAM_STARTED_KEY) !== undefined && !body.idempotent)
-    throw serverError("the worker stopped while the body ran, and the body is not idempotent", {
+    throw new TurnFailed("the worker stopped while the body ran, and the body is not idempotent", {
       canRetry: true,
     });
   const { context, row, signal, drainGate } = attempt;
@@ -54,20 +54,16 @@ async function runBody(scope: RunContext, body: StreamBody, prompt: Prompt): Pro
   });
   if (isObject(result) && "fullStream" in result) await readAiSdk(scope, result.fullStream);
   else if (isObject(result) && Symbol.asyncIterator in result) await readEvents(scope, result);
-  else throw serverError("the body must return a streamText result or an async iterable of events");
+  else throw new TurnFailed("the body must return a streamText result or an async iterable of events");
 }
 
 function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-function serverError(problem: string, options: { canRetry?: boolean; cause?: unknown } = {}): TurnFailed {
-  return new TurnFailed("SERVER_ERROR", problem, options);
-}
-
 /** Wraps every error of a body, so that an error that looks like one of ours is not treated as ours. */
 function bodyFailed(cause: unknown): TurnFailed {
-  return serverError("the body failed", { canRetry: true, cause });
+  return new TurnFailed("the body failed", { canRetry: true, cause });
 }
 
 /** Maps the body's own block ids to block ids of the log. */
@@ -81,7 +77,7 @@ async function readEvents(scope: RunContext, events: AsyncIterable<StreamBodyEve
     if (count++ >= agent.limits.maxTokens)
       throw new LimitReached({ limit: "events", value: agent.limits.maxTokens });
     const { type } = event as { readonly type: string };
-    if (OF_FEATURES.test(type)) throw serverError(`the body yielded ${type}, which only a feature writes`);
+    if (OF_FEATURES.test(type)) throw new TurnFailed(`the body yielded ${type}, which only a feature writes`);
     const complete = event.type === "request" ? await completeRequest(attempt, event, requested++) : event;
     // An earlier attempt wrote this request.
     if (complete === null) continue;
@@ -97,7 +93,8 @@ async function readEvents(scope: RunContext, events: AsyncIterable<StreamBodyEve
       id: `${writer.state.epoch}-${writer.state.seq + 1}`,
     };
     const violation = checkEvent(writer.state, candidate as SessionEvent);
-    if (violation !== null) throw serverError(`the body broke rule ${violation.rule}: ${violation.message}`);
+    if (violation !== null)
+      throw new TurnFailed(`the body broke rule ${violation.rule}: ${violation.message}`);
     await writer.write(draft);
     if (event.type === "request") await commitRequests(attempt);
   }
@@ -116,8 +113,8 @@ async function completeRequest(
   const kind = context.requestKinds.get(name);
   const read = kind?.parse?.(spec);
   if (kind === undefined || read === undefined)
-    throw serverError(`the body made an invalid request: the worker doesn't have the feature of ${name}`);
-  if (!read.ok) throw serverError(`the body made an invalid request: ${read.problem}`);
+    throw new TurnFailed(`the body made an invalid request: the worker doesn't have the feature of ${name}`);
+  if (!read.ok) throw new TurnFailed(`the body made an invalid request: ${read.problem}`);
   const written = listBlocks(turn).filter((block) => block.kind === name) as RequestBlock[];
   const known = written[nth];
   if (known !== undefined && kind.isSame?.(known, read.request) === true) return null;
@@ -166,7 +163,9 @@ class AiSdkStreamReader {
         return this.#result(part, failedResult(errorText(part["error"]), toolFailed));
       }
       case "abort":
-        throw serverError("the stream of the agent was aborted without a stop request", { canRetry: true });
+        throw new TurnFailed("the stream of the agent was aborted without a stop request", {
+          canRetry: true,
+        });
       case "start-step":
         enforceLimits(this.#scope, this.#steps);
         // The first step was checked before the body started.

@@ -30,7 +30,7 @@ export function recoverEnd(attempt: TurnAttempt, agent: Agent | undefined): void
     const result = findToolResult(turn, call);
     if (result === undefined || result.status === "cancelled" || attempt.fromJournal(key) !== undefined)
       continue;
-    attempt.journalLater(key, referenceTo(result), { isRetained: true });
+    attempt.journalLater(key, referenceTo(result));
   }
 }
 

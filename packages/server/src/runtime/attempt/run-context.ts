@@ -9,6 +9,7 @@ import type { JsonSchema, ModelTool, Prompt, PromptMessage } from "../../models/
 import type { Json } from "@turnstream/protocol";
 import { truncateText, MAX_LABEL, findSubAgentRun } from "@turnstream/protocol/writer";
 import { type Agent, CALL_AGENT, findSubAgent, COMPACT } from "../define/agent.ts";
+import type { Tool } from "../define/tool.ts";
 import type { TurnAttempt } from "./attempt.ts";
 import type { Slot } from "../../util/fair-semaphore.ts";
 import type { PausableTimer } from "../../util/pausable-timer.ts";
@@ -57,6 +58,14 @@ export interface RunContext {
   readonly messages?: readonly PromptMessage[];
   /** Set for a sub-agent: the runs that called it, the main run first. */
   readonly inherited?: readonly RunContext[];
+}
+
+/** A call of a tool, with the input that its schema returned. */
+export interface CheckedCall {
+  readonly scope: RunContext;
+  readonly call: StepCall;
+  readonly tool: Tool;
+  readonly input: unknown;
 }
 
 /** Reserves the request of a step for the first call that requests one. Other calls of the step can't. */

@@ -11,7 +11,7 @@ import { z } from "zod";
 import type { Model, ModelOption, ModelSettings } from "../../models/model.ts";
 import { resolveModel } from "../../models/named-model.ts";
 import { toJsonSchema } from "../../models/tool-schema.ts";
-import { RuntimeError } from "../errors.ts";
+import { badAgent } from "../errors.ts";
 import { stringField } from "../../util/json.ts";
 import {
   func,
@@ -24,8 +24,7 @@ import {
 } from "../../util/parse-options.ts";
 import type { StreamBody } from "./stream-body.ts";
 import type { SummarizeGroup } from "./summarize-group.ts";
-import { imageLimits } from "./image-limits.ts";
-import { limits, pricing } from "./limits.ts";
+import { imageLimits, limits, pricing } from "./limits.ts";
 import { isTimeout, TIMEOUT_RULE, toSeconds } from "./answer-timeout.ts";
 import type { ToolSource } from "./tool-source.ts";
 import { type AiSdkTool, resolveTools } from "./ai-sdk-tool.ts";
@@ -278,7 +277,7 @@ export function defineAgent<Tools extends NonNullable<AgentOptions["tools"]> = R
 export function parseAgent<Output>(schema: z.ZodType<Output>, options: unknown): Output {
   const { name } = Object(options) as { readonly name?: unknown };
   const of = typeof name === "string" ? `the agent ${name}` : "an agent";
-  return parseOptions(schema, options, of, (problem) => new RuntimeError("BAD_AGENT", problem));
+  return parseOptions(schema, options, of, badAgent);
 }
 
 export function createAgent(
@@ -296,14 +295,13 @@ export function createAgent(
   if (twice !== undefined) fail(`the agent ${name} has a tool and a sub-agent called ${twice}`);
   checkComponents(name, model, subAgents);
   checkSources(name, toolSources);
+  const schemas = Object.entries(tools).map(([key, { input }]) => [key, toJsonSchema(input, key) as Json]);
   return {
     ...options,
     model,
     body,
     tools,
-    schemas: Object.fromEntries(
-      Object.entries(tools).map(([toolName, { input }]) => [toolName, toJsonSchema(input, toolName) as Json]),
-    ),
+    schemas: Object.fromEntries(schemas),
     answerTimeoutSeconds: answerTimeoutMs === undefined ? null : toSeconds(answerTimeoutMs),
   };
 }
@@ -353,5 +351,5 @@ function checkToolName(name: string, of: string): void {
 }
 
 function fail(what: string): never {
-  throw new RuntimeError("BAD_AGENT", what);
+  throw badAgent(what);
 }

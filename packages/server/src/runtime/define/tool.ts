@@ -16,7 +16,7 @@ import {
 import { type Approval, approvalOptions } from "./approval.ts";
 import type { FormSpec } from "./form.ts";
 import type { ReportUsage } from "./report-usage.ts";
-import { RuntimeError } from "../errors.ts";
+import { badAgent } from "../errors.ts";
 import type { PromptMessage } from "../../models/model.ts";
 import { type AiSdkSchema, toStandardSchema } from "../../models/tool-schema.ts";
 import type { Artifact, Json, WithToolTypes } from "@turnstream/protocol";
@@ -286,7 +286,7 @@ export function tool(options: Partial<AllOptions>): Tool {
     schema,
     options,
     "a tool",
-    (problem) => new RuntimeError("BAD_AGENT", problem),
+    badAgent,
   );
   return {
     description,
@@ -307,8 +307,7 @@ function resolveRun(options: Partial<AllOptions>): Pick<Tool, "input" | "output"
   const hasExecute = options.execute !== undefined;
   const isOurs = hasRun || input !== undefined || output !== undefined;
   if (isOurs && (hasExecute || inputSchema !== undefined || outputSchema !== undefined))
-    throw new RuntimeError(
-      "BAD_AGENT",
+    throw badAgent(
       "a tool must have `input` and `run`, or `inputSchema` and `execute`, not names of both pairs",
     );
   if (hasRun)
@@ -318,10 +317,7 @@ function resolveRun(options: Partial<AllOptions>): Pick<Tool, "input" | "output"
       run: (value, context) => options.run?.(value, context),
     };
   if (!hasExecute)
-    throw new RuntimeError(
-      "BAD_AGENT",
-      `\`${inputSchema === undefined ? "run" : "execute"}\` of a tool is missing`,
-    );
+    throw badAgent(`\`${inputSchema === undefined ? "run" : "execute"}\` of a tool is missing`);
   return {
     input: inputSchema === undefined ? NOTHING : toStandardSchema(inputSchema),
     output: outputSchema ?? null,

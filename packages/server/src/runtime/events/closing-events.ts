@@ -10,7 +10,6 @@
 import {
   type Block,
   listBlocks,
-  findRun,
   isPending,
   mainRun,
   findToolResult,
@@ -172,7 +171,7 @@ function noticeOf(
 ): TurnEventDraft | null {
   if (end.reason === "end_turn" || end.reason === "requires_interaction") return null;
   const index = turn.items.length;
-  if (listBlocks(turn).at(-1)?.kind === "notice" || findRun(turn, main.id)?.status !== "running") return null;
+  if (listBlocks(turn).at(-1)?.kind === "notice") return null;
   const place = { run: main.id, block: `b${index}`, index };
   if (end.reason === "user_stopped") {
     return {

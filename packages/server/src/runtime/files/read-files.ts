@@ -126,14 +126,11 @@ async function storeFile(
   n: number,
   { record, text }: Read,
 ): Promise<FileRecord> {
-  await attempt.commitStep(fileKey(n), record, {
-    isRetained: true,
-    alsoCommit: async (tx) => {
-      const { attachment: id, name, mediaType, size, isCut } = record;
-      if (id === null) return;
-      const { turn } = attempt.row;
-      await tx.attachments.add(attempt.ref, { id, name, url: file.url, mediaType, size, isCut, turn, text });
-    },
+  await attempt.commitStep(fileKey(n), record, async (tx) => {
+    const { attachment: id, name, mediaType, size, isCut } = record;
+    if (id === null) return;
+    const { turn } = attempt.row;
+    await tx.attachments.add(attempt.ref, { id, name, url: file.url, mediaType, size, isCut, turn, text });
   });
   return record;
 }

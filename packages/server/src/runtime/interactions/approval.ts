@@ -11,18 +11,16 @@ import type { ApprovalAction, ApprovalBlock, Json } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";
 import { parseInput } from "../../models/tool-schema.ts";
 import type { ApprovalRequest } from "../../session/interactions/decide-approval.ts";
-import type { Allowance } from "../../store/allowances.ts";
 import type { InteractionChange } from "../../store/interactions.ts";
 import type { AuditAction } from "../../store/rules/audit-actions.ts";
 import { canonicalJson } from "../../store/rules/canonical-json.ts";
 import type { Store } from "../../store/store.ts";
 import { approvalKey, type ToolCallRecord, mismatchKey, type StepCall } from "../attempt/journal-entries.ts";
-import { callLabel, findToolSource, type RunContext } from "../attempt/run-context.ts";
+import { callLabel, type CheckedCall, findToolSource, type RunContext } from "../attempt/run-context.ts";
 import { failedResult } from "../attempt/tool-result.ts";
 import { deadlineFields } from "../define/answer-timeout.ts";
 import { resolveApproval, type ApprovalRequirement } from "../define/approval.ts";
 import type { SourceTool } from "../define/tool-source.ts";
-import type { Tool } from "../define/tool.ts";
 import type { RuntimeStrings } from "../strings/runtime-strings.ts";
 import {
   awaitDecision,
@@ -38,13 +36,9 @@ export type ApprovalResult =
   | { readonly ok: true; readonly input: unknown }
   | { readonly ok: false; readonly record: ToolCallRecord };
 
-export async function requestApproval(
-  scope: RunContext,
-  call: StepCall,
-  tool: Tool,
-  input: unknown,
-): Promise<ApprovalResult> {
-  const requirement = await resolveRequirement(scope, call, tool, input);
+export async function requestApproval(checked: CheckedCall): Promise<ApprovalResult> {
+  const requirement = await resolveRequirement(checked);
+  const { scope, call, input } = checked;
   if (requirement === null) return { ok: true, input };
   const { attempt } = scope;
   const block = await writeRequest(scope, call, requirement);
@@ -54,26 +48,22 @@ export async function requestApproval(
     editable,
     always,
     agent: scope.agent.name,
-    tool_digest: toolDigest(scope, call, tool),
+    tool_digest: toolDigest(checked),
   };
   const schema = editable ? schemaOf(scope, call) : undefined;
   const decided = await awaitDecision(attempt, block, request, defined({ schema }));
   const isAllowed = decided.status === "approved" || decided.status === "edited";
   if (isAllowed && !(await isAsShown(scope, call, block))) return refuseOther(scope, call);
-  return outcomeOf(scope, call, tool, input, decided);
+  return outcomeOf(checked, decided);
 }
 
 /**
  * Returns whether the call needs approval, and journals it. The policy runs once per call, and a deploy doesn't change
  * a request.
  */
-async function resolveRequirement(
-  scope: RunContext,
-  call: StepCall,
-  tool: Tool,
-  input: unknown,
-): Promise<ApprovalRequirement | null> {
-  const { attempt } = scope;
+async function resolveRequirement(checked: CheckedCall): Promise<ApprovalRequirement | null> {
+  const { scope, call, tool, input } = checked;
+  const { attempt, agent } = scope;
   const key = approvalKey(call.call);
   const known = attempt.fromJournal(key);
   if (known !== undefined) return known;
@@ -85,20 +75,18 @@ async function resolveRequirement(
     // If a policy fails, the call needs approval, and stored allowances don't apply.
     return resolveApproval({ canRemember: false }, input, context);
   });
-  const rule = requirement?.always === true ? await ruleFor(scope, call) : null;
+  // What the user allowed for the rest of the session.
+  const { allowances } = attempt.context.store;
+  const rule =
+    requirement?.always === true ? await allowances.find(attempt.ref, agent.name, call.name) : null;
   if (rule === null) await attempt.journal(key, requirement);
-  else if (rule.digest !== toolDigest(scope, call, tool))
-    await attempt.journal(key, requirement, { alsoCommit: (tx) => endRule(tx, scope, call) });
+  else if (rule.digest !== toolDigest(checked))
+    await attempt.journal(key, requirement, (tx) => endRule(tx, scope, call));
   else {
-    await attempt.journal(key, null, { alsoCommit: (tx) => audit(tx, scope, call, "approval.passed") });
+    await attempt.journal(key, null, (tx) => audit(tx, scope, call, "approval.passed"));
     return null;
   }
   return requirement;
-}
-
-/** Returns what the user allowed for the rest of the session, or null. */
-function ruleFor({ attempt, agent }: RunContext, { name }: StepCall): Promise<Allowance | null> {
-  return attempt.context.store.allowances.find(attempt.ref, agent.name, name);
 }
 
 /** The user allowed another definition of the tool. */
@@ -109,8 +97,8 @@ async function endRule(tx: Store, scope: RunContext, call: StepCall): Promise<vo
 }
 
 /** Digest of what the tool claims to do. It is the current definition, because that one would run. */
-function toolDigest({ agent }: RunContext, { name }: StepCall, tool: Tool | SourceTool): string {
-  const schema = "schema" in tool ? tool.schema : (agent.schemas[name] ?? null);
+function toolDigest({ scope, call, tool }: CheckedCall): string {
+  const schema = "schema" in tool ? (tool as SourceTool).schema : (scope.agent.schemas[call.name] ?? null);
   return digestOf({ description: tool.description, schema });
 }
 
@@ -198,19 +186,16 @@ async function refuseOther(scope: RunContext, call: StepCall): Promise<ApprovalR
   const { attempt } = scope;
   const key = mismatchKey(call.call);
   if (attempt.fromJournal(key) === undefined)
-    await attempt.journal(key, true, { alsoCommit: (tx) => audit(tx, scope, call, "approval.mismatch") });
+    await attempt.journal(key, true, (tx) => audit(tx, scope, call, "approval.mismatch"));
   const problem = `The call of ${call.name} did not run: it differs from the call that was approved. Call it again to request a new approval.`;
   return { ok: false, record: failedResult(problem, attempt.strings.toolFailed) };
 }
 
 async function outcomeOf(
-  { attempt }: RunContext,
-  call: StepCall,
-  tool: Tool,
-  input: unknown,
+  { scope, call, tool, input }: CheckedCall,
   { status, body, reason }: InteractionChange,
 ): Promise<ApprovalResult> {
-  const { strings } = attempt;
+  const { strings } = scope.attempt;
   const why = reason === null ? "" : ` Reason: ${reason}`;
   switch (status) {
     case "approved":

@@ -8,13 +8,14 @@
  */
 import type { QuestionAnswer, Json, Question, QuestionBlock } from "@turnstream/protocol";
 import { truncateText, MAX_LABEL } from "@turnstream/protocol/writer";
-import type { JsonSchema } from "../../models/model.ts";
+import { z } from "zod";
+import { toJsonSchema } from "../../models/tool-schema.ts";
 import type { InteractionChange } from "../../store/interactions.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import type { ToolCallRecord, StepCall } from "../attempt/journal-entries.ts";
 import { closeOpenGroup } from "../attempt/close-open-group.ts";
 import { ASK_USER } from "../define/agent.ts";
-import { deadlineFields, readTimeoutSeconds, TIMEOUT_PROPERTY } from "../define/answer-timeout.ts";
+import { deadlineFields, readTimeoutSeconds, timeoutProperty } from "../define/answer-timeout.ts";
 import { asJsonObject, stringField } from "../../util/json.ts";
 import { failedResult, successResult } from "../attempt/tool-result.ts";
 import type { RunContext, RuntimeTool } from "../attempt/run-context.ts";
@@ -28,52 +29,33 @@ const MESSAGE_WAITS = "Their next message is queued and starts the next turn.";
 const NOT_IN_TIME = "The user did not answer in time. Continue without an answer.";
 const IN_ONE_MESSAGE = "The user answered all questions in one message: see the other answer.";
 
-const QUESTIONS_SCHEMA: JsonSchema = {
-  type: "object",
-  properties: {
-    questions: {
-      type: "array",
-      minItems: 1,
-      maxItems: MAX_QUESTIONS,
-      items: {
-        type: "object",
-        properties: {
-          question: { type: "string", description: "What to ask, in full." },
-          options: {
-            type: "array",
-            maxItems: MAX_OPTIONS,
-            items: {
-              anyOf: [
-                { type: "string" },
-                {
-                  type: "object",
-                  properties: { label: { type: "string" } },
-                  required: ["label"],
-                },
-              ],
-            },
-            description: "What can be chosen: texts, or objects with a label. None for an open question.",
-          },
-          multiple: { type: "boolean", description: "Whether several may be chosen." },
-          free_text: {
-            type: "boolean",
-            description: "False when only one of the options will do. True when absent.",
-          },
-        },
-        required: ["question"],
-        additionalProperties: false,
-      },
-    },
-    ...TIMEOUT_PROPERTY,
-  },
-  required: ["questions"],
-  additionalProperties: false,
-};
+/** What the model reads. `questionsFrom` accepts more. */
+const questionsInput = z.strictObject({
+  questions: z
+    .array(
+      z.strictObject({
+        question: z.string().describe("What to ask, in full."),
+        options: z
+          .array(z.union([z.string(), z.object({ label: z.string() })]))
+          .max(MAX_OPTIONS)
+          .optional()
+          .describe("What can be chosen: texts, or objects with a label. None for an open question."),
+        multiple: z.boolean().optional().describe("Whether several may be chosen."),
+        free_text: z
+          .boolean()
+          .optional()
+          .describe("False when only one of the options will do. True when absent."),
+      }),
+    )
+    .min(1)
+    .max(MAX_QUESTIONS),
+  timeout_seconds: timeoutProperty,
+});
 
 export const askUserTool: RuntimeTool = {
   name: ASK_USER,
   description: "Asks the user something that you need to know to continue, and waits for the answer.",
-  input: QUESTIONS_SCHEMA,
+  input: toJsonSchema(questionsInput, ASK_USER),
   phase: "question",
   isOffered: (agent) => agent.askUser,
   run: askQuestion,

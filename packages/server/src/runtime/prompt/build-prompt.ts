@@ -22,12 +22,9 @@ const READ_BUDGETS = 2;
 
 export async function buildPrompt(scope: RunContext): Promise<Prompt> {
   const { attempt, agent, pinned } = scope;
-  const { turn, context, ref, row } = attempt;
-  const withImages = pinned.images !== null;
-  const { requestKinds } = context;
-  const read = await readPriorTurns(context.store, ref, turn, {
-    requestKinds,
-    withImages,
+  const { turn, row } = attempt;
+  const read = await readPriorTurns(attempt, turn, {
+    withImages: pinned.images !== null,
     maxTokens: READ_BUDGETS * agent.compaction.afterTokens,
     readNow: (n) => attempt.fromJournal(fileKey(n)),
   });
@@ -41,7 +38,7 @@ export async function buildPrompt(scope: RunContext): Promise<Prompt> {
   const system = systemPrompt(pinned);
   const message = await messageOf(scope, row.message);
   const prior = await compactIfNeeded(scope, earlier, [...system, ...listMessages(retried), ...message]);
-  const continuation = await readContinuation(context.store, ref, row.message, requestKinds);
+  const continuation = await readContinuation(attempt, row.message);
   const isFirst = turn.number === 1;
   const note = isFirst ? null : await readNotes(scope, [...prior.turns, ...retried]);
   return [
@@ -83,7 +80,7 @@ function splitRetried(
 
 async function messageOf({ attempt, pinned }: RunContext, message: UserMessage | null): Promise<Prompt> {
   if (message === null || isEmptyMessage(message)) return [];
-  const whole = await loadWhole(attempt.context.store, attempt.ref, message);
+  const whole = await loadWhole(attempt, message);
   const fileOf = (n: number) => attempt.fromJournal(fileKey(n));
   const withImages = pinned.images !== null;
   return [userMessage(whole, { fileOf, resultChars: Infinity, withImages })];

@@ -81,7 +81,7 @@ async function compact(
     const blocks = [callRef.block, result.block];
     const used = toUsageRecord(scope.agent, model.modelId, usage);
     const record: CompactionRecord = { summary, upTo, blocks, ...used };
-    await attempt.commitStep(COMPACTION_KEY, record, { isRetained: true });
+    await attempt.commitStep(COMPACTION_KEY, record);
     attempt.modelCalls.delete(COMPACTION_KEY);
     attempt.usage.add(path, record);
     return record;

@@ -23,7 +23,7 @@ import { requestApproval } from "../interactions/approval.ts";
 import { withdrawPending } from "../interactions/await-decision.ts";
 import { escapeReferenceTagsIn } from "../attempt/reference-pool.ts";
 import { failedResult } from "../attempt/tool-result.ts";
-import { type RunContext, findToolSource } from "../attempt/run-context.ts";
+import { type CheckedCall, type RunContext, findToolSource } from "../attempt/run-context.ts";
 import type { Slot } from "../../util/fair-semaphore.ts";
 import { startToolResult, writeToolResult } from "./write-result.ts";
 import { runTool } from "./run-tool.ts";
@@ -48,8 +48,8 @@ export async function executeToolCall(
     record = { ...performed, content: escapeReferenceTagsIn(performed.content) };
     const isQuick = env.now() - startedAt <= QUICK_MS;
     const key = callKey(call.call);
-    if (isQuick && canRunAgain(scope, call, record)) attempt.journalLater(key, record, { isRetained: true });
-    else await attempt.journal(key, record, { isRetained: true });
+    if (isQuick && canRunAgain(scope, call, record)) attempt.journalLater(key, record);
+    else await attempt.journal(key, record);
   }
   await closeWithin(attempt, call.call);
   await writeToolResult(scope, call, record);
@@ -138,32 +138,29 @@ async function checkAndPerform(scope: RunContext, call: StepCall, tool: Tool): P
   if (parsed === null)
     return failedResult(`The arguments of ${name} could not be checked.`, scope.attempt.strings.toolFailed);
   if (!parsed.ok) return failedResult(`The arguments don't fit the tool ${name}: ${parsed.problem}`);
-  return performTool(scope, call, tool, parsed.value);
+  return performTool({ scope, call, tool, input: parsed.value });
 }
 
-async function performTool(
-  scope: RunContext,
-  call: StepCall,
-  tool: Tool,
-  input: unknown,
-): Promise<ToolCallRecord> {
+async function performTool(checked: CheckedCall): Promise<ToolCallRecord> {
+  const { scope, call, tool } = checked;
   const { attempt } = scope;
   const { context } = attempt;
-  if (wasInterrupted(scope, call, tool, input)) return interrupted(scope, call);
-  const approved = await requestApproval(scope, call, tool, input);
+  if (wasInterrupted(checked)) return interrupted(scope, call);
+  const approved = await requestApproval(checked);
   if (!approved.ok) return approved.record;
+  const { input } = approved;
   // The user may have edited the input. With the new input the call may no longer be idempotent.
-  if (wasInterrupted(scope, call, tool, approved.input)) return interrupted(scope, call);
-  const isOnce = !tool.idempotent(approved.input);
+  if (wasInterrupted({ ...checked, input })) return interrupted(scope, call);
+  const isOnce = !tool.idempotent(input);
   const start = async (toolSlot: Slot): Promise<ToolCallRecord> => {
     attempt.signal.throwIfAborted();
-    if (isOnce) await attempt.journal(startKey(call.call), true, { isRetained: true });
-    const result = await startToolResult(scope, call);
+    if (isOnce) await attempt.journal(startKey(call.call), true);
+    const place = await startToolResult(scope, call);
     await attempt.writer.flush();
     // The journal now states that this call started. Run it unless it must stop: otherwise its outcome would count as
     // unknown.
     (isOnce ? attempt.toolSignal : attempt.signal).throwIfAborted();
-    return runTool({ ...scope, toolSlot }, call, tool, approved.input, result);
+    return runTool({ scope: { ...scope, toolSlot }, call, tool, input }, place);
   };
   return context.toolSlots.run(attempt.row, attempt.signal, (slot) =>
     attempt.drainGate.run(attempt.signal, () => start(slot)),
@@ -171,8 +168,8 @@ async function performTool(
 }
 
 /** Returns true if an earlier attempt may have run this call and it must not run again. */
-function wasInterrupted({ attempt }: RunContext, { call }: StepCall, tool: Tool, input: unknown): boolean {
-  return attempt.mayHaveRun(call) && !tool.idempotent(input);
+function wasInterrupted({ scope, call, tool, input }: CheckedCall): boolean {
+  return scope.attempt.mayHaveRun(call.call) && !tool.idempotent(input);
 }
 
 function interrupted({ attempt }: RunContext, { name }: StepCall): ToolCallRecord {

@@ -5,6 +5,8 @@
  * Invariant: the text carries the call, and a call has at most one, so a later attempt doesn't repeat it.
  */
 import { listBlocks, type TextBlock, type Turn } from "@turnstream/protocol";
+import { z } from "zod";
+import { toJsonSchema } from "../../models/tool-schema.ts";
 import { stringField } from "../../util/json.ts";
 import { closeOpenGroup } from "../attempt/close-open-group.ts";
 import type { StepCall } from "../attempt/journal-entries.ts";
@@ -13,17 +15,14 @@ import { failedResult, successResult } from "../attempt/tool-result.ts";
 import { SHARE_THOUGHT } from "../define/agent.ts";
 import { markersIn } from "../events/citation-markers.ts";
 
+const thoughtInput = z.strictObject({
+  thought: z.string().describe("The message for the user, in full sentences."),
+});
+
 export const shareThoughtTool: RuntimeTool = {
   name: SHARE_THOUGHT,
   description: "Sends a message to the user while you continue to work.",
-  input: {
-    type: "object",
-    properties: {
-      thought: { type: "string", description: "The message for the user, in full sentences." },
-    },
-    required: ["thought"],
-    additionalProperties: false,
-  },
+  input: toJsonSchema(thoughtInput, SHARE_THOUGHT),
   phase: "work",
   isOffered: (agent) => agent.shareThought,
   run(scope, call) {

@@ -41,7 +41,7 @@ import { DecisionWaiters } from "../attempt/decision-waiters.ts";
 import { ToolSources } from "../tool-calls/tool-sources.ts";
 import { ActiveTurns } from "../turn/active-turns.ts";
 import { runTurn } from "../turn/run-turn.ts";
-import { LogProbe } from "./log-probe.ts";
+import { LogProbe, PROBE_MS } from "./log-probe.ts";
 import { StoreClock } from "../attempt/store-clock.ts";
 import { HANDOVER_MS, type ResolvedWorkerOptions, resolveOptions, type WorkerOptions } from "./options.ts";
 import { formRequest } from "../interactions/form-request.ts";
@@ -158,7 +158,7 @@ class RunningWorker implements Worker {
   }
 
   async start(): Promise<void> {
-    await Promise.all([this.#probe.start(), this.#storeClock.sync()]);
+    await Promise.all([this.#probe.probe(), this.#storeClock.sync()]);
     await this.#lease.begin();
     this.#unsubscribe = this.#listen();
     for (const task of this.#tasks) task.start();
@@ -248,6 +248,7 @@ class RunningWorker implements Worker {
       ["polling", pollIntervalMs, () => this.#poll()],
       ["sending webhooks", pollIntervalMs, () => this.#sender.poll()],
       ["maintenance", maintenanceIntervalMs, () => this.#maintain()],
+      ["probing the log", PROBE_MS, () => this.#probe.probe()],
       ["comparing the reach of the log", GIVE_UP_CHECK_MS, () => this.#giveUpIfCutOff()],
       ...this.#settings.features.flatMap(({ tasks: own = [] }) =>
         own.map((task) => {
@@ -318,7 +319,6 @@ class RunningWorker implements Worker {
   }
 
   #stopTasks(): void {
-    this.#probe.stop();
     for (const task of this.#tasks) task.stop();
   }
 }
