@@ -20,7 +20,13 @@ import { LimitReached, TurnFailed } from "../attempt/outcomes.ts";
 import type { RunContext } from "../attempt/run-context.ts";
 import { failedResult, parseToolOutput, successResult } from "../attempt/tool-result.ts";
 import { toUsageRecord } from "../attempt/usage.ts";
-import type { AiSdkPart, RequestEvent, StreamBody, StreamBodyEvent } from "../define/stream-body.ts";
+import type {
+  AiSdkPart,
+  AiSdkResult,
+  RequestEvent,
+  StreamBody,
+  StreamBodyEvent,
+} from "../define/stream-body.ts";
 import type { BlockRef, TurnEventDraft } from "../events/turn-writer.ts";
 import { commitRequests } from "../interactions/ending-request.ts";
 import { resolveImages } from "../prompt/images.ts";
@@ -52,7 +58,7 @@ async function runBody(scope: RunContext, body: StreamBody, prompt: Prompt): Pro
   const result = await abortable((async () => body.run(context))(), signal).catch((error: unknown) => {
     throw signal.aborted ? signal.reason : bodyFailed(error);
   });
-  if (isObject(result) && "fullStream" in result) await readAiSdk(scope, result.fullStream);
+  if (isObject(result) && "fullStream" in result) await readAiSdk(scope, result);
   else if (isObject(result) && Symbol.asyncIterator in result) await readEvents(scope, result);
   else throw new TurnFailed("the body must return a streamText result or an async iterable of events");
 }
@@ -121,9 +127,10 @@ async function completeRequest(
   return kind.draft(attempt, kind.idFor(row.turn, written.length + 1), read.request);
 }
 
-async function readAiSdk(scope: RunContext, parts: AsyncIterable<AiSdkPart>): Promise<void> {
+async function readAiSdk(scope: RunContext, { fullStream }: AiSdkResult): Promise<void> {
   const reader = new AiSdkStreamReader(scope);
-  for await (const part of stoppable(parts, scope.attempt.signal, modelErrorFrom)) await reader.read(part);
+  for await (const part of stoppable(fullStream, scope.attempt.signal, modelErrorFrom))
+    await reader.read(part);
   await reader.end();
 }
 
@@ -159,8 +166,9 @@ class AiSdkStreamReader {
       case "tool-result":
         return part["preliminary"] === true ? undefined : this.#output(part);
       case "tool-error": {
-        const { toolFailed } = this.#scope.attempt.strings;
-        return this.#result(part, failedResult(errorText(part["error"]), toolFailed));
+        const error: unknown = part["error"];
+        const why = error instanceof Error ? error.message : String(error);
+        return this.#result(part, failedResult(why, this.#scope.attempt.strings.toolFailed));
       }
       case "abort":
         throw new TurnFailed("the stream of the agent was aborted without a stop request", {
@@ -227,10 +235,6 @@ class AiSdkStreamReader {
 interface FlatUsage {
   readonly inputTokens?: number;
   readonly outputTokens?: number;
-}
-
-function errorText(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Stops at the abort signal, even if the source ignores it. */

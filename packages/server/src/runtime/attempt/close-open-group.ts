@@ -46,7 +46,7 @@ async function askHook(
   const signal = AbortSignal.any([attempt.signal, timeout]);
   const used = new UsageCollector(agent.name);
   const context: GroupSummaryContext = {
-    steps: stepsOf(attempt.turn, group),
+    steps: groupBlocks(attempt.turn, group).flatMap((block) => stepOf(attempt.turn, block) ?? []),
     defaultSummary: standard,
     signal,
     reportUsage: used.report,
@@ -66,10 +66,6 @@ async function askHook(
   }
   await used.record(attempt, MAIN_RUN, `group/${group}`);
   return summary === "" ? null : summary;
-}
-
-function stepsOf(turn: Turn, group: string): GroupStep[] {
-  return groupBlocks(turn, group).flatMap((block) => stepOf(turn, block) ?? []);
 }
 
 function stepOf(turn: Turn, block: Block): GroupStep | null {

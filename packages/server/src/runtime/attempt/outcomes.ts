@@ -156,12 +156,5 @@ export function errorOutcome(
   { text, template }: CatalogText | { readonly text: string; readonly template?: undefined },
   { canRetry, details }: { canRetry: boolean; details?: Json },
 ): TurnOutcome {
-  return {
-    reason: "error",
-    code,
-    text,
-    canRetry,
-    isTransient: canRetry,
-    ...defined({ details, template }),
-  };
+  return { reason: "error", code, text, canRetry, ...defined({ details, template }) };
 }

@@ -34,18 +34,16 @@ export function failedResult(content: string, preview: string = content, parts =
 }
 
 /** An output that fits into a record. */
-interface SmallOutput {
-  readonly content: Json;
+export interface SmallOutput extends Pick<ToolOutput, "content" | "preview" | "resultCount"> {
   readonly blocks?: readonly ResultPart[];
-  readonly preview?: string;
   readonly artifact?: Artifact;
-  readonly resultCount?: number;
 }
 
 /** @param parts how many parts were already written as progress */
 export function successResult(output: SmallOutput, parts: number): ToolCallRecord {
   const { content, blocks = [], artifact = null, resultCount = null } = output;
-  const preview = output.preview ?? (blocks.length > 0 ? textOf(blocks) : stringifyContent(content));
+  const texts = blocks.flatMap((block) => (block.type === "text" ? [block.text] : []));
+  const preview = output.preview ?? (blocks.length > 0 ? texts.join("\n") : stringifyContent(content));
   return {
     ...NOTHING,
     status: "success",
@@ -60,10 +58,6 @@ export function successResult(output: SmallOutput, parts: number): ToolCallRecor
 
 export function stringifyContent(content: Json): string {
   return typeof content === "string" ? content : (JSON.stringify(content, null, 1) ?? "");
-}
-
-function textOf(blocks: readonly ResultPart[]): string {
-  return blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
 }
 
 /**

@@ -58,30 +58,22 @@ export interface InstructionsContext {
 
 type Instructions = string | ((context: InstructionsContext) => string | Promise<string>);
 
-const recallShape = {
+/** Upper bounds for the memories in the instructions. */
+const recallLimits = z.strictObject({
   /** Memories in the instructions. @default 50 */
   entries: integer().default(50),
   /** Characters of all memories in the instructions. @default 8000 */
   chars: integer().default(8_000),
-};
+});
 
-export interface RecallOptions extends OptionsInput<typeof recallShape> {}
+export type RecallLimits = z.output<typeof recallLimits>;
 
-/** Upper bounds for the memories in the instructions. */
-export interface RecallLimits extends OptionsOutput<typeof recallShape> {}
-
-const recallLimits: z.ZodType<RecallLimits, RecallOptions> = z.strictObject(recallShape);
-
-const retryShape = {
+const retry = z.strictObject({
   /** Model calls per step, including the first. @default 5 */
   maxAttempts: integer(1).default(5),
   /** The longest delay before the second call. @default 1000 */
   initialDelayMs: integer().default(1_000),
-};
-
-interface RetryOptions extends OptionsInput<typeof retryShape> {}
-
-const retry: z.ZodType<OptionsOutput<typeof retryShape>, RetryOptions> = z.strictObject(retryShape);
+});
 
 const optionalModel = z
   .custom<ModelOption | null>()
@@ -90,32 +82,22 @@ const optionalModel = z
     option === undefined || option === null ? null : resolveModel(option),
   );
 
-const titleShape = {
-  /** The model that writes the title. @default the first line of the message */
-  model: optionalModel,
-};
-
-interface TitleOptions extends OptionsInput<typeof titleShape> {}
-
-const title: z.ZodType<false | OptionsOutput<typeof titleShape>, false | TitleOptions> = z.union([
+const title = z.union([
   z.literal(false),
-  z.strictObject(titleShape),
+  z.strictObject({
+    /** The model that writes the title. @default the first line of the message */
+    model: optionalModel,
+  }),
 ]);
 
-const compactionShape = {
+const compaction = z.strictObject({
   /** Estimated tokens of the prompt. @default 100000 */
   afterTokens: integer().default(100_000),
   /** How many of the newest turns are never summarized. @default 4 */
   keepTurns: integer().default(4),
   /** The model that writes the summary. @default the agent's model */
   model: optionalModel,
-};
-
-interface CompactionOptions extends OptionsInput<typeof compactionShape> {}
-
-interface Compaction extends OptionsOutput<typeof compactionShape> {}
-
-const compaction: z.ZodType<Compaction, CompactionOptions> = z.strictObject(compactionShape);
+});
 
 const agentShape = {
   /**

@@ -6,13 +6,7 @@
  * no other error of a tool, because that may contain internal data. `ToolContext` exposes no store and no log.
  */
 import { z } from "zod";
-import {
-  amount,
-  func,
-  type OptionsInput,
-  type OptionsOutput,
-  parseOptions,
-} from "../../util/parse-options.ts";
+import { amount, func, parseOptions } from "../../util/parse-options.ts";
 import { type Approval, approvalOptions } from "./approval.ts";
 import type { FormSpec } from "./form.ts";
 import type { ReportUsage } from "./report-usage.ts";
@@ -146,7 +140,8 @@ export interface ToolContext {
 /** What the label of a call can depend on besides its input. */
 type LabelContext = Pick<ToolContext, "locale">;
 
-const displayShape = {
+/** How a tool's call and result are displayed. */
+const toolDisplay = z.strictObject({
   /** Shows the call to users; false also hides its result. @default true */
   call: z.boolean().default(true),
   /** Shows the content of the result; false shows only whether the call succeeded. @default true */
@@ -157,14 +152,9 @@ const displayShape = {
    * @default false
    */
   standalone: z.boolean().default(false),
-};
+});
 
-interface DisplayOptions extends OptionsInput<typeof displayShape> {}
-
-/** How a tool's call and result are displayed. */
-interface ToolDisplay extends OptionsOutput<typeof displayShape> {}
-
-const toolDisplay: z.ZodType<ToolDisplay, DisplayOptions> = z.strictObject(displayShape);
+type ToolDisplay = Readonly<z.output<typeof toolDisplay>>;
 
 export interface ToolOptions<
   Schema extends StandardSchemaV1 = typeof NOTHING,

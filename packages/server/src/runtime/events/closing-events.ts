@@ -14,6 +14,7 @@ import {
   mainRun,
   findToolResult,
   type Run,
+  type ToolCallBlock,
   type Turn,
   type Usage,
   type Json,
@@ -38,7 +39,6 @@ export type TurnOutcome =
       readonly code: TurnErrorCode;
       readonly text: string;
       readonly canRetry: boolean;
-      readonly isTransient: boolean;
       readonly details?: Json;
       readonly template?: TextTemplate;
     };
@@ -128,30 +128,15 @@ function withdraw(block: Block): TurnEventDraft[] {
   return [{ type: `${block.kind}.update` as const, ...change }];
 }
 
-function cancel(
-  turn: Turn,
-  call: { run: string; call: string; name: string; label: string; hidden: boolean },
-): TurnEventDraft[] {
-  const started = findToolResult(turn, call.call);
+function cancel(turn: Turn, { run, call, name, label, hidden: isHidden }: ToolCallBlock): TurnEventDraft[] {
+  const started = findToolResult(turn, call);
   const index = started?.index ?? turn.items.length;
-  const place = { run: call.run, block: started?.id ?? `b${index}`, index };
-  const { name, label } = call;
-  const start: TurnEventDraft = {
-    type: "tool_result.start",
-    ...place,
-    call: call.call,
-    name,
-    label,
-    ...(call.hidden ? { hidden: true } : {}),
-  };
-  const end: TurnEventDraft = {
-    type: "tool_result.end",
-    ...place,
-    status: "cancelled",
-    preview: "",
-    artifact: null,
-  };
-  return started === undefined ? [start, end] : [end];
+  const place = { run, block: started?.id ?? `b${index}`, index };
+  const outcome = { status: "cancelled", preview: "", artifact: null } as const;
+  const end: TurnEventDraft = { type: "tool_result.end", ...place, ...outcome };
+  if (started !== undefined) return [end];
+  const hidden = isHidden ? { hidden: true } : {};
+  return [{ type: "tool_result.start", ...place, call, name, label, ...hidden }, end];
 }
 
 function runEnd(
@@ -182,14 +167,14 @@ function noticeOf(
       ...(end.by === null ? {} : { by: end.by }),
     };
   }
-  const { code, text, canRetry, isTransient, details, template } = end;
+  const { code, text, canRetry, details, template } = end;
   return {
     type: "notice.error",
     ...place,
     code,
     text,
     can_retry: canRetry,
-    error_type: isTransient ? "transient" : "terminal",
+    error_type: canRetry ? "transient" : "terminal",
     ...defined({ details, template }),
   };
 }

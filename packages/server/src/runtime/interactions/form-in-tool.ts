@@ -52,7 +52,7 @@ async function writeFormInTool(
   const { context, row } = attempt;
   const forms = formsOf(attempt, call);
   const known = forms[nextOf(attempt, call)];
-  if (known !== undefined && isSame(known.schema, schema)) return known;
+  if (known !== undefined && canonicalJson(known.schema) === canonicalJson(schema)) return known;
   const form = formIdFor(row.turn, call, forms.length + 1);
   return writePending(attempt, "form", {
     type: "form.request",
@@ -78,10 +78,6 @@ function formsOf({ turn }: TurnAttempt, call: string): FormBlock[] {
   return listBlocks(turn).filter(
     (block): block is FormBlock => block.kind === "form" && block.waits && block.call === call,
   );
-}
-
-function isSame(written: FormSchema, requested: FormSchema): boolean {
-  return canonicalJson(written) === canonicalJson(requested);
 }
 
 function answerOf({ status, body }: InteractionChange): FormAnswer {

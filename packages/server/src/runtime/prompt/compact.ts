@@ -12,7 +12,6 @@ import { COMPACT } from "../define/agent.ts";
 import { askForText } from "../attempt/ask-once.ts";
 import { startGroup } from "../attempt/close-open-group.ts";
 import { type CompactionRecord, COMPACTION_KEY } from "../attempt/journal-entries.ts";
-import type { BlockRef } from "../events/turn-writer.ts";
 import { type RunContext, toModelTools } from "../attempt/run-context.ts";
 import { toUsageRecord } from "../attempt/usage.ts";
 import { withoutImages } from "./images.ts";
@@ -77,7 +76,8 @@ async function compact(
   const result = await writer.start({ type: "tool_result.start", run, ...named });
   try {
     const { summary, usage } = await ask(scope, model, earlier);
-    await endResult(scope, result, "success", truncateText(summary, MAX_PREVIEW));
+    const preview = truncateText(summary, MAX_PREVIEW);
+    await writer.write({ type: "tool_result.end", ...result, status: "success", preview, artifact: null });
     const blocks = [callRef.block, result.block];
     const used = toUsageRecord(scope.agent, model.modelId, usage);
     const record: CompactionRecord = { summary, upTo, blocks, ...used };
@@ -88,7 +88,7 @@ async function compact(
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
     context.onError(error, { during: "summarizing a conversation" });
-    await endResult(scope, result, "error", "");
+    await writer.write({ type: "tool_result.end", ...result, status: "error", preview: "", artifact: null });
     return null;
   }
 }
@@ -102,13 +102,4 @@ async function ask({ attempt, agent }: RunContext, model: Model, earlier: PriorT
   const request = { prompt, ...defined({ providerOptions, headers }) };
   const { text, usage } = await askForText(attempt, COMPACTION_KEY, model, request);
   return { summary: truncateText(text, SUMMARY_CHARS), usage };
-}
-
-async function endResult(
-  { attempt }: RunContext,
-  place: BlockRef,
-  status: "success" | "error",
-  preview: string,
-): Promise<void> {
-  await attempt.writer.write({ type: "tool_result.end", ...place, status, preview, artifact: null });
 }

@@ -16,16 +16,14 @@ import { type LargeImage, parseArtifact, parseImage } from "../define/media-inpu
 import { detectImageType } from "../../text-extraction/image-type.ts";
 import { defined } from "../../util/defined.ts";
 import { retryStore } from "../attempt/retry-store.ts";
-import { stringifyContent } from "../attempt/tool-result.ts";
+import { type SmallOutput, stringifyContent } from "../attempt/tool-result.ts";
 import type { RunContext } from "../attempt/run-context.ts";
 
 export interface StoredItem extends Omit<CitableItem, "blocks"> {
   readonly blocks?: readonly ResultPart[];
 }
 
-export interface StoredOutput extends Omit<ToolOutput, "blocks" | "references" | "artifact" | "output"> {
-  readonly artifact?: Artifact;
-  readonly blocks?: readonly ResultPart[];
+export interface StoredOutput extends SmallOutput {
   readonly references?: readonly StoredItem[];
   readonly whole: FullContent | null;
   /** The images whose bytes are stored, by URL. */

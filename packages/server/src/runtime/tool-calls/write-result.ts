@@ -9,7 +9,6 @@ import {
   findToolCall,
   type EventOf,
   findToolResult,
-  type ToolResultBlock,
   type FullContent,
   type Artifact,
 } from "@turnstream/protocol";
@@ -26,7 +25,7 @@ export async function startToolResult(scope: RunContext, call: StepCall): Promis
   const { writer } = attempt;
   const { call: id, name } = call;
   const known = findToolResult(writer.turn, id);
-  if (known !== undefined) return placeOf(known);
+  if (known !== undefined) return { run: known.run, block: known.id, index: known.index };
   // Copy visibility and label from the call in the log, because a deploy may have changed the tool since.
   const { label = "", hidden: isHidden } = findToolCall(writer.turn, id) ?? {};
   const hidden = isHidden === true ? { hidden: true } : {};
@@ -105,8 +104,4 @@ async function writeBlocks(
     const cited = reference === undefined ? {} : { reference };
     await writer.write({ type: "tool_result.delta", ...place, part, media, data, ...cited, done: true });
   }
-}
-
-function placeOf({ run, id, index }: ToolResultBlock): BlockRef {
-  return { run, block: id, index };
 }

@@ -24,7 +24,7 @@ import { nextClosingEvents, type TurnOutcome } from "../events/closing-events.ts
 import type { RuntimeStrings } from "../strings/runtime-strings.ts";
 import { buildPrompt } from "../prompt/build-prompt.ts";
 import type { Agent } from "../define/agent.ts";
-import { commitRequests } from "../interactions/ending-request.ts";
+import { commitRequests, listRequests } from "../interactions/ending-request.ts";
 import { withdrawPending } from "../interactions/await-decision.ts";
 import { RuntimeError } from "../errors.ts";
 import { LOSS_KEY, OUTCOME_KEY, stepKey, STREAM_STARTED_KEY } from "../attempt/journal-entries.ts";
@@ -268,8 +268,7 @@ function outcomeOf(turn: Turn): TurnOutcome | null {
 
 /** A run that makes a request, such as a form, makes no further step, and neither do its parent runs. */
 function completionReason(turn: Turn): "end_turn" | "requires_interaction" {
-  const asks = listBlocks(turn).some((block) => "version" in block && outlivesTurn(block));
-  return asks ? "requires_interaction" : "end_turn";
+  return listRequests(turn).length > 0 ? "requires_interaction" : "end_turn";
 }
 
 /** Returns how long the turn has waited for users. Overlapping waits count once, as in the attempt's clock. */
