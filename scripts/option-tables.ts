@@ -22,7 +22,7 @@ export const OPTION_TABLES: readonly OptionTable[] = [
   table("agents.md", "### `approval`", ["runtime/define/approval.ts", "approvalShape"]),
   table("agents.md", "## `startWorker(options)`", ["runtime/worker/options.ts", "workerShape"]),
   table("files.md", "## Options of the worker", ["runtime/define/file-limits.ts", "fileLimitShape"]),
-  table("files.md", "## Let the model see images", ["runtime/define/image-limits.ts", "imageLimitShape"]),
+  table("files.md", "## Let the model see images", ["runtime/define/limits.ts", "imageLimitShape"]),
   table("files.md", "## Safe fetch", ["safe-fetch/policy.ts", "policyShape"]),
   table(
     "gateway.md",

@@ -30,8 +30,9 @@ export async function measureContext(environment: TurnsEnvironment): Promise<Mea
     await archiveTurns(store, ref, length);
     const read: string[] = [];
     const current = { id: "next", number: length + 1, retries: null };
-    const options = { requestKinds: new Map(), withImages: false, maxTokens: MAX_TOKENS };
-    const prior = await readPriorTurns(countingStore(store, read), ref, current, options);
+    const context = { store: countingStore(store, read), requestKinds: new Map() };
+    const options = { withImages: false, maxTokens: MAX_TOKENS };
+    const prior = await readPriorTurns({ context, ref }, current, options);
     const bytes = await bytesOf(environment, ref.session, read);
     const note = `MB, ${read.length} turns read, ${prior.turns.length} in the prompt`;
     measurements.push(figure(`context after ${length} turns: read`, bytes / 1e6, note, MAX_MB));

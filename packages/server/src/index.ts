@@ -33,7 +33,7 @@ export {
 export type { Approval, ApprovalContext, ApprovalOptions } from "./runtime/define/approval.ts";
 export type { FileLimits } from "./runtime/define/file-limits.ts";
 export type { FormSpec } from "./runtime/define/form.ts";
-export type { ImageLimits } from "./runtime/define/image-limits.ts";
+export type { ImageLimits } from "./runtime/define/limits.ts";
 export type { Limits } from "./runtime/define/limits.ts";
 export { defineStreamAgent, type StreamAgentOptions } from "./runtime/define/stream-agent.ts";
 export type { StreamBodyContext, StreamBodyEvent } from "./runtime/define/stream-body.ts";

@@ -34,7 +34,7 @@ export { InteractionRequested } from "./runtime/interactions/ending-request.ts";
 export { awaitFormInTool } from "./runtime/interactions/form-in-tool.ts";
 export { SUMMARY_INTRO } from "./runtime/prompt/compact.ts";
 export { readPriorTurns } from "./runtime/prompt/prior-turns.ts";
-export { hostOf } from "./runtime/tool-calls/tool-host.ts";
+export { hostOf } from "./runtime/tool-calls/run-tool.ts";
 export { createWorker } from "./runtime/worker/worker.ts";
 export { isFetchError } from "./safe-fetch/errors.ts";
 export { safeFetch, type SafeResponse } from "./safe-fetch/safe-fetch.ts";

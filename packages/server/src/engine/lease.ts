@@ -175,7 +175,8 @@ export class Lease {
     const isDue = ++this.#ticks % ticks === 0;
     if (isDue) void this.#hold();
     if (isDue || this.#hasLock) void this.#renew();
-    if (this.#ticks % (2 * ticks) === 0) void this.#compareHeld();
+    if (this.#ticks % (2 * ticks) === 0)
+      this.#options.running.compareHeld().catch((error: unknown) => this.#failed(error));
   }
 
   /** A failure only means that others notice the death of this process later. */
@@ -184,14 +185,6 @@ export class Lease {
       this.#hasLock = await this.#options.leases.hold(this.#executor);
     } catch (error) {
       this.#hasLock = false;
-      this.#failed(error);
-    }
-  }
-
-  async #compareHeld(): Promise<void> {
-    try {
-      await this.#options.running.compareHeld();
-    } catch (error) {
       this.#failed(error);
     }
   }

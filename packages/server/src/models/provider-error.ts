@@ -62,14 +62,13 @@ export function parseProviderError(error: unknown): ProviderErrorInfo {
 }
 
 function kindOf(error: unknown, status: number | null): ProviderErrorInfo["kind"] {
-  if (JSONParseError.isInstance(error) || TypeValidationError.isInstance(error)) return "MALFORMED";
-  if (InvalidResponseDataError.isInstance(error)) return "MALFORMED";
-  if (EmptyResponseBodyError.isInstance(error) || NoContentGeneratedError.isInstance(error))
-    return "BROKEN_OFF";
-  if (LoadAPIKeyError.isInstance(error) || LoadSettingError.isInstance(error)) return "NOT_ALLOWED";
-  if (NoSuchModelError.isInstance(error)) return "NO_SUCH_MODEL";
-  if (InvalidPromptError.isInstance(error) || InvalidArgumentError.isInstance(error)) return "BAD_REQUEST";
-  if (UnsupportedFunctionalityError.isInstance(error)) return "BAD_REQUEST";
+  const is = (...types: { isInstance(error: unknown): boolean }[]) =>
+    types.some((type) => type.isInstance(error));
+  if (is(JSONParseError, TypeValidationError, InvalidResponseDataError)) return "MALFORMED";
+  if (is(EmptyResponseBodyError, NoContentGeneratedError)) return "BROKEN_OFF";
+  if (is(LoadAPIKeyError, LoadSettingError)) return "NOT_ALLOWED";
+  if (is(NoSuchModelError)) return "NO_SUCH_MODEL";
+  if (is(InvalidPromptError, InvalidArgumentError, UnsupportedFunctionalityError)) return "BAD_REQUEST";
   // A response with an error status is more specific than a connection that broke while the response was read.
   if (status === null && isNetworkError(error)) return "UNREACHABLE";
   if (error instanceof Error && error.message === UNREAD) return "MALFORMED";

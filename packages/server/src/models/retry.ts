@@ -6,21 +6,16 @@
  */
 import type { ModelError } from "./errors.ts";
 
-interface RetryLimits {
-  /** Maximum number of calls, including the first. */
-  readonly maxTries: number;
-  readonly firstMs: number;
-  readonly longestMs: number;
-  /** If the provider asks for a longer delay, the call is not retried, because the user is waiting for the turn. */
-  readonly longestRetryAfterMs: number;
-}
+const LONGEST_MS = 30_000;
+/** If the provider asks for a longer delay, the call is not retried, because the user is waiting for the turn. */
+const LONGEST_RETRY_AFTER_MS = 60_000;
 
-const RETRY_LIMITS: RetryLimits = {
-  maxTries: 5,
-  firstMs: 1000,
-  longestMs: 30_000,
-  longestRetryAfterMs: 60_000,
-};
+interface RetryLimits {
+  /** Maximum number of calls, including the first. @default 5 */
+  readonly maxTries?: number;
+  /** @default 1000 */
+  readonly firstMs?: number;
+}
 
 export interface RetryInput {
   /** Number of calls so far; 1 after the first failure. */
@@ -28,15 +23,15 @@ export interface RetryInput {
   readonly error: Pick<ModelError, "isRetryable" | "retryAfterMs">;
   /** From 0 up to 1. */
   readonly random: number;
-  readonly limits?: Partial<RetryLimits>;
+  readonly limits?: RetryLimits;
 }
 
 /** @returns milliseconds, or null if the call must not be retried */
-export function retryDelay({ attempt, error, random, limits }: RetryInput): number | null {
-  const { maxTries, firstMs, longestMs, longestRetryAfterMs } = { ...RETRY_LIMITS, ...limits };
+export function retryDelay({ attempt, error, random, limits = {} }: RetryInput): number | null {
+  const { maxTries = 5, firstMs = 1_000 } = limits;
   if (!error.isRetryable || attempt >= maxTries) return null;
   const after = error.retryAfterMs;
   // Other clients got the same retry time. Wait all of it plus a random part, so that they do not all retry together.
-  if (after !== null) return after > longestRetryAfterMs ? null : Math.ceil(after + random * firstMs);
-  return Math.ceil(random * Math.min(longestMs, firstMs * 2 ** (attempt - 1)));
+  if (after !== null) return after > LONGEST_RETRY_AFTER_MS ? null : Math.ceil(after + random * firstMs);
+  return Math.ceil(random * Math.min(LONGEST_MS, firstMs * 2 ** (attempt - 1)));
 }

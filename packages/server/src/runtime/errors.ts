@@ -16,6 +16,10 @@ const MEANINGS = {
 
 export class RuntimeError extends defineErrors("RuntimeError", MEANINGS) {}
 
+export function badAgent(problem: string): RuntimeError {
+  return new RuntimeError("BAD_AGENT", problem);
+}
+
 /** Why a file could not be read. `RuntimeStrings.fileFailed` turns it into a message for the user. */
 export type FileErrorCode =
   | "NOT_ALLOWED"

@@ -1,6 +1,6 @@
 /**
  * `allOrAbort` waits for concurrent promises and aborts the others when one fails. `abortable` stops waiting when a
- * signal is aborted.
+ * signal is aborted, and `untilAborted` waits for that.
  * Invariant: `allOrAbort` settles only after all branches have settled, so no work still runs when the caller
  * continues. It throws the first error and aborts once. `abortable` does not stop the work, and handles its late
  * rejection.
@@ -37,4 +37,9 @@ export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promi
   } finally {
     signal.removeEventListener("abort", stop);
   }
+}
+
+/** Rejects with the signal's reason when it is aborted. */
+export function untilAborted(signal: AbortSignal): Promise<never> {
+  return abortable(new Promise<never>(() => {}), signal);
 }

@@ -12,15 +12,15 @@ import type { TurnAttempt } from "../attempt/attempt.ts";
 import { LimitReached, UsageLimitReached } from "../attempt/outcomes.ts";
 import { retryStore } from "../attempt/retry-store.ts";
 import type { RunContext } from "../attempt/run-context.ts";
+import type { Spent } from "../attempt/usage.ts";
 
 /** @param n number of steps that the run has made */
 export function enforceLimits({ attempt, agent, root, path }: RunContext, n: number): void {
-  const { usage } = attempt;
-  check(root, usage.total.total_tokens, usage.cost, { isOfTurn: true });
+  check(root, attempt.usage.total, true);
   const isOfTurn = path === MAIN_RUN;
   if (n >= agent.limits.maxSteps)
     throw new LimitReached({ limit: "steps", value: agent.limits.maxSteps }, { isOfTurn });
-  if (!isOfTurn) check(agent, usage.of(path).total_tokens, usage.costOf(path), { isOfTurn });
+  if (!isOfTurn) check(agent, attempt.usage.of(path), false);
 }
 
 /**
@@ -35,14 +35,10 @@ export async function enforceUsageLimits({ context, row }: TurnAttempt): Promise
   if (exceeded !== null) throw new UsageLimitReached(exceeded);
 }
 
-function check(
-  { limits, pricing }: Agent,
-  tokens: number,
-  cost: number,
-  of: { readonly isOfTurn: boolean },
-): void {
-  if (tokens >= limits.maxTokens) throw new LimitReached({ limit: "tokens", value: limits.maxTokens }, of);
+function check({ limits, pricing }: Agent, { usage, cost }: Spent, isOfTurn: boolean): void {
+  const { maxTokens, maxCost } = limits;
+  if (usage.total_tokens >= maxTokens)
+    throw new LimitReached({ limit: "tokens", value: maxTokens }, { isOfTurn });
   const isPriced = pricing !== null || cost > 0;
-  if (isPriced && cost >= limits.maxCost)
-    throw new LimitReached({ limit: "cost", value: limits.maxCost }, of);
+  if (isPriced && cost >= maxCost) throw new LimitReached({ limit: "cost", value: maxCost }, { isOfTurn });
 }

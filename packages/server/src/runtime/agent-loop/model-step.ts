@@ -13,38 +13,34 @@ import type { Model, Prompt } from "../../models/model.ts";
 import { retryDelay } from "../../models/retry.ts";
 import { addUsage, NO_USAGE, usageOf } from "../../models/usage.ts";
 import { askOnce } from "../attempt/ask-once.ts";
+import { startGroup } from "../attempt/close-open-group.ts";
 import type { TurnAttempt, StepAttempts } from "../attempt/attempt.ts";
 import { type StepRecord, stepKey } from "../attempt/journal-entries.ts";
 import { MAIN_RUN } from "../events/turn-writer.ts";
-import { openGroup } from "../events/groups.ts";
 import { resolveImages } from "../prompt/images.ts";
 import { enforceLimits, enforceUsageLimits } from "./enforce-limits.ts";
 import { ModelStreamInterrupted, TurnFailed } from "../attempt/outcomes.ts";
-import { type RunContext, createStepWriter, toModelTools } from "../attempt/run-context.ts";
+import { type RunContext, toModelTools } from "../attempt/run-context.ts";
 import { toUsageRecord } from "../attempt/usage.ts";
-import type { StepWriter } from "../events/step-writer.ts";
+import { StepWriter } from "./step-writer.ts";
 import { sleep } from "../../util/sleep.ts";
 
-/** @param prompt called only if the step is not in the journal */
-export async function runModelStep(
-  scope: RunContext,
-  n: number,
-  model: Model,
-  prompt: () => Prompt,
-): Promise<StepRecord> {
-  const { attempt, path } = scope;
-  const key = stepKey(path, n);
-  const known = attempt.fromJournal(key);
-  if (known !== undefined) return known;
-  return attempt.drainGate.run(attempt.signal, () => makeStep(scope, n, model, prompt));
+interface Step {
+  readonly scope: RunContext;
+  /** The number of the step in its run, from 0. */
+  readonly n: number;
+  readonly model: Model;
+  /** Called only if the step is not in the journal. */
+  readonly prompt: () => Prompt;
 }
 
-async function makeStep(
-  scope: RunContext,
-  n: number,
-  model: Model,
-  prompt: () => Prompt,
-): Promise<StepRecord> {
+export async function runModelStep(step: Step): Promise<StepRecord> {
+  const { attempt, path } = step.scope;
+  const known = attempt.fromJournal(stepKey(path, step.n));
+  return known ?? attempt.drainGate.run(attempt.signal, () => makeStep(step));
+}
+
+async function makeStep({ scope, n, model, prompt }: Step): Promise<StepRecord> {
   const { attempt, path } = scope;
   const key = stepKey(path, n);
   // The answer in memory is paid for, so no limit may discard it.
@@ -56,16 +52,12 @@ async function makeStep(
   const { unsavedAnswers } = stepAttemptsOf(attempt, key);
   // Limit the retries: every model call costs money, and the error that prevents the commit may persist.
   if (unsavedAnswers >= scope.agent.retry.maxAttempts)
-    throw new TurnFailed("SERVER_ERROR", `${unsavedAnswers} answers of the model could not be committed`, {
-      canRetry: true,
-    });
-  const stepWriter = createStepWriter(scope);
+    throw new TurnFailed(`${unsavedAnswers} answers of the model could not be committed`, { canRetry: true });
+  const stepWriter = new StepWriter(scope);
   try {
     const usage = await askUntilAnswered(scope, key, model, prompt(), stepWriter);
-    const record: StepRecord = {
-      ...(await stepWriter.finish()),
-      ...toUsageRecord(scope.agent, model.modelId, usage),
-    };
+    const used = toUsageRecord(scope.agent, model.modelId, usage);
+    const record: StepRecord = { ...(await stepWriter.finish()), ...used };
     // The commit that ends the turn follows at once. Until then, another attempt reads the answer from memory.
     const isLast = path === MAIN_RUN && record.calls.length === 0 && attempt.modelCalls.has(key);
     if (isLast) {
@@ -81,12 +73,10 @@ async function makeStep(
   } catch (error) {
     const isModels = error instanceof ModelError || error instanceof ModelStreamInterrupted;
     // Count only failures of this step that cost another model call. An abort comes from another branch or the user.
-    if (!isModels && !attempt.signal.aborted && !attempt.modelCalls.has(key))
-      attempt.stepAttempts.set(key, {
-        ...stepAttemptsOf(attempt, key),
-        unsavedAnswers: unsavedAnswers + 1,
-        nextAt: 0,
-      });
+    if (!isModels && !attempt.signal.aborted && !attempt.modelCalls.has(key)) {
+      const { modelFailures } = stepAttemptsOf(attempt, key);
+      attempt.stepAttempts.set(key, { modelFailures, unsavedAnswers: unsavedAnswers + 1, nextAt: 0 });
+    }
     throw error;
   }
 }
@@ -103,9 +93,9 @@ async function askUntilAnswered(
   stepWriter: StepWriter,
 ): Promise<Usage> {
   const { attempt, agent, pinned } = scope;
-  const { context } = attempt;
+  const { env } = attempt.context;
   let wasted = NO_USAGE;
-  const { maxAttempts: maxTries, initialDelayMs } = agent.retry;
+  const { maxAttempts: maxTries, initialDelayMs: firstMs } = agent.retry;
   const before = stepAttemptsOf(attempt, key);
   // The previous attempt failed after it wrote output, so the wait before the retry happens here.
   if (before.nextAt > 0) await waitForRetry(scope, stepWriter, before, maxTries);
@@ -129,12 +119,8 @@ async function askUntilAnswered(
       attempt.modelCalls.delete(key);
       const attempts = stepAttemptsOf(attempt, key);
       const modelFailures = attempts.modelFailures + 1;
-      const delayMs = retryDelay({
-        attempt: modelFailures,
-        error,
-        random: randomOf(context),
-        limits: { maxTries, firstMs: initialDelayMs },
-      });
+      const random = (env.randomBytes(1)[0] ?? 0) / 256;
+      const delayMs = retryDelay({ attempt: modelFailures, error, random, limits: { maxTries, firstMs } });
       if (error.usage !== null) wasted = addUsage(wasted, usageOf(error.usage));
       // The step is not journaled after this error, so record the tokens that it used.
       if (delayMs === null || stepWriter.hasWritten)
@@ -148,24 +134,20 @@ async function askUntilAnswered(
   }
 }
 
-function randomOf({ env }: { readonly env: { randomBytes(size: number): Uint8Array } }): number {
-  return (env.randomBytes(1)[0] ?? 0) / 256;
-}
-
 /**
  * Waits until the retry. It shows the wait as thinking: users see that work continues, and the answer doesn't contain
  * it.
  */
 async function waitForRetry(
-  { attempt, run, path }: RunContext,
+  scope: RunContext,
   stepWriter: StepWriter,
   { modelFailures, nextAt }: StepAttempts,
   tries: number,
 ): Promise<void> {
+  const { attempt, run } = scope;
   const { writer, signal, drainGate } = attempt;
   const delayMs = Math.max(0, nextAt - performance.now());
-  const group = path === MAIN_RUN && writer.turn.mode === "agent" ? openGroup(writer.turn) : null;
-  if (group !== null) await writer.write(group);
+  if (writer.turn.mode === "agent") await startGroup(scope);
   const place = await writer.start({ type: "thinking.start", run });
   const text = attempt.strings.retrying(Math.ceil(delayMs / 1000), modelFailures + 1, tries);
   await writer.write({ type: "thinking.delta", ...place, text });

@@ -1,12 +1,14 @@
 /**
  * `askOnce` reads the answer of a step's model call: the one that this process keeps in memory, or else that of a new
- * call.
+ * call. `askForText` does so for calls that only need the text.
  *
  * Invariant: the call has its own slot and signal, so it outlives the attempt that started it. Its caller deletes the
  * cached answer once the step is journaled, or once the answer can't be used.
  */
+import type { Usage } from "@turnstream/protocol";
 import { askModel } from "../../models/ask-model.ts";
 import type { Model, ModelRequest, Prompt, StreamPart } from "../../models/model.ts";
+import { NO_USAGE, usageOf } from "../../models/usage.ts";
 import type { TurnAttempt } from "./attempt.ts";
 
 /**
@@ -29,4 +31,20 @@ export function askOnce(
       }
     }),
   );
+}
+
+/** @param key names the call in the turn; the same in every attempt */
+export async function askForText(
+  attempt: TurnAttempt,
+  key: string,
+  model: Model,
+  request: ModelRequest,
+): Promise<{ readonly text: string; readonly usage: Usage }> {
+  let text = "";
+  let usage = NO_USAGE;
+  for await (const part of askOnce(attempt, key, model, request.prompt, () => request)) {
+    if (part.type === "text-delta") text += part.delta;
+    if (part.type === "finish") usage = usageOf(part.usage);
+  }
+  return { text, usage };
 }

@@ -7,14 +7,21 @@
  */
 import type { Cursor, Json, Position, SessionState, Turn } from "@turnstream/protocol";
 import { EngineError } from "../../engine/errors.ts";
-import type { NewJournalEntry } from "../../store/journal.ts";
+import type { JournalEntry, NewJournalEntry } from "../../store/journal.ts";
 import type { RunningTurn } from "../../store/running-turn.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { Archiver } from "./archiver.ts";
 import { Branches } from "./branches.ts";
 import { DrainGate } from "./drain-gate.ts";
-import { type JournalKey, startKey, STEP_PREFIX, type UsageRecord, usageKey } from "./journal-entries.ts";
+import {
+  isRetained,
+  type JournalKey,
+  startKey,
+  STEP_PREFIX,
+  type UsageRecord,
+  usageKey,
+} from "./journal-entries.ts";
 import { isShown, lacksResult, listWholeResults, referToResult } from "./journaled-result.ts";
 import type { RuntimeContext } from "./context.ts";
 import type { ModelCalls } from "./model-calls.ts";
@@ -43,25 +50,20 @@ export interface TurnMemory {
   readonly modelCalls: ModelCalls;
 }
 
-interface JournalOptions {
-  /** True if later turns read the entry, so that it stays after the end of the turn. */
-  readonly isRetained?: boolean;
-  /** Additional writes in the same transaction. */
-  readonly alsoCommit?: (tx: Store) => Promise<void>;
-}
+/** Additional writes in the same transaction. */
+type AlsoCommit = (tx: Store) => Promise<void>;
 
-export interface TurnAttemptOptions {
+interface TurnAttemptOptions {
   readonly context: RuntimeContext;
   readonly row: RunningTurn;
   readonly epoch: number;
   readonly writer: TurnWriter;
   /** The archived state that the attempt has read. */
   readonly archived: SessionState;
+  /** The stored journal. */
+  readonly entries: readonly JournalEntry[];
+  /** Its entries by key, with whole results. */
   readonly journal: Map<string, Json>;
-  /** The keys of `listWholeResults` in the stored journal. */
-  readonly wholeResults: Set<string>;
-  /** The key of the last entry in the stored journal, or null. */
-  readonly lastEntry: string | null;
   /** The calls whose results earlier attempts have started in the log. */
   readonly shownCalls: ReadonlySet<string>;
   readonly memory: TurnMemory;
@@ -117,9 +119,9 @@ export class TurnAttempt {
     this.locale = options.writer.turn.locale ?? catalogs.defaultLocale;
     this.strings = selectStrings(this.locale, catalogs);
     this.#journal = options.journal;
-    this.#wholeResults = options.wholeResults;
+    this.#wholeResults = listWholeResults(options.entries);
     this.#shownCalls = options.shownCalls;
-    this.#newest = new Set(options.lastEntry === null ? [] : [options.lastEntry]);
+    this.#newest = new Set(options.entries.slice(-1).map(({ key }) => key));
     this.#archiver = new Archiver(options.context, this.ref, options.archived);
   }
 
@@ -196,13 +198,9 @@ export class TurnAttempt {
   }
 
   /** Journals an entry before its events are written, so that a later attempt can write them. */
-  async journal<T>(
-    key: JournalKey<T>,
-    value: T,
-    { isRetained = false, alsoCommit }: JournalOptions = {},
-  ): Promise<void> {
+  async journal<T>(key: JournalKey<T>, value: T, alsoCommit?: AlsoCommit): Promise<void> {
     const { store } = this.context;
-    const entry = this.#entry(key, value as Json, isRetained);
+    const entry = this.#entry(key, value as Json);
     await this.#withDeferred(entry, (entries) =>
       this.#write(async () => {
         if (alsoCommit === undefined) return this.#writeWhole(store, entries);
@@ -220,8 +218,8 @@ export class TurnAttempt {
    * its events, and the outcome of a call with the next one after its result is written. Use it only for what a later
    * attempt can make again at no cost: if this attempt ends before that commit, the entry is lost.
    */
-  journalLater<T>(key: JournalKey<T>, value: T, { isRetained = false }: JournalOptions = {}): void {
-    this.#deferred.add(this.#entry(key, value as Json, isRetained));
+  journalLater<T>(key: JournalKey<T>, value: T): void {
+    this.#deferred.add(this.#entry(key, value as Json));
     this.#journal.set(key, value as Json);
   }
 
@@ -235,7 +233,7 @@ export class TurnAttempt {
 
   /** Commits a deferred step. Call it before work that takes long, because the step is paid for. */
   async commitLastStep(): Promise<void> {
-    if (![...this.#deferred].every(isAlone)) await this.#archive(null, undefined);
+    if (![...this.#deferred].every(isAlone)) await this.#archive(null);
   }
 
   /**
@@ -244,9 +242,9 @@ export class TurnAttempt {
    */
   async commitHiddenOutcomes(): Promise<void> {
     const { turn } = this;
-    const isHidden = (entry: NewJournalEntry): boolean => entry.isRetained === true && !isShown(entry, turn);
+    const isHidden = (entry: NewJournalEntry): boolean => isRetained(entry.key) && !isShown(entry, turn);
     if (![...this.#deferred].some(isHidden)) return;
-    await this.#archive(null, undefined);
+    await this.#archive(null);
     await this.commitDeferred();
   }
 
@@ -293,7 +291,7 @@ export class TurnAttempt {
    * Journals an entry in the caller's transaction. The transaction fails if another attempt has superseded this one.
    */
   async journalIn<T>(tx: Store, key: JournalKey<T>, value: T): Promise<void> {
-    await tx.journal.write(this.ref, this.#entry(key, value as Json, false));
+    await tx.journal.write(this.ref, this.#entry(key, value as Json));
   }
 
   /** Waits until all events are in the log. A log that can't be reached must not delay the hand-over of the turn. */
@@ -302,27 +300,26 @@ export class TurnAttempt {
   }
 
   /** Journals a step whose events are already written, together with the archive of these events. */
-  async commitStep<T>(key: JournalKey<T>, value: T, options: JournalOptions = {}): Promise<void> {
-    const { isRetained = false, alsoCommit } = options;
-    await this.#archive(this.#entry(key, value as Json, isRetained), alsoCommit);
+  async commitStep<T>(key: JournalKey<T>, value: T, alsoCommit?: AlsoCommit): Promise<void> {
+    await this.#archive(this.#entry(key, value as Json), alsoCommit);
     this.#journal.set(key, value as Json);
   }
 
   /** Flushes the writer, archives the log and runs `write` in the same transaction. @returns the archived position */
-  archive(write: (tx: Store) => Promise<void>): Promise<Cursor> {
+  archive(write: AlsoCommit): Promise<Cursor> {
     return this.#archive(null, write);
   }
 
   /** Like `archive`, for the commit that ends the turn. It writes no deferred entry that the end would delete. */
-  async archiveEnd(write: (tx: Store) => Promise<void>): Promise<Cursor> {
-    const archived = await this.#archive(null, write, ({ isRetained }) => isRetained === true);
+  async archiveEnd(write: AlsoCommit): Promise<Cursor> {
+    const archived = await this.#archive(null, write, ({ key }) => isRetained(key));
     this.#deferred.clear();
     return archived;
   }
 
   async #archive(
     entry: NewJournalEntry | null,
-    write: JournalOptions["alsoCommit"],
+    write?: AlsoCommit,
     isIncluded: (entry: NewJournalEntry) => boolean = () => true,
   ): Promise<Cursor> {
     const { turn } = this;
@@ -345,12 +342,12 @@ export class TurnAttempt {
   }
 
   /** An entry with usage adds it to the running turn, so that other turns of the same user count it at once. */
-  #entry(key: string, value: Json, isRetained: boolean): NewJournalEntry {
+  #entry(key: string, value: Json): NewJournalEntry {
     const record = findUsage(key, value)?.record;
     const used = record && { tokens: record.usage.total_tokens, cost: record.cost };
     const { row, epoch, context } = this;
     const fence = { turn: row.turn, epoch, executor: context.executor, after: [...this.#newest] };
-    return { ...fence, key, value, isRetained, ...(used && { used }) };
+    return { ...fence, key, value, isRetained: isRetained(key), ...(used && { used }) };
   }
 }
 

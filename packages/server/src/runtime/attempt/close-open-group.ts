@@ -1,6 +1,6 @@
 /**
- * `closeOpenGroup` ends the open group of the main run if it can end. The summary comes from the agent's
- * `summarizeGroup`, or is the label of the last call.
+ * `startGroup` and `closeOpenGroup` start and end groups of the main run, wherever that is allowed. The summary comes
+ * from the agent's `summarizeGroup`, or is the label of the last call.
  *
  * Invariant: a hook never fails the turn. Null, an empty text, an error and a timeout give the default. The hook is not
  * journaled, so a takeover can call it again for the same group.
@@ -10,22 +10,22 @@ import { MAX_LABEL, truncateText } from "@turnstream/protocol/writer";
 import { abortable } from "../../util/concurrency.ts";
 import type { Agent } from "../define/agent.ts";
 import type { GroupStep, GroupSummaryContext } from "../define/summarize-group.ts";
-import { closeGroup, groupBlocks, groupSummary, isShownCall } from "../events/groups.ts";
+import { closeGroup, groupBlocks, groupSummary, isShownCall, openGroup } from "../events/groups.ts";
 import { MAIN_RUN } from "../events/turn-writer.ts";
 import type { TurnAttempt } from "./attempt.ts";
+import type { RunContext } from "./run-context.ts";
 import { UsageCollector } from "./usage.ts";
 
 /** How long the text after a group waits for its summary. */
 const SUMMARY_TIMEOUT_MS = 3_000;
 
-interface GroupScope {
-  readonly attempt: TurnAttempt;
-  readonly agent: Agent;
-  /** The run. Only the main run has groups. */
-  readonly path: string;
+/** Starts a group for the next block of the run, unless one is open. Only the main run has groups. */
+export async function startGroup({ attempt: { writer }, path }: RunContext): Promise<void> {
+  const group = path === MAIN_RUN ? openGroup(writer.turn) : null;
+  if (group !== null) await writer.write(group);
 }
 
-export async function closeOpenGroup({ attempt, agent, path }: GroupScope): Promise<void> {
+export async function closeOpenGroup({ attempt, agent, path }: RunContext): Promise<void> {
   const { writer } = attempt;
   const { turn } = writer;
   if (path !== MAIN_RUN || turn.group === null || closeGroup(turn, "") === null) return;
@@ -46,7 +46,7 @@ async function askHook(
   const signal = AbortSignal.any([attempt.signal, timeout]);
   const used = new UsageCollector(agent.name);
   const context: GroupSummaryContext = {
-    steps: stepsOf(attempt.turn, group),
+    steps: groupBlocks(attempt.turn, group).flatMap((block) => stepOf(attempt.turn, block) ?? []),
     defaultSummary: standard,
     signal,
     reportUsage: used.report,
@@ -66,10 +66,6 @@ async function askHook(
   }
   await used.record(attempt, MAIN_RUN, `group/${group}`);
   return summary === "" ? null : summary;
-}
-
-function stepsOf(turn: Turn, group: string): GroupStep[] {
-  return groupBlocks(turn, group).flatMap((block) => stepOf(turn, block) ?? []);
 }
 
 function stepOf(turn: Turn, block: Block): GroupStep | null {

@@ -2,14 +2,13 @@
  * `RuntimeContext` is what every turn of a worker uses: the backend, the agents, the limits and the error handler.
  * Types only.
  *
- * Invariant: `createWorker` builds it once. Only `agents` and `defaultAgent` change, both at once. `ToolSources` and `DecisionWaiters` implement its
- * registries. Code must check that the lease is fresh, or wait for it, before every irreversible action.
+ * Invariant: `createWorker` builds it once. Only `agents` and `defaultAgent` change, both at once. Code must check that
+ * the lease is fresh, or wait for it, before every irreversible action.
  */
 import type { Lease } from "../../engine/lease.ts";
 import type { FetchPolicy } from "../../safe-fetch/policy.ts";
 import type { LogRetention } from "../../session/archive/log-retention.ts";
 import type { Backend } from "../../session/backend.ts";
-import type { SessionRef } from "../../util/refs.ts";
 import type { Env } from "../../util/env.ts";
 import type { TurnObserver } from "../define/turn-observer.ts";
 import type { ErrorHandler } from "../../util/error-handler.ts";
@@ -20,6 +19,7 @@ import type { FileLimits } from "../define/file-limits.ts";
 import type { SourceTool, ToolSource } from "../define/tool-source.ts";
 import type { Tool } from "../define/tool.ts";
 import type { CatalogOptions } from "../strings/catalogs.ts";
+import type { DecisionWaiters } from "./decision-waiters.ts";
 import type { PinnedTool } from "./journal-entries.ts";
 import type { ModelCallMemory } from "./model-calls.ts";
 import type { RequestKind } from "./request-kind.ts";
@@ -34,22 +34,6 @@ export interface ToolSourceRegistry {
    * @param names names that other tools have
    */
   pin(agent: Agent, names: Iterable<string>): Promise<PinnedTool[]>;
-}
-
-/** A branch of a turn that waits for a decision. */
-export interface DecisionWaiter {
-  /**
-   * Call this before reading the store. A decision that arrives during the read then ends the next wait immediately.
-   */
-  markChecked(): void;
-  /** Resolves on the next decision in the session, or after `ms`. Throws the signal's reason if it is aborted. */
-  wait(ms: number, signal: AbortSignal): Promise<void>;
-  close(): void;
-}
-
-/** The branches of this process that wait for decisions, by session. */
-export interface DecisionWaiterRegistry {
-  open(ref: SessionRef): DecisionWaiter;
 }
 
 export interface RuntimeContext extends Backend {
@@ -77,7 +61,7 @@ export interface RuntimeContext extends Backend {
   readonly fetchSlots: FairSemaphore;
   /** The texts for users, by language. `TurnAttempt.strings` are those of a turn. */
   readonly catalogs: CatalogOptions;
-  readonly decisionWaiters: DecisionWaiterRegistry;
+  readonly decisionWaiters: DecisionWaiters;
   /** How long a tool that is not idempotent may continue when the worker hands over. */
   readonly shutdownGraceMs: number;
   /** A turn that only waits for users leaves the worker after this time. */

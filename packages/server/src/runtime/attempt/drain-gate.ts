@@ -4,7 +4,7 @@
  * Invariant: after `drain`, no work starts. `onIdle` is called once, when no work runs and a branch waits to start some
  * or waits for a user. So a turn without further work ends normally, and is not handed over.
  */
-import { abortable } from "../../util/concurrency.ts";
+import { untilAborted } from "../../util/concurrency.ts";
 
 export class DrainGate {
   readonly #onIdle: () => void;
@@ -27,7 +27,7 @@ export class DrainGate {
    * @throws the signal's reason
    */
   async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    if (this.#isDraining) await this.wait(() => abortable(new Promise<never>(() => {}), signal));
+    if (this.#isDraining) await this.wait(() => untilAborted(signal));
     this.#running++;
     try {
       return await work();

@@ -1,6 +1,5 @@
 /**
- * `JournalKey` and the functions beside it define the keys and entry types of a turn's journal. Types and constants
- * only.
+ * `JournalKey` and the functions beside it define the keys and entry types of a turn's journal.
  *
  * Invariant: after a deploy, the code reads journals that the release before wrote. So keys must not change, and a new
  * field must be optional. A key is the same in every attempt. `session/history/turn-result.ts` repeats `CALL_PREFIX`.
@@ -11,8 +10,7 @@ import type { AssistantContent } from "../../models/model.ts";
 import type { ModelContent } from "../../session/history/model-content.ts";
 import type { TurnOutcome } from "../events/closing-events.ts";
 import type { ApprovalRequirement } from "../define/approval.ts";
-import type { ImageLimits } from "../define/image-limits.ts";
-import type { StepCall } from "../events/step-writer.ts";
+import type { ImageLimits } from "../define/limits.ts";
 
 /** The agent's definition at the start of the run. A turn that is days old continues with it after a deploy. */
 export interface PinnedAgent {
@@ -46,12 +44,23 @@ export interface UsageRecord {
   readonly cost: number;
 }
 
-export interface StepRecord extends UsageRecord {
+export interface StepCall {
+  readonly call: string;
+  readonly name: string;
+  /** The arguments; null if they are not valid JSON. */
+  readonly input: Json;
+  /** Set if the arguments can't be parsed: the error for the model. */
+  readonly problem?: string;
+}
+
+export interface WrittenStep {
   readonly blocks: readonly string[];
   readonly calls: readonly StepCall[];
   readonly content: AssistantContent;
   readonly text: string;
 }
+
+export interface StepRecord extends UsageRecord, WrittenStep {}
 
 /** A part of a result for users. It is small enough for an event. */
 export type ResultPart = { readonly reference?: Reference } & (
@@ -126,6 +135,13 @@ export const STEP_PREFIX = "step/";
 export const USAGE_PREFIX = "spent/";
 export const CALL_PREFIX = "call/";
 export const START_PREFIX = "start/";
+const FILE_PREFIX = "file/";
+/** Later turns read these entries, so that they stay after the end of the turn. */
+const RETAINED = [COMPACTION_KEY, CALL_PREFIX, START_PREFIX, FILE_PREFIX];
+
+export function isRetained(key: string): boolean {
+  return RETAINED.some((prefix) => key.startsWith(prefix));
+}
 
 /** @param path the call that started the run; "main" for the main run */
 export const stepKey = (path: string, n: number): JournalKey<StepRecord> => `${STEP_PREFIX}${path}/${n}`;
@@ -139,7 +155,7 @@ export const approvalKey = (call: string): JournalKey<ApprovalRequirement | null
 /** The call was approved but differs from the call that the user saw. */
 export const mismatchKey = (call: string): JournalKey<boolean> => `mismatch/${call}`;
 /** @param n index of the file in the message, from 0 */
-export const fileKey = (n: number): JournalKey<FileRecord> => `file/${n}`;
+export const fileKey = (n: number): JournalKey<FileRecord> => `${FILE_PREFIX}${n}`;
 /** @param id id of the committed request */
 export const requestedKey = (id: string): JournalKey<boolean> => `asked/${id}`;
 export const startKey = (call: string): JournalKey<boolean> => `${START_PREFIX}${call}`;

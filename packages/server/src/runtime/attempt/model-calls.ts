@@ -104,7 +104,8 @@ class ModelCall {
   #parts: StreamPart[] = [];
   /** How many parts were dropped in front of `#parts`. */
   #dropped = 0;
-  #isCached = true;
+  /** True if the answer so far can be read from the start. */
+  isCached = true;
   #cachedSize = 0;
   #unread = 0;
   /** How many parts any attempt has read. */
@@ -117,11 +118,6 @@ class ModelCall {
     this.prompt = prompt;
     this.#memory = memory;
     this.#maxUnread = maxUnread;
-  }
-
-  /** True if the answer so far can be read from the start. */
-  get isCached(): boolean {
-    return this.#isCached;
   }
 
   /** Never throws: readers get the error. @returns true if the answer is complete */
@@ -168,7 +164,7 @@ class ModelCall {
     const size = sizeOf(part);
     this.#parts.push(part);
     this.#unread += size;
-    if (this.#isCached && this.#memory.reserve(size)) this.#cachedSize += size;
+    if (this.isCached && this.#memory.reserve(size)) this.#cachedSize += size;
     else this.#stopKeeping();
     this.#wake();
     if (this.#unread <= this.#maxUnread) return undefined;
@@ -179,14 +175,14 @@ class ModelCall {
     if (count <= this.#read) return;
     this.#read = count;
     this.#unread -= sizeOf(part);
-    if (!this.#isCached) this.#dropRead();
+    if (!this.isCached) this.#dropRead();
     if (this.#unread <= this.#maxUnread) this.#resume();
   }
 
   /** The answer can be read only once from here on. */
   #stopKeeping(): void {
-    if (!this.#isCached) return;
-    this.#isCached = false;
+    if (!this.isCached) return;
+    this.isCached = false;
     this.#memory.free(this.#cachedSize);
     this.#cachedSize = 0;
     this.#dropRead();

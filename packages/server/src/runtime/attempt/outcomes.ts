@@ -76,20 +76,12 @@ export class TurnCrashed extends Error {
 
 /** The turn can't continue, and a notice shows the reason to the user. */
 export class TurnFailed extends Error {
-  readonly code: TurnErrorCode;
   readonly canRetry: boolean;
-  readonly details: Json;
 
-  constructor(
-    code: TurnErrorCode,
-    what: string,
-    options: { canRetry?: boolean; details?: Json; cause?: unknown } = {},
-  ) {
-    super(what, { cause: options.cause });
+  constructor(what: string, { canRetry = false, cause }: { canRetry?: boolean; cause?: unknown } = {}) {
+    super(what, { cause });
     this.name = "TurnFailed";
-    this.code = code;
-    this.canRetry = options.canRetry ?? false;
-    this.details = options.details ?? null;
+    this.canRetry = canRetry;
   }
 }
 
@@ -128,11 +120,9 @@ export function outcomeFor(
     const shown = showsProviderErrors ? withProviderMessage(text, error) : text;
     return errorOutcome(code, shown, { canRetry, details });
   }
-  if (error instanceof TurnFailed) {
-    const { code, canRetry, details } = error;
-    return errorOutcome(code, errorText(strings, code), { canRetry, details });
-  }
-  return null;
+  if (!(error instanceof TurnFailed)) return null;
+  const { canRetry } = error;
+  return errorOutcome("SERVER_ERROR", errorText(strings, "SERVER_ERROR"), { canRetry });
 }
 
 /** Without a template, so that a client with its own catalogs shows the message too. */
@@ -164,15 +154,7 @@ export function notRetryableText({ notRetryable: text }: RuntimeStrings): Catalo
 export function errorOutcome(
   code: TurnErrorCode,
   { text, template }: CatalogText | { readonly text: string; readonly template?: undefined },
-  { canRetry, details = null }: { canRetry: boolean; details?: Json },
+  { canRetry, details }: { canRetry: boolean; details?: Json },
 ): TurnOutcome {
-  return {
-    reason: "error",
-    code,
-    text,
-    canRetry,
-    isTransient: canRetry,
-    ...(details === null ? {} : { details }),
-    ...defined({ template }),
-  };
+  return { reason: "error", code, text, canRetry, ...defined({ details, template }) };
 }

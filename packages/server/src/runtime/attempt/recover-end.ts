@@ -19,7 +19,7 @@ export function recoverEnd(attempt: TurnAttempt, agent: Agent | undefined): void
   const { turn, usage } = attempt;
   const run = mainRun(turn);
   if (run === undefined || run.status === "running") return;
-  const unsaved = run.usage && subtractUsage(run.usage, usage.of(MAIN_RUN));
+  const unsaved = run.usage && subtractUsage(run.usage, usage.of(MAIN_RUN).usage);
   if (unsaved !== null && unsaved.calls > 0)
     usage.add(
       MAIN_RUN,
@@ -30,7 +30,7 @@ export function recoverEnd(attempt: TurnAttempt, agent: Agent | undefined): void
     const result = findToolResult(turn, call);
     if (result === undefined || result.status === "cancelled" || attempt.fromJournal(key) !== undefined)
       continue;
-    attempt.journalLater(key, referenceTo(result), { isRetained: true });
+    attempt.journalLater(key, referenceTo(result));
   }
 }
 

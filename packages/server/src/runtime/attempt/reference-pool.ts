@@ -1,6 +1,5 @@
 /**
- * `wrapReference` wraps an item for the model, `ReferencePool` collects those of a run, and `ReferenceIdAllocator`
- * numbers those of a turn.
+ * `ReferencePool` collects the items that a run may cite, and `ReferenceIdAllocator` numbers those of a turn.
  *
  * Invariant: an id is allocated before its call is journaled and written after that. A takeover continues counting from
  * the journal, so no id is used twice or changes. Reference tags in content are escaped, so that a page can't end its
@@ -15,34 +14,8 @@ import {
 } from "../../session/history/model-content.ts";
 import { CALL_PREFIX, type ToolCallRecord } from "./journal-entries.ts";
 
-/** The tag that the `tasks` dialect expects on these parts. */
-const TAGS = ["added_by_reference_manager"] as const;
 /** Escaped in content, so that a page can't end its item or fake another one. */
 const TAG = /<(?=\/?\s*referencable-item)/gi;
-
-export interface CitableText {
-  readonly content: Json;
-  readonly title?: string;
-  readonly url?: string;
-}
-
-export function wrapReference(
-  id: number,
-  { content, title, url }: CitableText,
-  maxChars: number,
-): ContentPart[] {
-  const head = [
-    ...(title === undefined ? [] : [`Title: ${title}`]),
-    ...(url === undefined ? [] : [`URL: ${url}`]),
-  ];
-  const whole = escapeReferenceTags([...head, plainText(content)].join("\n"));
-  const text = whole.length <= maxChars ? whole : `${whole.slice(0, maxChars)}\n[Cut here.]`;
-  return [
-    { type: "text", text: `<referencable-item>\nID: ${id}`, id, tags: TAGS },
-    { type: "text", text, id },
-    { type: "text", text: "</referencable-item>", id, tags: TAGS },
-  ];
-}
 
 /** Returns a result as the model reads it while its turn runs. */
 export function modelText(content: ModelContent): string {

@@ -1,26 +1,22 @@
 /**
- * `RunContext` describes one run of an agent in an attempt; `mainRunContext` and `subAgentContext` create it and start
- * the run if it doesn't exist. They do not call models or run tools.
+ * `RunContext` describes one run of an agent in an attempt; `mainRunContext` and `subAgentContext` create it. They do not
+ * call models or run tools.
  *
  * Invariant: `path` names the run in the journal and is the same in every attempt; `run` is its id in events. One call
  * per step can take the `RequestSlot`. A label function that throws never fails a call.
  */
-import type { JsonSchema, ModelTool, PromptMessage } from "../../models/model.ts";
-import { type Json, mainRun } from "@turnstream/protocol";
+import type { JsonSchema, ModelTool, Prompt, PromptMessage } from "../../models/model.ts";
+import type { Json } from "@turnstream/protocol";
 import { truncateText, MAX_LABEL, findSubAgentRun } from "@turnstream/protocol/writer";
-import { type Agent, CALL_AGENT, findSubAgent, COMPACT, SHARE_THOUGHT } from "../define/agent.ts";
+import { type Agent, CALL_AGENT, findSubAgent, COMPACT } from "../define/agent.ts";
+import type { Tool } from "../define/tool.ts";
 import type { TurnAttempt } from "./attempt.ts";
 import type { Slot } from "../../util/fair-semaphore.ts";
 import type { PausableTimer } from "../../util/pausable-timer.ts";
 import type { RuntimeContext } from "./context.ts";
-import type { PinnedAgent, PinnedTool, ToolCallRecord } from "./journal-entries.ts";
+import type { PinnedAgent, PinnedTool, StepCall, ToolCallRecord } from "./journal-entries.ts";
 import { MAIN_RUN } from "../events/turn-writer.ts";
-import { MarkerScanner } from "../events/citation-markers.ts";
 import { ReferencePool } from "./reference-pool.ts";
-import { type CallDisplay, type StepCall, StepWriter } from "../events/step-writer.ts";
-import { closeOpenGroup } from "./close-open-group.ts";
-import { writeThought } from "./shared-thought.ts";
-import { stringField } from "../../util/json.ts";
 
 /**
  * A tool of the runtime, whose calls are part of the turn itself, such as a question. Users see what it writes instead
@@ -64,6 +60,14 @@ export interface RunContext {
   readonly inherited?: readonly RunContext[];
 }
 
+/** A call of a tool, with the input that its schema returned. */
+export interface CheckedCall {
+  readonly scope: RunContext;
+  readonly call: StepCall;
+  readonly tool: Tool;
+  readonly input: unknown;
+}
+
 /** Reserves the request of a step for the first call that requests one. Other calls of the step can't. */
 export class RequestSlot {
   #call: string | null;
@@ -79,27 +83,15 @@ export class RequestSlot {
   }
 }
 
-/** Returns the context of the main run, and starts the run if it doesn't exist. */
-export async function mainRunContext(
+/** Returns the context of the main run, which has started. */
+export function mainRunContext(
   attempt: TurnAttempt,
   agent: Agent,
   pinned: PinnedAgent,
   runtimeTools: RunContext["runtimeTools"],
-): Promise<RunContext> {
-  const { writer } = attempt;
-  if (mainRun(writer.turn) === undefined)
-    await writer.write({ type: "run.start", run: MAIN_RUN, agent: agent.name });
-  return {
-    attempt,
-    runtimeTools,
-    agent,
-    root: agent,
-    pinned,
-    run: MAIN_RUN,
-    path: MAIN_RUN,
-    depth: 0,
-    pool: new ReferencePool(),
-  };
+): RunContext {
+  const pool = new ReferencePool();
+  return { attempt, runtimeTools, agent, root: agent, pinned, run: MAIN_RUN, path: MAIN_RUN, depth: 0, pool };
 }
 
 /**
@@ -130,33 +122,17 @@ export async function subAgentContext(
   return { attempt, runtimeTools, agent, root, pinned, run, path: call, depth: depth + 1, pool, inherited };
 }
 
-export function createStepWriter(scope: RunContext): StepWriter {
-  const { attempt, agent, run, path, pool } = scope;
-  return new StepWriter({
-    writer: attempt.writer,
-    scanner: () => (pool.isEmpty ? null : new MarkerScanner(pool.has)),
-    run,
-    isMain: path === MAIN_RUN,
-    displayOf: (tool) => displayOf(scope, tool),
-    labelFor: (tool, input) => callLabel(scope, tool, input),
-    closeGroup: () => closeOpenGroup(scope),
-    writeThought: async (call) => {
-      const thought = sharedThought(scope, call);
-      return thought === null ? null : writeThought(scope, call.call, thought);
-    },
-    canDefer: agent.body === null,
-  });
-}
-
-/** Returns the text of a shared thought, or null for any other call and for one without a text. */
-export function sharedThought({ pinned }: RunContext, { name, input }: StepCall): string | null {
-  const isThought = name === SHARE_THOUGHT && pinned.tools.some((offered) => offered.name === name);
-  return isThought ? stringField(input, "thought") : null;
-}
-
 /** Returns the source of a tool that the model was offered under this name; undefined for other tools. */
 export function findToolSource({ pinned }: RunContext, name: string): PinnedTool["source"] {
   return pinned.tools.find((offered) => offered.name === name)?.source;
+}
+
+/** How calls of a tool are displayed. */
+interface CallDisplay {
+  readonly isHidden: boolean;
+  readonly isStandalone: boolean;
+  /** Null if the label depends on the input: the call is then written once it is complete. */
+  readonly label: string | null;
 }
 
 export function displayOf(scope: RunContext, name: string): CallDisplay {
@@ -191,6 +167,10 @@ export function callLabel(scope: RunContext, name: string, input: Json): string 
     attempt.context.onError(error, { during: `the label of the tool ${name}` });
     return "";
   }
+}
+
+export function systemPrompt({ instructions }: PinnedAgent): Prompt {
+  return instructions === "" ? [] : [{ role: "system", content: instructions }];
 }
 
 /** Converts the tools of a run to the format of a model call. */

@@ -16,59 +16,48 @@ import { isJsonObject } from "../../util/json.ts";
 const MAX_BLOCKS = 100;
 const MAX_REFERENCES = 100;
 
+/** The fields that a failed result doesn't have, and a successful one only sometimes. */
+const NOTHING = {
+  pool: [],
+  blocks: [],
+  artifact: null,
+  results: null,
+  whole: null,
+  usage: null,
+  thought: null,
+  ending: null,
+};
+
 /** @param preview text for the user. Default: the text for the model */
 export function failedResult(content: string, preview: string = content, parts = 0): ToolCallRecord {
-  return {
-    status: "error",
-    content,
-    pool: [],
-    preview: truncateText(preview, MAX_PREVIEW),
-    blocks: [],
-    parts,
-    artifact: null,
-    results: null,
-    whole: null,
-    usage: null,
-    thought: null,
-    ending: null,
-  };
+  return { ...NOTHING, status: "error", content, preview: truncateText(preview, MAX_PREVIEW), parts };
 }
 
 /** An output that fits into a record. */
-interface SmallOutput {
-  readonly content: Json;
+export interface SmallOutput extends Pick<ToolOutput, "content" | "preview" | "resultCount"> {
   readonly blocks?: readonly ResultPart[];
-  readonly preview?: string;
   readonly artifact?: Artifact;
-  readonly resultCount?: number;
 }
 
 /** @param parts how many parts were already written as progress */
 export function successResult(output: SmallOutput, parts: number): ToolCallRecord {
-  const { content, blocks = [], artifact, resultCount } = output;
-  const preview = output.preview ?? (blocks.length > 0 ? textOf(blocks) : stringifyContent(content));
+  const { content, blocks = [], artifact = null, resultCount = null } = output;
+  const texts = blocks.flatMap((block) => (block.type === "text" ? [block.text] : []));
+  const preview = output.preview ?? (blocks.length > 0 ? texts.join("\n") : stringifyContent(content));
   return {
+    ...NOTHING,
     status: "success",
     content,
-    pool: [],
     preview: truncateText(preview, MAX_PREVIEW),
     blocks: blocks.slice(0, MAX_BLOCKS),
     parts,
-    artifact: artifact ?? null,
-    results: resultCount ?? null,
-    whole: null,
-    usage: null,
-    thought: null,
-    ending: null,
+    artifact,
+    results: resultCount,
   };
 }
 
 export function stringifyContent(content: Json): string {
   return typeof content === "string" ? content : (JSON.stringify(content, null, 1) ?? "");
-}
-
-function textOf(blocks: readonly ResultPart[]): string {
-  return blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
 }
 
 /**

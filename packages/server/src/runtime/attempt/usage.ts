@@ -34,11 +34,17 @@ export function findUsage(
   return { path: isOfRun ? runPath(key) : MAIN_RUN, record: value as unknown as UsageRecord };
 }
 
+export type Spent = Pick<UsageRecord, "usage" | "cost">;
+
+export const NOTHING_SPENT: Spent = { usage: NO_USAGE, cost: 0 };
+
+function addSpent(one: Spent, other: Spent): Spent {
+  return { usage: addUsage(one.usage, other.usage), cost: one.cost + other.cost };
+}
+
 export class UsageTracker {
-  readonly #byRun = new Map<string, Usage>();
-  readonly #byModel = new Map<string, Usage>();
-  readonly #costs = new Map<string, number>();
-  readonly #costsByModel = new Map<string, number>();
+  readonly #byRun = new Map<string, Spent>();
+  readonly #byModel = new Map<string, Spent>();
 
   /** Returns a tracker with the usage that earlier attempts journaled. */
   static from(journal: ReadonlyMap<string, Json>): UsageTracker {
@@ -51,39 +57,26 @@ export class UsageTracker {
   }
 
   /** @param path the call that started the run, or `main` */
-  add(path: string, { model, usage, cost }: UsageRecord): void {
-    this.#byRun.set(path, addUsage(this.of(path), usage));
-    this.#byModel.set(model, addUsage(this.#byModel.get(model) ?? NO_USAGE, usage));
-    this.#costs.set(path, this.costOf(path) + cost);
-    this.#costsByModel.set(model, this.costOfModel(model) + cost);
+  add(path: string, record: UsageRecord): void {
+    const { model } = record;
+    this.#byRun.set(path, addSpent(this.of(path), record));
+    this.#byModel.set(model, addSpent(this.#byModel.get(model) ?? NOTHING_SPENT, record));
   }
 
-  of(path: string): Usage {
-    return this.#byRun.get(path) ?? NO_USAGE;
+  of(path: string): Spent {
+    return this.#byRun.get(path) ?? NOTHING_SPENT;
   }
 
-  costOf(path: string): number {
-    return this.#costs.get(path) ?? 0;
-  }
-
-  costOfModel(model: string): number {
-    return this.#costsByModel.get(model) ?? 0;
-  }
-
-  get byRun(): ReadonlyMap<string, Usage> {
+  get byRun(): ReadonlyMap<string, Spent> {
     return this.#byRun;
   }
 
-  get byModel(): ReadonlyMap<string, Usage> {
+  get byModel(): ReadonlyMap<string, Spent> {
     return this.#byModel;
   }
 
-  get total(): Usage {
-    return [...this.#byRun.values()].reduce(addUsage, NO_USAGE);
-  }
-
-  get cost(): number {
-    return [...this.#costs.values()].reduce((sum, cost) => sum + cost, 0);
+  get total(): Spent {
+    return [...this.#byRun.values()].reduce(addSpent, NOTHING_SPENT);
   }
 }
 
@@ -107,18 +100,14 @@ export class UsageCollector {
     const { inputTokens, outputTokens, calls, cost } = parseUsageReport(given);
     if (this.#isClosed) return;
     const model = given.model ?? this.#name;
-    const known = this.#records.get(model);
     const usage: Usage = {
       input_tokens: inputTokens,
       output_tokens: outputTokens,
       total_tokens: inputTokens + outputTokens,
       calls,
     };
-    this.#records.set(model, {
-      model,
-      usage: addUsage(known?.usage ?? NO_USAGE, usage),
-      cost: (known?.cost ?? 0) + cost,
-    });
+    const spent = addSpent(this.#records.get(model) ?? NOTHING_SPENT, { usage, cost });
+    this.#records.set(model, { model, ...spent });
   };
 
   /** Journals the reported usage. Returns its sum, or null if nothing was reported. */
@@ -126,6 +115,6 @@ export class UsageCollector {
     this.#isClosed = true;
     const records = [...this.#records.values()];
     for (const [n, record] of records.entries()) await attempt.recordUsage(path, `${what}/${n}`, record);
-    return records.length === 0 ? null : records.map(({ usage }) => usage).reduce(addUsage, NO_USAGE);
+    return records.length === 0 ? null : records.reduce(addSpent, NOTHING_SPENT).usage;
   }
 }

@@ -5,18 +5,26 @@
  * Invariant: it only reads the session that it runs in, and only archived turns before the current one. One call reads
  * at most the newest 1,000 turns.
  */
-import { restoreTurn, type Turn } from "@turnstream/protocol";
-import { truncateText } from "@turnstream/protocol/writer";
+import {
+  type ApprovalBlock,
+  type Block,
+  listBlocks,
+  mainRun,
+  type QuestionBlock,
+  restoreTurn,
+  toolLabel,
+  type Turn,
+} from "@turnstream/protocol";
+import { isRequest, truncateText } from "@turnstream/protocol/writer";
 import { z } from "zod";
-import type { SessionRef } from "../../util/refs.ts";
-import type { Store } from "../../store/store.ts";
-import { matches, scoreOf, snippetOf, queryTerms, weightTerms, tokenize } from "./search.ts";
-import type { RequestKinds } from "../prompt/interaction-result.ts";
-import { loadWhole, attachOutcomes } from "../prompt/prior-turns.ts";
-import { type Tool, tool, ToolError, type ToolOutput } from "../define/tool.ts";
-import { hostOf } from "../tool-calls/tool-host.ts";
-import { turnToText } from "./turn-text.ts";
 import { defined } from "../../util/defined.ts";
+import type { TurnAttempt } from "../attempt/attempt.ts";
+import { type Tool, tool, ToolError, type ToolOutput } from "../define/tool.ts";
+import { formatAnswers } from "../interactions/question.ts";
+import type { RequestKinds } from "../prompt/interaction-result.ts";
+import { attachOutcomes, loadWhole } from "../prompt/prior-turns.ts";
+import { hostOf } from "../tool-calls/run-tool.ts";
+import { queryTerms, rankByTerms, snippetOf } from "./search.ts";
 
 const PAGE = 50;
 /** How many turns one call searches. */
@@ -27,7 +35,7 @@ const READ_CHARS = 10_000;
 /** How much of each turn is searched. */
 const SEARCH_CHARS = 10_000;
 
-const input = z.object({
+const lookupInput = z.object({
   query: z
     .string()
     .max(1_000)
@@ -39,42 +47,32 @@ const input = z.object({
   limit: z.int().min(1).max(MOST_FOUND).optional(),
 });
 
-type Input = z.infer<typeof input>;
+type Input = z.infer<typeof lookupInput>;
 
 export function lookupHistoryTool(): Tool {
   return tool({
     description:
       "Looks up messages, submitted forms and decisions from earlier in this conversation: searches its turns by terms, lists them, or reads one by its number. Use it when the user refers to something that is no longer in your context.",
     label: "Looking through the conversation",
-    input,
+    input: lookupInput,
     idempotent: true,
     run: (query, context) => {
       const { attempt } = hostOf(context).scope;
-      const { ref, turn } = attempt;
-      const { store, requestKinds: kinds } = attempt.context;
-      return query.turn === undefined
-        ? find(store, ref, turn.number, query, kinds)
-        : read(store, ref, turn.number, query.turn, query.offset ?? 0, kinds);
+      return query.turn === undefined ? find(attempt, query) : read(attempt, query.turn, query.offset ?? 0);
     },
   });
 }
 
-/** Yields archived turns with a number below `before`, newest first. */
-async function* earlier(
-  store: Store,
-  ref: SessionRef,
-  before: number,
-  kinds: RequestKinds,
-): AsyncGenerator<Turn> {
+/** Yields archived turns with a number below that of the turn and below `before`, newest first. */
+async function* earlier(attempt: TurnAttempt, before: number): AsyncGenerator<Turn> {
+  const { context, ref } = attempt;
+  const end = Math.min(attempt.turn.number, before);
   let start: number | undefined;
   for (let seen = 0; seen < MAX_TURNS; seen += PAGE) {
-    const page = await store.turns.list(ref, {
-      limit: PAGE,
-      ...defined({ before: start }),
-    });
+    const page = await context.store.turns.list(ref, { limit: PAGE, ...defined({ before: start }) });
     for (const { snapshot } of page) {
       const turn = restoreTurn(snapshot);
-      if (turn.number < before) yield attachOutcomes(store, ref, turn, kinds);
+      if (turn.number < end) yield attachOutcomes(attempt, turn);
     }
     start = page.at(-1)?.start;
     if (page.length < PAGE) return;
@@ -82,63 +80,35 @@ async function* earlier(
 }
 
 async function find(
-  store: Store,
-  ref: SessionRef,
-  now: number,
-  query: Input,
-  kinds: RequestKinds,
+  attempt: TurnAttempt,
+  { query = "", before = Infinity, limit = MOST_FOUND / 2 }: Input,
 ): Promise<ToolOutput> {
-  const limit = query.limit ?? MOST_FOUND / 2;
-  const terms = queryTerms(query.query ?? "");
-  const found: { turn: Turn; text: string; tokens: readonly string[] }[] = [];
-  for await (const turn of earlier(store, ref, Math.min(now, query.before ?? Infinity), kinds)) {
-    const text = turnToText(turn, SEARCH_CHARS, kinds);
-    const tokens = terms.length === 0 ? [] : tokenize(text);
-    const isFound = terms.length === 0 || terms.some((term) => tokens.some((word) => matches(term, word)));
-    if (isFound) found.push({ turn, text, tokens });
-    if (terms.length === 0 && found.length >= limit) break;
+  const terms = queryTerms(query);
+  const listed: { turn: number; at: string; text: string }[] = [];
+  for await (const turn of earlier(attempt, before)) {
+    const at = new Date(turn.started_at).toISOString();
+    const text = turnToText(turn, SEARCH_CHARS, attempt.context.requestKinds);
+    listed.push({ turn: turn.number, at, text });
+    if (terms.length === 0 && listed.length >= limit) break;
   }
-  const weighed = weightTerms(
-    terms,
-    terms.map((term) => found.filter(({ tokens }) => tokens.some((word) => matches(term, word))).length),
-  );
-  const ranked =
-    terms.length === 0
-      ? found
-      : found
-          .map((match) => ({
-            ...match,
-            score: scoreOf(weighed, query.query ?? "", { title: "", text: match.text }),
-          }))
-          .toSorted((a, b) => b.score - a.score || b.turn.number - a.turn.number);
-  const turns = ranked.slice(0, limit).map(({ turn, text }) => ({
-    turn: turn.number,
-    at: new Date(turn.started_at).toISOString(),
-    text: snippetOf(terms, text, SNIPPET_CHARS),
-  }));
-  return {
-    content: { turns, found: found.length },
-    preview: describeCount(turns.length),
-    resultCount: turns.length,
-  };
+  // Without terms, the newest turns come first.
+  const found = terms.length === 0 ? listed : rankByTerms(listed, query);
+  const turns = found
+    .slice(0, limit)
+    .map(({ text, ...turn }) => ({ ...turn, text: snippetOf(terms, text, SNIPPET_CHARS) }));
+  const content = { turns, found: found.length };
+  return { content, preview: describeCount(turns.length), resultCount: turns.length };
 }
 
 function describeCount(count: number): string {
   return count === 1 ? "1 earlier turn" : `${count} earlier turns`;
 }
 
-async function read(
-  store: Store,
-  ref: SessionRef,
-  now: number,
-  wanted: number,
-  offset: number,
-  kinds: RequestKinds,
-): Promise<ToolOutput> {
-  for await (const turn of earlier(store, ref, Math.min(now, wanted + 1), kinds)) {
+async function read(attempt: TurnAttempt, wanted: number, offset: number): Promise<ToolOutput> {
+  for await (const turn of earlier(attempt, wanted + 1)) {
     if (turn.number < wanted) break;
-    const message = turn.message === null ? null : await loadWhole(store, ref, turn.message);
-    const text = turnToText({ ...turn, message }, Infinity, kinds);
+    const message = turn.message === null ? null : await loadWhole(attempt, turn.message);
+    const text = turnToText({ ...turn, message }, Infinity, attempt.context.requestKinds);
     const piece = truncateText(text.slice(offset), READ_CHARS);
     const next = offset + piece.length;
     return {
@@ -149,4 +119,67 @@ async function read(
   throw new ToolError("There is no such turn.", {
     modelMessage: `There is no turn ${wanted} before this one.`,
   });
+}
+
+const RESULT_CHARS = 2_000;
+const VALUE_CHARS = 2_000;
+
+/**
+ * Renders a turn as text: only what the user saw, so no thinking and no hidden results, but interactions of sub-agents
+ * too. Reading continues at a character offset, so the same turn must give the same text.
+ * @param turn the turn with the current state of its requests
+ */
+function turnToText(turn: Turn, maxChars: number, kinds: RequestKinds): string {
+  const main = mainRun(turn)?.id;
+  const request = turn.message === null ? [] : [`User: ${turn.message.text}`];
+  // Interactions of sub-agents are included, because the user saw them too.
+  const lines = listBlocks(turn).flatMap((block) => [
+    ...(block.run === main ? lineOf(block) : []),
+    ...interactionLines(block, kinds),
+  ]);
+  return truncateText([...request, ...lines].join("\n"), maxChars);
+}
+
+function lineOf(block: Block): string[] {
+  switch (block.kind) {
+    case "text":
+      return block.text === "" ? [] : [`Agent: ${block.text}`];
+    case "tool_result":
+      return block.hidden ? [] : [`${toolLabel(block)}: ${truncateText(block.preview, RESULT_CHARS)}`];
+    case "notice":
+      return [`[${block.text}]`];
+    default:
+      return [];
+  }
+}
+
+function interactionLines(block: Block, kinds: RequestKinds): readonly string[] {
+  if (!("version" in block)) return [];
+  if (isRequest(block)) return kinds.get(block.kind)?.describe(block) ?? [];
+  return block.kind === "question" ? questionLines(block) : approvalLines(block);
+}
+
+function questionLines({ questions, answers, status, reason }: QuestionBlock): string[] {
+  if (status !== "answered")
+    return questions.map(({ text }) => `Question: ${text} (${status}${because(reason)})`);
+  const answered = formatAnswers(questions, answers ?? []);
+  const left = questions.filter(({ id }) => !(answers ?? []).some((answer) => answer.question === id));
+  return [
+    ...answered.flatMap(({ question, answer }) => [
+      `Question: ${question}`,
+      `User answered: ${truncateText(answer, VALUE_CHARS)}`,
+    ]),
+    ...left.map(({ text }) => `Question: ${text}`),
+  ];
+}
+
+function approvalLines({ actions, edited, status, reason }: ApprovalBlock): string[] {
+  const what = (edited ?? actions).map(
+    ({ name, label = name, input }) => `${label} ${truncateText(JSON.stringify(input), VALUE_CHARS)}`,
+  );
+  return [`Approval of ${what.join(", ")}: ${status}${because(reason)}`];
+}
+
+function because(reason: string | null): string {
+  return reason === null || reason === "" ? "" : `, because: ${reason}`;
 }

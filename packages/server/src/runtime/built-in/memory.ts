@@ -11,9 +11,9 @@ import { z } from "zod";
 import { MAX_MEMORIES, MAX_MEMORY_CHARS, type Memory } from "../../store/memories.ts";
 import type { Actor } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
-import { matches, scoreOf, queryTerms, weightTerms, tokenize } from "./search.ts";
 import { type Tool, tool, type ToolContext, ToolError, type ToolOutput } from "../define/tool.ts";
-import { hostOf } from "../tool-calls/tool-host.ts";
+import { hostOf } from "../tool-calls/run-tool.ts";
+import { rankByTerms } from "./search.ts";
 
 const MOST_FOUND = 20;
 const MOST_LISTED = 100;
@@ -68,15 +68,14 @@ async function work(store: Store, actor: Actor, request: Input, context: ToolCon
       return listOutput(all.slice(0, MOST_LISTED), all.length);
     }
     case "search": {
-      const found = search(await store.memories.list(actor), request.query ?? "");
+      const found = rankByTerms(await store.memories.list(actor), request.query ?? "");
       return listOutput(found.slice(0, MOST_FOUND), found.length);
     }
     case "forget": {
       const isRemoved = request.id !== undefined && (await store.memories.remove(actor, request.id));
-      return textOutput(
-        isRemoved ? "Forgotten." : "There is no memory with this id.",
-        isRemoved ? "Forgotten." : "",
-      );
+      return isRemoved
+        ? textOutput("Forgotten.", "Forgotten.")
+        : textOutput("There is no memory with this id.", "");
     }
   }
 }
@@ -90,22 +89,6 @@ async function save(store: Store, actor: Actor, text: string, { idempotencyKey }
       modelMessage: `There are ${MAX_MEMORIES} memories already. Forget some that matter less, then save again.`,
     });
   return textOutput(`Saved with the id ${id}.`, "Remembered.");
-}
-
-/** Returns the memories that match at least one term, best first. */
-function search(memories: readonly Memory[], query: string): Memory[] {
-  const terms = queryTerms(query);
-  const tokens = memories.map(({ text }) => tokenize(text));
-  const has = terms.map((term) => tokens.map((of) => of.some((word) => matches(term, word))));
-  const weighed = weightTerms(
-    terms,
-    has.map((found) => found.filter(Boolean).length),
-  );
-  return memories
-    .map((memory) => ({ memory, score: scoreOf(weighed, query, { title: "", text: memory.text }) }))
-    .filter((_, n) => has.some((found) => found[n] === true))
-    .toSorted((a, b) => b.score - a.score)
-    .map(({ memory }) => memory);
 }
 
 function listOutput(memories: readonly Memory[], total: number): ToolOutput {

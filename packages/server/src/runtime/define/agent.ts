@@ -11,7 +11,7 @@ import { z } from "zod";
 import type { Model, ModelOption, ModelSettings } from "../../models/model.ts";
 import { resolveModel } from "../../models/named-model.ts";
 import { toJsonSchema } from "../../models/tool-schema.ts";
-import { RuntimeError } from "../errors.ts";
+import { badAgent } from "../errors.ts";
 import { stringField } from "../../util/json.ts";
 import {
   func,
@@ -24,8 +24,7 @@ import {
 } from "../../util/parse-options.ts";
 import type { StreamBody } from "./stream-body.ts";
 import type { SummarizeGroup } from "./summarize-group.ts";
-import { imageLimits } from "./image-limits.ts";
-import { limits, pricing } from "./limits.ts";
+import { imageLimits, limits, pricing } from "./limits.ts";
 import { isTimeout, TIMEOUT_RULE, toSeconds } from "./answer-timeout.ts";
 import type { ToolSource } from "./tool-source.ts";
 import { type AiSdkTool, resolveTools } from "./ai-sdk-tool.ts";
@@ -59,30 +58,22 @@ export interface InstructionsContext {
 
 type Instructions = string | ((context: InstructionsContext) => string | Promise<string>);
 
-const recallShape = {
+/** Upper bounds for the memories in the instructions. */
+const recallLimits = z.strictObject({
   /** Memories in the instructions. @default 50 */
   entries: integer().default(50),
   /** Characters of all memories in the instructions. @default 8000 */
   chars: integer().default(8_000),
-};
+});
 
-export interface RecallOptions extends OptionsInput<typeof recallShape> {}
+export type RecallLimits = z.output<typeof recallLimits>;
 
-/** Upper bounds for the memories in the instructions. */
-export interface RecallLimits extends OptionsOutput<typeof recallShape> {}
-
-const recallLimits: z.ZodType<RecallLimits, RecallOptions> = z.strictObject(recallShape);
-
-const retryShape = {
+const retry = z.strictObject({
   /** Model calls per step, including the first. @default 5 */
   maxAttempts: integer(1).default(5),
   /** The longest delay before the second call. @default 1000 */
   initialDelayMs: integer().default(1_000),
-};
-
-interface RetryOptions extends OptionsInput<typeof retryShape> {}
-
-const retry: z.ZodType<OptionsOutput<typeof retryShape>, RetryOptions> = z.strictObject(retryShape);
+});
 
 const optionalModel = z
   .custom<ModelOption | null>()
@@ -91,32 +82,22 @@ const optionalModel = z
     option === undefined || option === null ? null : resolveModel(option),
   );
 
-const titleShape = {
-  /** The model that writes the title. @default the first line of the message */
-  model: optionalModel,
-};
-
-interface TitleOptions extends OptionsInput<typeof titleShape> {}
-
-const title: z.ZodType<false | OptionsOutput<typeof titleShape>, false | TitleOptions> = z.union([
+const title = z.union([
   z.literal(false),
-  z.strictObject(titleShape),
+  z.strictObject({
+    /** The model that writes the title. @default the first line of the message */
+    model: optionalModel,
+  }),
 ]);
 
-const compactionShape = {
+const compaction = z.strictObject({
   /** Estimated tokens of the prompt. @default 100000 */
   afterTokens: integer().default(100_000),
   /** How many of the newest turns are never summarized. @default 4 */
   keepTurns: integer().default(4),
   /** The model that writes the summary. @default the agent's model */
   model: optionalModel,
-};
-
-interface CompactionOptions extends OptionsInput<typeof compactionShape> {}
-
-interface Compaction extends OptionsOutput<typeof compactionShape> {}
-
-const compaction: z.ZodType<Compaction, CompactionOptions> = z.strictObject(compactionShape);
+});
 
 const agentShape = {
   /**
@@ -278,7 +259,7 @@ export function defineAgent<Tools extends NonNullable<AgentOptions["tools"]> = R
 export function parseAgent<Output>(schema: z.ZodType<Output>, options: unknown): Output {
   const { name } = Object(options) as { readonly name?: unknown };
   const of = typeof name === "string" ? `the agent ${name}` : "an agent";
-  return parseOptions(schema, options, of, (problem) => new RuntimeError("BAD_AGENT", problem));
+  return parseOptions(schema, options, of, badAgent);
 }
 
 export function createAgent(
@@ -296,14 +277,13 @@ export function createAgent(
   if (twice !== undefined) fail(`the agent ${name} has a tool and a sub-agent called ${twice}`);
   checkComponents(name, model, subAgents);
   checkSources(name, toolSources);
+  const schemas = Object.entries(tools).map(([key, { input }]) => [key, toJsonSchema(input, key) as Json]);
   return {
     ...options,
     model,
     body,
     tools,
-    schemas: Object.fromEntries(
-      Object.entries(tools).map(([toolName, { input }]) => [toolName, toJsonSchema(input, toolName) as Json]),
-    ),
+    schemas: Object.fromEntries(schemas),
     answerTimeoutSeconds: answerTimeoutMs === undefined ? null : toSeconds(answerTimeoutMs),
   };
 }
@@ -353,5 +333,5 @@ function checkToolName(name: string, of: string): void {
 }
 
 function fail(what: string): never {
-  throw new RuntimeError("BAD_AGENT", what);
+  throw badAgent(what);
 }

@@ -5,7 +5,7 @@
  * Invariant: a tool that can't behave here as it does in the AI SDK throws BAD_AGENT when the program starts, with what
  * to change. `AiSdkTool` names no type of the SDK, so that its updates don't break it.
  */
-import { RuntimeError } from "../errors.ts";
+import { badAgent } from "../errors.ts";
 import type { AiSdkSchema } from "../../models/tool-schema.ts";
 import { type ExecuteContext, type Tool, tool } from "./tool.ts";
 import { defined } from "../../util/defined.ts";
@@ -45,7 +45,7 @@ export function resolveTools(
     Object.entries(given).map(([name, component]) => {
       const of = `the tool ${name} of the agent ${agent}`;
       if (typeof component !== "object" || component === null)
-        throw new RuntimeError("BAD_AGENT", `${of} must be created with tool()`);
+        throw badAgent(`${of} must be created with tool()`);
       return [name, "run" in component ? component : fromAiSdkTool(of, component)];
     }),
   );
@@ -54,7 +54,7 @@ export function resolveTools(
 function fromAiSdkTool(of: string, given: AiSdkTool): Tool {
   const { type = "function", description = "", title, execute, needsApproval = false, inputSchema } = given;
   const fail = (what: string): never => {
-    throw new RuntimeError("BAD_AGENT", `${of} ${what}`);
+    throw badAgent(`${of} ${what}`);
   };
   if (type === "provider")
     return fail("runs at the model provider: use it with `streamText` inside `defineStreamAgent`");

@@ -5,6 +5,7 @@
  * Invariant: timeouts are whole seconds of at most ten years, because events and the journal count in seconds.
  */
 import type { Json } from "@turnstream/protocol";
+import { z } from "zod";
 import { asJsonObject } from "../../util/json.ts";
 
 const SECOND_MS = 1_000;
@@ -12,14 +13,12 @@ const MAX_SECONDS = 10 * 366 * 24 * 60 * 60;
 const MAX_TIMEOUT_MS = MAX_SECONDS * SECOND_MS;
 
 /** The property of an input schema with which a model sets a deadline. */
-export const TIMEOUT_PROPERTY = {
-  timeout_seconds: {
-    type: "integer",
-    minimum: 1,
-    maximum: MAX_SECONDS,
-    description: "How long to wait for the user. Leave it out unless an answer is useless after some time.",
-  },
-} as const;
+export const timeoutProperty = z
+  .int()
+  .min(1)
+  .max(MAX_SECONDS)
+  .optional()
+  .describe("How long to wait for the user. Leave it out unless an answer is useless after some time.");
 
 export const TIMEOUT_RULE = `a whole number of seconds in milliseconds, from 0 to ${MAX_TIMEOUT_MS} (ten years)`;
 

@@ -1,12 +1,12 @@
 /**
- * `Limits` bounds one turn of an agent, and `Pricing` is what its model costs.
+ * `Limits` bounds one turn of an agent, `ImageLimits` the images of one model call, and `Pricing` is what a model costs.
  *
  * Invariant: reaching `maxSteps`, `maxTokens`, `timeoutMs` or `maxCost` ends the turn with LIMIT_REACHED and a text
  * that names the limit. The limits of a sub-agent only end its own run, and its `timeoutMs` and `maxDepth` have no
- * effect.
+ * effect. Beyond a limit of images, the model gets the text form of an image, and the turn continues.
  */
 import { z } from "zod";
-import { amount, type OptionsInput, type OptionsOutput } from "../../util/parse-options.ts";
+import { amount, integer, type OptionsInput, type OptionsOutput } from "../../util/parse-options.ts";
 
 const limitShape = {
   /** Steps per run. @default 50 */
@@ -58,3 +58,18 @@ const pricingShape = {
 export interface Pricing extends OptionsOutput<typeof pricingShape> {}
 
 export const pricing: z.ZodType<Pricing, Pricing> = z.strictObject(pricingShape);
+
+const imageLimitShape = {
+  /** Images of one model call. @default 20 */
+  maxImages: integer().default(20),
+  /** Size of one image. A larger image is not sent. @default 5000000 */
+  maxImageBytes: integer(1).default(5_000_000),
+  /** Size of all images of one model call. @default 20000000 */
+  maxTotalBytes: integer(1).default(20_000_000),
+};
+
+export interface ImageLimitOptions extends OptionsInput<typeof imageLimitShape> {}
+
+export interface ImageLimits extends OptionsOutput<typeof imageLimitShape> {}
+
+export const imageLimits: z.ZodType<ImageLimits, ImageLimitOptions> = z.strictObject(imageLimitShape);

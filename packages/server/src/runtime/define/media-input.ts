@@ -32,7 +32,8 @@ export function parseImage(picture: string | ImageInput): { readonly url: string
   const { data, mediaType } = picture;
   const type = typeof mediaType === "string" ? mediaType.toLowerCase() : "";
   if (!IMAGE_TYPE.test(type)) throw new TypeError("`mediaType` of a picture must be image/…");
-  const body = typeof data === "string" ? imageBytes(data) : data;
+  const body = decodeBytes(data);
+  if (body === null) throw new TypeError("`data` of a picture must be base64");
   if (!(body instanceof Uint8Array) || body.byteLength === 0)
     throw new TypeError("`data` of a picture must be bytes or base64");
   if (body.byteLength > MAX_BYTES) throw new TypeError(`a picture must have at most ${MAX_BYTES} bytes`);
@@ -61,9 +62,10 @@ function fromAddress(url: string): ReturnType<typeof parseImage> {
   return url.length <= MAX_URL ? { url } : parseImage({ data: url.slice(start.length), mediaType });
 }
 
-function imageBytes(data: string): Uint8Array {
-  if (!isBase64(data)) throw new TypeError("`data` of a picture must be base64");
-  return Buffer.from(data, "base64");
+/** Returns null for a text that is not base64. */
+function decodeBytes(data: Uint8Array | string): Uint8Array | null {
+  if (typeof data !== "string") return data;
+  return isBase64(data) ? Buffer.from(data, "base64") : null;
 }
 
 const MEDIA_TYPE = /^[a-z0-9][a-z0-9.+-]{0,90}\/[a-z0-9][a-z0-9.+-]{0,90}$/;
@@ -100,7 +102,8 @@ export function parseArtifact(given: ArtifactInput): GivenFile | null {
   if (unknown !== undefined) throw wrong(unknown, "is not a field of a file");
   const type = typeof mediaType === "string" ? mediaType.toLowerCase() : "";
   if (!MEDIA_TYPE.test(type)) throw wrong("mediaType", "must be a media type such as application/pdf");
-  const body = typeof data === "string" ? fileBytes(data) : data;
+  const body = decodeBytes(data);
+  if (body === null) throw wrong("data", "must be base64");
   if (!(body instanceof Uint8Array)) throw wrong("data", "must be bytes or base64");
   if (body.byteLength > MAX_BYTES) throw wrong("data", `must have at most ${MAX_BYTES} bytes`);
   const artifact = (blob: string): Artifact => {
@@ -123,9 +126,4 @@ function isFile(
 
 function wrong(field: string, problem: string): ArtifactError {
   return new ArtifactError({ field: `artifact.data.${field}`, problem });
-}
-
-function fileBytes(data: string): Uint8Array {
-  if (!isBase64(data)) throw wrong("data", "must be base64");
-  return Buffer.from(data, "base64");
 }

@@ -19,15 +19,15 @@ export type ReportUsage = (usage: UsageReport) => void;
 /** @throws TypeError if a number is not valid */
 export function parseUsageReport(usage: UsageReport): Required<Omit<UsageReport, "model">> {
   const { inputTokens, outputTokens, calls = 1, cost = 0 } = usage;
-  const counts = { inputTokens: 0, outputTokens: 0, calls: 1 };
-  const given = { inputTokens, outputTokens, calls };
-  for (const [name, least] of Object.entries(counts)) {
-    const value = given[name as keyof typeof given];
+  for (const [name, value, least] of [
+    ["inputTokens", inputTokens, 0],
+    ["outputTokens", outputTokens, 0],
+    ["calls", calls, 1],
+  ] as const)
     if (!Number.isSafeInteger(value) || value < least)
       throw new TypeError(
         `\`${name}\` of reportUsage must be an integer of at least ${least}, got ${String(value)}`,
       );
-  }
   if (!Number.isFinite(cost) || cost < 0)
     throw new TypeError(`\`cost\` of reportUsage must be a number of at least 0, got ${String(cost)}`);
   return { inputTokens, outputTokens, calls, cost };

@@ -6,17 +6,11 @@
  * no other error of a tool, because that may contain internal data. `ToolContext` exposes no store and no log.
  */
 import { z } from "zod";
-import {
-  amount,
-  func,
-  type OptionsInput,
-  type OptionsOutput,
-  parseOptions,
-} from "../../util/parse-options.ts";
+import { amount, func, parseOptions } from "../../util/parse-options.ts";
 import { type Approval, approvalOptions } from "./approval.ts";
 import type { FormSpec } from "./form.ts";
 import type { ReportUsage } from "./report-usage.ts";
-import { RuntimeError } from "../errors.ts";
+import { badAgent } from "../errors.ts";
 import type { PromptMessage } from "../../models/model.ts";
 import { type AiSdkSchema, toStandardSchema } from "../../models/tool-schema.ts";
 import type { Artifact, Json, WithToolTypes } from "@turnstream/protocol";
@@ -146,7 +140,8 @@ export interface ToolContext {
 /** What the label of a call can depend on besides its input. */
 type LabelContext = Pick<ToolContext, "locale">;
 
-const displayShape = {
+/** How a tool's call and result are displayed. */
+const toolDisplay = z.strictObject({
   /** Shows the call to users; false also hides its result. @default true */
   call: z.boolean().default(true),
   /** Shows the content of the result; false shows only whether the call succeeded. @default true */
@@ -157,14 +152,9 @@ const displayShape = {
    * @default false
    */
   standalone: z.boolean().default(false),
-};
+});
 
-interface DisplayOptions extends OptionsInput<typeof displayShape> {}
-
-/** How a tool's call and result are displayed. */
-interface ToolDisplay extends OptionsOutput<typeof displayShape> {}
-
-const toolDisplay: z.ZodType<ToolDisplay, DisplayOptions> = z.strictObject(displayShape);
+type ToolDisplay = Readonly<z.output<typeof toolDisplay>>;
 
 export interface ToolOptions<
   Schema extends StandardSchemaV1 = typeof NOTHING,
@@ -286,7 +276,7 @@ export function tool(options: Partial<AllOptions>): Tool {
     schema,
     options,
     "a tool",
-    (problem) => new RuntimeError("BAD_AGENT", problem),
+    badAgent,
   );
   return {
     description,
@@ -307,8 +297,7 @@ function resolveRun(options: Partial<AllOptions>): Pick<Tool, "input" | "output"
   const hasExecute = options.execute !== undefined;
   const isOurs = hasRun || input !== undefined || output !== undefined;
   if (isOurs && (hasExecute || inputSchema !== undefined || outputSchema !== undefined))
-    throw new RuntimeError(
-      "BAD_AGENT",
+    throw badAgent(
       "a tool must have `input` and `run`, or `inputSchema` and `execute`, not names of both pairs",
     );
   if (hasRun)
@@ -318,10 +307,7 @@ function resolveRun(options: Partial<AllOptions>): Pick<Tool, "input" | "output"
       run: (value, context) => options.run?.(value, context),
     };
   if (!hasExecute)
-    throw new RuntimeError(
-      "BAD_AGENT",
-      `\`${inputSchema === undefined ? "run" : "execute"}\` of a tool is missing`,
-    );
+    throw badAgent(`\`${inputSchema === undefined ? "run" : "execute"}\` of a tool is missing`);
   return {
     input: inputSchema === undefined ? NOTHING : toStandardSchema(inputSchema),
     output: outputSchema ?? null,

@@ -10,11 +10,11 @@
 import {
   type Block,
   listBlocks,
-  findRun,
   isPending,
   mainRun,
   findToolResult,
   type Run,
+  type ToolCallBlock,
   type Turn,
   type Usage,
   type Json,
@@ -39,7 +39,6 @@ export type TurnOutcome =
       readonly code: TurnErrorCode;
       readonly text: string;
       readonly canRetry: boolean;
-      readonly isTransient: boolean;
       readonly details?: Json;
       readonly template?: TextTemplate;
     };
@@ -48,7 +47,7 @@ export interface ClosingContext {
   readonly usage: Usage;
   readonly durationMs: number;
   /** Usage of each run, by the call that started it, or `main`. */
-  readonly runUsage: ReadonlyMap<string, Usage>;
+  readonly runUsage: ReadonlyMap<string, { readonly usage: Usage }>;
   readonly stoppedText: string;
   /** Label of a group that contains only thinking. */
   readonly thinkingLabel: string;
@@ -83,7 +82,7 @@ export function nextClosingEvents(turn: Turn, end: TurnOutcome, records: Closing
 export function nextRunClosingEvents(
   turn: Turn,
   root: string,
-  runUsage: ReadonlyMap<string, Usage>,
+  runUsage: ReadonlyMap<string, { readonly usage: Usage }>,
 ): TurnEventDraft[] {
   const runs = runSubtree(turn, root);
   const blocks = listBlocks(turn).filter((block) => runs.some(({ id }) => id === block.run));
@@ -129,38 +128,23 @@ function withdraw(block: Block): TurnEventDraft[] {
   return [{ type: `${block.kind}.update` as const, ...change }];
 }
 
-function cancel(
-  turn: Turn,
-  call: { run: string; call: string; name: string; label: string; hidden: boolean },
-): TurnEventDraft[] {
-  const started = findToolResult(turn, call.call);
+function cancel(turn: Turn, { run, call, name, label, hidden: isHidden }: ToolCallBlock): TurnEventDraft[] {
+  const started = findToolResult(turn, call);
   const index = started?.index ?? turn.items.length;
-  const place = { run: call.run, block: started?.id ?? `b${index}`, index };
-  const { name, label } = call;
-  const start: TurnEventDraft = {
-    type: "tool_result.start",
-    ...place,
-    call: call.call,
-    name,
-    label,
-    ...(call.hidden ? { hidden: true } : {}),
-  };
-  const end: TurnEventDraft = {
-    type: "tool_result.end",
-    ...place,
-    status: "cancelled",
-    preview: "",
-    artifact: null,
-  };
-  return started === undefined ? [start, end] : [end];
+  const place = { run, block: started?.id ?? `b${index}`, index };
+  const outcome = { status: "cancelled", preview: "", artifact: null } as const;
+  const end: TurnEventDraft = { type: "tool_result.end", ...place, ...outcome };
+  if (started !== undefined) return [end];
+  const hidden = isHidden ? { hidden: true } : {};
+  return [{ type: "tool_result.start", ...place, call, name, label, ...hidden }, end];
 }
 
 function runEnd(
   run: Run,
   status: "completed" | "failed" | "cancelled",
-  runUsage: ReadonlyMap<string, Usage>,
+  runUsage: ReadonlyMap<string, { readonly usage: Usage }>,
 ): TurnEventDraft {
-  const usage = runUsage.get(run.call ?? MAIN_RUN);
+  const usage = runUsage.get(run.call ?? MAIN_RUN)?.usage;
   return { type: "run.end", run: run.id, status, ...defined({ usage }) };
 }
 
@@ -172,7 +156,7 @@ function noticeOf(
 ): TurnEventDraft | null {
   if (end.reason === "end_turn" || end.reason === "requires_interaction") return null;
   const index = turn.items.length;
-  if (listBlocks(turn).at(-1)?.kind === "notice" || findRun(turn, main.id)?.status !== "running") return null;
+  if (listBlocks(turn).at(-1)?.kind === "notice") return null;
   const place = { run: main.id, block: `b${index}`, index };
   if (end.reason === "user_stopped") {
     return {
@@ -183,14 +167,14 @@ function noticeOf(
       ...(end.by === null ? {} : { by: end.by }),
     };
   }
-  const { code, text, canRetry, isTransient, details, template } = end;
+  const { code, text, canRetry, details, template } = end;
   return {
     type: "notice.error",
     ...place,
     code,
     text,
     can_retry: canRetry,
-    error_type: isTransient ? "transient" : "terminal",
+    error_type: canRetry ? "transient" : "terminal",
     ...defined({ details, template }),
   };
 }

@@ -3,16 +3,14 @@
  * characters, and searches it.
  *
  * Invariant: it reads the text in pieces, only as far as the answer needs, and only of its own session. One call
- * returns at most 20,000 characters or 30 lines found. `LOOKUP_SCHEMA` and the validation must accept the same input.
+ * returns at most 20,000 characters or 30 lines found.
  */
-import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
-import type { Json } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";
-import type { Attachment, Attachments, TextChunk } from "../../store/attachments.ts";
-import type { SessionRef } from "../../util/refs.ts";
+import { z } from "zod";
+import type { Attachment, TextChunk } from "../../store/attachments.ts";
+import type { TurnAttempt } from "../attempt/attempt.ts";
 import { type Tool, tool, ToolError } from "../define/tool.ts";
-import { hostOf } from "../tool-calls/tool-host.ts";
-import { isJsonObject } from "../../util/json.ts";
+import { hostOf } from "../tool-calls/run-tool.ts";
 
 const MAX_LISTED = 100;
 const MAX_CHARS = 20_000;
@@ -23,85 +21,42 @@ const PAGE = 20;
 /** Limit of one search over all texts. */
 const MAX_SEARCHED_CHARS = 50_000_000;
 
-interface LookupInput {
-  readonly id?: string;
-  readonly line?: number;
-  readonly lines?: number;
-  readonly offset?: number;
-  readonly search?: string;
-}
+const count = z.int().nonnegative().optional();
+const shortText = z.string().min(1).max(500).optional();
 
-const whole = { type: "integer", minimum: 0 } as const;
+const input = z.strictObject({
+  id: shortText.describe("The attachment. Without it all are listed, or searched."),
+  line: count.describe("Read from this line on, counted from 1."),
+  lines: count.describe(`How many lines to read; ${DEFAULT_LINES} when absent.`),
+  offset: count.describe("Read from this character on, counted from 0. Instead of a line."),
+  search: shortText.describe("Terms that a line must contain, all of them."),
+});
 
-export const LOOKUP_SCHEMA = {
-  type: "object",
-  properties: {
-    id: { type: "string", description: "The attachment. Without it all are listed, or searched." },
-    line: { ...whole, description: "Read from this line on, counted from 1." },
-    lines: { ...whole, description: `How many lines to read; ${DEFAULT_LINES} when absent.` },
-    offset: { ...whole, description: "Read from this character on, counted from 0. Instead of a line." },
-    search: { type: "string", description: "Terms that a line must contain, all of them." },
-  },
-  additionalProperties: false,
-} as const;
-
-export const LOOKUP_DESCRIPTION =
-  "Reads the files that came with the messages of this conversation: lists them, reads a part of a text by lines or characters, or finds the lines with certain terms.";
-
-const LOOKUP_INPUT: StandardJSONSchemaV1<LookupInput> & StandardSchemaV1<LookupInput> = {
-  "~standard": {
-    version: 1,
-    vendor: "turnstream",
-    validate: (value) => {
-      const problem = problemOf(value);
-      return problem === null ? { value: value as LookupInput } : { issues: [{ message: problem }] };
-    },
-    jsonSchema: { input: () => LOOKUP_SCHEMA, output: () => LOOKUP_SCHEMA },
-  },
-};
-
-function problemOf(value: unknown): string | null {
-  if (!isJsonObject(value as Json)) return "the input must be an object";
-  for (const [key, given] of Object.entries(value as Record<string, unknown>)) {
-    if (!(key in LOOKUP_SCHEMA.properties)) return `\`${key}\` is not an input of this tool`;
-    const isText = key === "id" || key === "search";
-    const isGood = isText
-      ? typeof given === "string" && given.length > 0 && given.length <= 500
-      : Number.isSafeInteger(given) && (given as number) >= 0;
-    if (!isGood)
-      return `\`${key}\` must be ${isText ? "a text of 1 to 500 characters" : "an integer of at least 0"}`;
-  }
-  return null;
-}
+type LookupInput = z.infer<typeof input>;
 
 export const lookupAttachments: Tool = tool({
-  description: LOOKUP_DESCRIPTION,
-  input: LOOKUP_INPUT,
+  description:
+    "Reads the files that came with the messages of this conversation: lists them, reads a part of a text by lines or characters, or finds the lines with certain terms.",
+  input,
   idempotent: true,
-  run: async (input, context) => {
+  run: async (query, context) => {
     const { attempt } = hostOf(context).scope;
-    const { attachments } = attempt.context.store;
-    const { ref } = attempt;
-    const { id, search } = input;
-    if (search !== undefined) {
-      const among =
-        id === undefined
-          ? await attachments.list(ref, { limit: MAX_LISTED })
-          : [await attachmentOf(attachments, ref, id)];
-      return searchIn(attachments, ref, among, search, context.signal);
-    }
-    if (id === undefined) {
-      const all = await attachments.list(ref, { limit: MAX_LISTED });
-      return { content: all.map(describeAttachment), resultCount: all.length };
-    }
-    return readText(attachments, ref, await attachmentOf(attachments, ref, id), input);
+    const { id, search } = query;
+    const among = await listAttachments(attempt, id);
+    if (search !== undefined) return searchIn(attempt, among, search, context.signal);
+    const [only] = among;
+    if (id !== undefined && only !== undefined) return readText(attempt, only, query);
+    return { content: among.map(describeAttachment), resultCount: among.length };
   },
 });
 
-async function attachmentOf(attachments: Attachments, ref: SessionRef, id: string): Promise<Attachment> {
+/** @param id selects one attachment. Default: all */
+async function listAttachments({ context, ref }: TurnAttempt, id?: string): Promise<readonly Attachment[]> {
+  const { attachments } = context.store;
+  if (id === undefined) return attachments.list(ref, { limit: MAX_LISTED });
   const found = await attachments.get(ref, id);
   if (found === null) throw new ToolError(`There is no attachment ${id} in this conversation.`);
-  return found;
+  return [found];
 }
 
 const CUT = "only the start is stored";
@@ -111,18 +66,17 @@ function describeAttachment({ id, name, mediaType, size, chars, isCut }: Attachm
 }
 
 async function readText(
-  attachments: Attachments,
-  ref: SessionRef,
+  { context, ref }: TurnAttempt,
   { id, chars, isCut }: Attachment,
-  input: LookupInput,
+  { line = 1, lines = DEFAULT_LINES, offset }: LookupInput,
 ) {
-  const line = Math.max(1, input.line ?? 1);
-  const isByLine = input.offset === undefined;
-  const place = isByLine ? { line } : { char: input.offset ?? 0 };
+  const { attachments } = context.store;
+  const isByLine = offset === undefined;
+  const place = isByLine ? { line: Math.max(1, line) } : { char: offset };
   const first = await attachments.pieceAt(ref, id, place);
   let text = "";
   let from: TextChunk | null = null;
-  const wanted = isByLine ? (input.lines ?? DEFAULT_LINES) : Infinity;
+  const wanted = isByLine ? lines : Infinity;
   for (let n = first; n !== null; n++) {
     const [piece] = await attachments.pieces(ref, id, { from: n, limit: 1 });
     if (piece === undefined) break;
@@ -134,16 +88,9 @@ async function readText(
   const start = from === null ? "" : skip(text, from, place);
   const cut = truncateText(firstLines(start, wanted), MAX_CHARS);
   const at = (from?.at ?? 0) + text.length - start.length;
-  const note = isCut ? { note: CUT } : {};
+  const part = { from_character: at, to_character: at + cut.length, of_characters: chars };
   return {
-    content: {
-      id,
-      from_character: at,
-      to_character: at + cut.length,
-      of_characters: chars,
-      ...note,
-      text: cut,
-    },
+    content: { id, ...part, ...(isCut && { note: CUT }), text: cut },
     preview: truncateText(cut, EXCERPT_CHARS),
   };
 }
@@ -178,15 +125,8 @@ function countLines(text: string): number {
   return text.split("\n").length - 1;
 }
 
-interface Found {
-  readonly id: string;
-  readonly line: number;
-  readonly text: string;
-}
-
 async function searchIn(
-  attachments: Attachments,
-  ref: SessionRef,
+  { context, ref }: TurnAttempt,
   among: readonly Attachment[],
   search: string,
   signal: AbortSignal,
@@ -194,22 +134,19 @@ async function searchIn(
   const terms = plain(search)
     .split(/\s+/)
     .filter((term) => term !== "");
-  const found: Found[] = [];
+  const found: { id: string; line: number; text: string }[] = [];
   let searched = 0;
   for (const { id, pieces } of among) {
-    for (
-      let from = 0;
-      from < pieces && found.length < MAX_FOUND && searched < MAX_SEARCHED_CHARS;
-      from += PAGE
-    ) {
+    for (let from = 0; from < pieces; from += PAGE) {
+      if (found.length >= MAX_FOUND || searched >= MAX_SEARCHED_CHARS) break;
       signal.throwIfAborted();
-      for (const piece of await attachments.pieces(ref, id, { from, limit: PAGE })) {
+      for (const piece of await context.store.attachments.pieces(ref, id, { from, limit: PAGE })) {
         searched += piece.text.length;
         found.push(...linesWith(piece, terms).map((hit) => ({ id, ...hit })));
       }
     }
   }
-  const content = found.slice(0, MAX_FOUND).map(({ id, line, text }) => ({ id, line, text }));
+  const content = found.slice(0, MAX_FOUND);
   return { content, resultCount: content.length };
 }
 
@@ -218,7 +155,7 @@ function plain(text: string): string {
   return text.normalize("NFC").toLowerCase();
 }
 
-function linesWith({ line, text }: TextChunk, terms: readonly string[]): Omit<Found, "id">[] {
+function linesWith({ line, text }: TextChunk, terms: readonly string[]): { line: number; text: string }[] {
   return text.split("\n").flatMap((lineText, n) => {
     const compared = plain(lineText);
     if (!terms.every((term) => compared.includes(term))) return [];

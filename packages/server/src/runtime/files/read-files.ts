@@ -6,7 +6,7 @@
  * the missing files. A failed file is shown as failed and never fails the turn. A fetch holds no slot of `fileSlots`,
  * because a slow server would keep files of other tenants from being read.
  */
-import type { FileRef } from "@turnstream/protocol";
+import { type FileRef, restoreTurn } from "@turnstream/protocol";
 import { blobUrl, truncateText } from "@turnstream/protocol/writer";
 import { uploadIdOf } from "../../session/blobs/upload.ts";
 import { extract, ExtractError } from "../../text-extraction/extract.ts";
@@ -14,6 +14,7 @@ import type { TurnAttempt } from "../attempt/attempt.ts";
 import { type FileRecord, fileKey, FILES_KEY } from "../attempt/journal-entries.ts";
 import { MAIN_RUN, type BlockRef } from "../events/turn-writer.ts";
 import type { RunContext } from "../attempt/run-context.ts";
+import { defined } from "../../util/defined.ts";
 import { FairSemaphore } from "../../util/fair-semaphore.ts";
 import { allOrAbort } from "../../util/concurrency.ts";
 import type { RuntimeStrings } from "../strings/runtime-strings.ts";
@@ -21,7 +22,6 @@ import { EXTRACT_MEMORY_MB } from "../define/file-limits.ts";
 import { FileError, type LoadedFile, loadFile, nameOf } from "./load-file.ts";
 import { retryStore } from "../attempt/retry-store.ts";
 import { detectImageType } from "../../text-extraction/image-type.ts";
-import { turnFiles } from "./turn-files.ts";
 
 const MAX_MESSAGE = 500;
 /** How long all files of a message may take together; files beyond it are shown as timed out. */
@@ -98,38 +98,39 @@ function describeOutcome(strings: RuntimeStrings, { name, problem, isCut }: File
   return isCut ? strings.fileCut(name) : "";
 }
 
-/** A fetched file keeps its fetch slot until it is read, which bounds the bytes that wait. Uploads are not fetched. */
 async function loadAndStore(reading: Reading, file: FileRef, n: number): Promise<FileRecord> {
   const { context, row, signal } = reading.attempt;
-  if (uploadIdOf(file.url) !== null)
-    return context.fileSlots.run(row, signal, async () =>
-      storeFile(reading, file, n, await load(reading, file, n)),
-    );
-  return context.fetchSlots.run(row, signal, async (fetchSlot) => {
-    const loaded = await load(reading, file, n);
-    return context.fileSlots.run(row, signal, async () => {
-      fetchSlot.release();
-      return storeFile(reading, file, n, loaded);
+  const store = async (loaded: LoadedFile): Promise<FileRecord> =>
+    storeFile(reading, file, n, await extractFile(reading, file, n, loaded));
+  try {
+    // Uploads are not fetched. The `await` keeps the errors of both inside of the `try`.
+    if (uploadIdOf(file.url) !== null)
+      return await context.fileSlots.run(row, signal, async () => store(await load(reading, file, n)));
+    // A fetched file keeps its fetch slot until it is read, which bounds the bytes that wait.
+    return await context.fetchSlots.run(row, signal, async (fetchSlot) => {
+      const loaded = await load(reading, file, n);
+      return context.fileSlots.run(row, signal, async () => {
+        fetchSlot.release();
+        return store(loaded);
+      });
     });
-  });
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    return storeFile(reading, file, n, { record: failedRecord(reading, file, n, error), text: [] });
+  }
 }
 
 async function storeFile(
-  reading: Reading,
+  { attempt }: Reading,
   file: FileRef,
   n: number,
-  loaded: LoadedFile | FileError,
+  { record, text }: Read,
 ): Promise<FileRecord> {
-  const { attempt } = reading;
-  const { record, text } = await tryFile(reading, file, n, loaded);
-  await attempt.commitStep(fileKey(n), record, {
-    isRetained: true,
-    alsoCommit: async (tx) => {
-      const { attachment: id, name, mediaType, size, isCut } = record;
-      if (id === null) return;
-      const { turn } = attempt.row;
-      await tx.attachments.add(attempt.ref, { id, name, url: file.url, mediaType, size, isCut, turn, text });
-    },
+  await attempt.commitStep(fileKey(n), record, async (tx) => {
+    const { attachment: id, name, mediaType, size, isCut } = record;
+    if (id === null) return;
+    const { turn } = attempt.row;
+    await tx.attachments.add(attempt.ref, { id, name, url: file.url, mediaType, size, isCut, turn, text });
   });
   return record;
 }
@@ -139,34 +140,14 @@ interface Read {
   readonly text: readonly string[];
 }
 
-async function tryFile(
-  reading: Reading,
-  file: FileRef,
-  n: number,
-  loaded: LoadedFile | FileError,
-): Promise<Read> {
-  const { attempt } = reading;
-  const { context, signal } = attempt;
-  const nothing = {
-    url: file.url,
-    mediaType: "",
-    size: 0,
-    chars: 0,
-    isCut: false,
-    attachment: null,
-    head: "",
-  };
-  try {
-    if (loaded instanceof FileError) throw loaded;
-    return await extractFile(reading, file, n, loaded);
-  } catch (error) {
-    if (signal.aborted) throw signal.reason;
-    if (!(error instanceof FileError) && !(error instanceof ExtractError)) throw error;
-    if (error instanceof ExtractError)
-      context.onError(error, { during: `file ${n} of turn ${attempt.row.turn}` });
-    const problem = error instanceof FileError ? error.problem : BY_CODE[error.code];
-    return { record: { ...nothing, name: nameOf(file), problem }, text: [] };
-  }
+/** @throws the error if it is not about the file */
+function failedRecord({ attempt }: Reading, file: FileRef, n: number, error: unknown): FileRecord {
+  if (!(error instanceof FileError) && !(error instanceof ExtractError)) throw error;
+  if (error instanceof ExtractError)
+    attempt.context.onError(error, { during: `file ${n} of turn ${attempt.row.turn}` });
+  const problem = error instanceof FileError ? error.problem : BY_CODE[error.code];
+  const nothing = { mediaType: "", size: 0, chars: 0, isCut: false, attachment: null, head: "" };
+  return { ...nothing, name: nameOf(file), url: file.url, problem };
 }
 
 const BY_CODE = {
@@ -176,14 +157,14 @@ const BY_CODE = {
   NO_PACKAGE: "UNSUPPORTED",
 } as const;
 
-/** Returns the bytes of a file, or why it can't be loaded. */
-async function load(reading: Reading, file: FileRef, n: number): Promise<LoadedFile | FileError> {
+/** @throws FileError */
+async function load(reading: Reading, file: FileRef, n: number): Promise<LoadedFile> {
   const { attempt } = reading;
   const { context, signal } = attempt;
   const { fileLimits: limits, env } = context;
   const timeoutMs = Math.min(limits.fileTimeoutMs, reading.until - env.now());
-  if (n >= limits.maxFiles) return new FileError("TOO_MANY");
-  if (timeoutMs <= 0) return new FileError("TIMEOUT");
+  if (n >= limits.maxFiles) throw new FileError("TOO_MANY");
+  if (timeoutMs <= 0) throw new FileError("TIMEOUT");
   // Parallel reads share one limit. Each file reserves the bytes that it has received, not its maximum.
   let reserved = 0;
   const reach = (bytes: number): void => {
@@ -198,10 +179,6 @@ async function load(reading: Reading, file: FileRef, n: number): Promise<LoadedF
     const loaded = await loadFile(attempt, file, { maxBytes: limits.maxFileBytes, reach, timeoutMs, signal });
     size = loaded.bytes.byteLength;
     return loaded;
-  } catch (error) {
-    if (signal.aborted) throw signal.reason;
-    if (!(error instanceof FileError)) throw error;
-    return error;
   } finally {
     reading.bytesLeft += reserved - size;
   }
@@ -240,4 +217,43 @@ async function storeImage(
   const id = `image.${row.turn}.${n}.${epoch}`;
   await retryStore(context, () => context.store.blobs.put(ref, { id, mediaType, body: bytes }));
   return blobUrl(id);
+}
+
+interface FilesToRead {
+  readonly files: readonly FileRef[];
+  readonly known: ReadonlyMap<number, FileRecord>;
+}
+
+/** Only the last turn can be retried, so the turns of a chain of retries are consecutive. */
+const PAGE = 20;
+
+/**
+ * Returns the files that a turn must read, with the records that earlier turns already have, by the same indexes. A retry
+ * reads the files of the message of the turn that it retries, through a chain of retries.
+ */
+export async function turnFiles({ context, ref, row }: TurnAttempt): Promise<FilesToRead> {
+  const { store } = context;
+  const chain: string[] = [];
+  let tried = row.retries;
+  let files = row.message?.files ?? [];
+  let before: number | undefined;
+  while (tried !== null) {
+    const page = await store.turns.list(ref, { limit: PAGE, ...defined({ before }) });
+    for (const { id, snapshot } of page) {
+      if (id !== tried) continue;
+      const { message, retries } = restoreTurn(snapshot);
+      chain.push(id);
+      files = message?.files ?? [];
+      tried = retries;
+    }
+    before = page.at(-1)?.start;
+    if (page.length < PAGE) break;
+  }
+  const entries = files.length === 0 || chain.length === 0 ? [] : await store.journal.retained(ref, chain);
+  const records = new Map(entries.map(({ key, value }) => [key, value as unknown as FileRecord]));
+  const known = files.flatMap((_, n) => {
+    const record = records.get(fileKey(n));
+    return record === undefined ? [] : [[n, record] as const];
+  });
+  return { files, known: new Map(known) };
 }

@@ -7,25 +7,28 @@
  * must fit the tool's schema. An allowance ends when the description or the input schema of its tool changes.
  */
 import { createHash } from "node:crypto";
-import { type ApprovalAction, type ApprovalBlock, listBlocks, type Json } from "@turnstream/protocol";
+import type { ApprovalAction, ApprovalBlock, Json } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";
 import { parseInput } from "../../models/tool-schema.ts";
 import type { ApprovalRequest } from "../../session/interactions/decide-approval.ts";
-import type { Allowance } from "../../store/allowances.ts";
 import type { InteractionChange } from "../../store/interactions.ts";
 import type { AuditAction } from "../../store/rules/audit-actions.ts";
 import { canonicalJson } from "../../store/rules/canonical-json.ts";
 import type { Store } from "../../store/store.ts";
-import { approvalKey, type ToolCallRecord, mismatchKey } from "../attempt/journal-entries.ts";
-import { callLabel, findToolSource, type RunContext } from "../attempt/run-context.ts";
+import { approvalKey, type ToolCallRecord, mismatchKey, type StepCall } from "../attempt/journal-entries.ts";
+import { callLabel, type CheckedCall, findToolSource, type RunContext } from "../attempt/run-context.ts";
 import { failedResult } from "../attempt/tool-result.ts";
 import { deadlineFields } from "../define/answer-timeout.ts";
 import { resolveApproval, type ApprovalRequirement } from "../define/approval.ts";
 import type { SourceTool } from "../define/tool-source.ts";
-import type { Tool } from "../define/tool.ts";
-import type { StepCall } from "../events/step-writer.ts";
 import type { RuntimeStrings } from "../strings/runtime-strings.ts";
-import { awaitDecision, requestKey, storedInteractionId } from "./await-decision.ts";
+import {
+  awaitDecision,
+  findPending,
+  requestKey,
+  storedInteractionId,
+  writePending,
+} from "./await-decision.ts";
 import { describeArguments } from "./describe-arguments.ts";
 import { defined } from "../../util/defined.ts";
 
@@ -33,13 +36,9 @@ export type ApprovalResult =
   | { readonly ok: true; readonly input: unknown }
   | { readonly ok: false; readonly record: ToolCallRecord };
 
-export async function requestApproval(
-  scope: RunContext,
-  call: StepCall,
-  tool: Tool,
-  input: unknown,
-): Promise<ApprovalResult> {
-  const requirement = await resolveRequirement(scope, call, tool, input);
+export async function requestApproval(checked: CheckedCall): Promise<ApprovalResult> {
+  const requirement = await resolveRequirement(checked);
+  const { scope, call, input } = checked;
   if (requirement === null) return { ok: true, input };
   const { attempt } = scope;
   const block = await writeRequest(scope, call, requirement);
@@ -49,31 +48,22 @@ export async function requestApproval(
     editable,
     always,
     agent: scope.agent.name,
-    tool_digest: toolDigest(scope, call, tool),
+    tool_digest: toolDigest(checked),
   };
   const schema = editable ? schemaOf(scope, call) : undefined;
-  const decided = await awaitDecision(
-    attempt,
-    block,
-    request as unknown as Json,
-    schema === undefined ? {} : { schema },
-  );
+  const decided = await awaitDecision(attempt, block, request, defined({ schema }));
   const isAllowed = decided.status === "approved" || decided.status === "edited";
   if (isAllowed && !(await isAsShown(scope, call, block))) return refuseOther(scope, call);
-  return outcomeOf(scope, call, tool, input, decided);
+  return outcomeOf(checked, decided);
 }
 
 /**
  * Returns whether the call needs approval, and journals it. The policy runs once per call, and a deploy doesn't change
  * a request.
  */
-async function resolveRequirement(
-  scope: RunContext,
-  call: StepCall,
-  tool: Tool,
-  input: unknown,
-): Promise<ApprovalRequirement | null> {
-  const { attempt } = scope;
+async function resolveRequirement(checked: CheckedCall): Promise<ApprovalRequirement | null> {
+  const { scope, call, tool, input } = checked;
+  const { attempt, agent } = scope;
   const key = approvalKey(call.call);
   const known = attempt.fromJournal(key);
   if (known !== undefined) return known;
@@ -85,20 +75,18 @@ async function resolveRequirement(
     // If a policy fails, the call needs approval, and stored allowances don't apply.
     return resolveApproval({ canRemember: false }, input, context);
   });
-  const rule = requirement?.always === true ? await ruleFor(scope, call) : null;
+  // What the user allowed for the rest of the session.
+  const { allowances } = attempt.context.store;
+  const rule =
+    requirement?.always === true ? await allowances.find(attempt.ref, agent.name, call.name) : null;
   if (rule === null) await attempt.journal(key, requirement);
-  else if (rule.digest !== toolDigest(scope, call, tool))
-    await attempt.journal(key, requirement, { alsoCommit: (tx) => endRule(tx, scope, call) });
+  else if (rule.digest !== toolDigest(checked))
+    await attempt.journal(key, requirement, (tx) => endRule(tx, scope, call));
   else {
-    await attempt.journal(key, null, { alsoCommit: (tx) => audit(tx, scope, call, "approval.passed") });
+    await attempt.journal(key, null, (tx) => audit(tx, scope, call, "approval.passed"));
     return null;
   }
   return requirement;
-}
-
-/** Returns what the user allowed for the rest of the session, or null. */
-function ruleFor({ attempt, agent }: RunContext, { name }: StepCall): Promise<Allowance | null> {
-  return attempt.context.store.allowances.find(attempt.ref, agent.name, name);
 }
 
 /** The user allowed another definition of the tool. */
@@ -109,9 +97,9 @@ async function endRule(tx: Store, scope: RunContext, call: StepCall): Promise<vo
 }
 
 /** Digest of what the tool claims to do. It is the current definition, because that one would run. */
-function toolDigest({ agent }: RunContext, { name }: StepCall, tool: Tool | SourceTool): string {
-  const schema = "schema" in tool ? tool.schema : (agent.schemas[name] ?? null);
-  return digestTool({ description: tool.description, schema });
+function toolDigest({ scope, call, tool }: CheckedCall): string {
+  const schema = "schema" in tool ? (tool as SourceTool).schema : (scope.agent.schemas[call.name] ?? null);
+  return digestOf({ description: tool.description, schema });
 }
 
 async function audit(
@@ -136,8 +124,7 @@ async function writeRequest(
   requirement: ApprovalRequirement,
 ): Promise<ApprovalBlock> {
   const { attempt, run } = scope;
-  const { writer, context } = attempt;
-  const known = approvalOf(scope, call);
+  const known = findPending(attempt, "approval", call.call);
   if (known !== undefined) return known;
   const label = callLabel(scope, call.name, call.input);
   const cut = cutInput(call.input, attempt.strings);
@@ -145,38 +132,26 @@ async function writeRequest(
   const { server, title } = source ?? {};
   // The user would edit the truncated arguments and send them back as the complete ones.
   const editable = requirement.editable && cut === null;
-  const fields =
-    cut === null
-      ? describeArguments(schemaOf(scope, call), call.input, {
-          isEditable: editable,
-          isTrusted: source === undefined,
-        })
-      : null;
-  const actions: ApprovalAction[] = [
-    {
-      name: call.name,
-      input: cut ?? call.input,
-      ...(label === "" ? {} : { label }),
-      ...defined({ server, title }),
-      ...(fields === null ? {} : { fields }),
-    },
-  ];
-  await writer.start({
+  const trust = { isEditable: editable, isTrusted: source === undefined };
+  const fields = cut === null ? describeArguments(schemaOf(scope, call), call.input, trust) : null;
+  const action: ApprovalAction = {
+    name: call.name,
+    input: cut ?? call.input,
+    ...(label === "" ? {} : { label }),
+    ...defined({ server, title }),
+    ...(fields === null ? {} : { fields }),
+  };
+  return writePending(attempt, "approval", {
     type: "approval.request",
     run,
     key: requestKey(attempt),
     call: call.call,
-    actions,
+    actions: [action],
     editable,
-    ...deadlineFields(requirement.timeoutSeconds, context.env.now()),
+    ...deadlineFields(requirement.timeoutSeconds, attempt.context.env.now()),
     ...(requirement.always ? { always: true as const } : {}),
     digest: digestFor(scope, call),
   });
-  await writer.flush();
-  const written = approvalOf(scope, call);
-  if (written === undefined)
-    throw new Error(`the approval of ${call.call} is missing from the turn after it was written`);
-  return written;
 }
 
 /** The arguments and the other fields must fit into one event. */
@@ -196,7 +171,7 @@ function cutInput(input: Json, strings: RuntimeStrings): string | null {
 
 function digestFor({ attempt }: RunContext, { call, name, input }: StepCall): string {
   const { session, turn } = attempt.row;
-  return argumentsDigest({ session, turn, call, name, input });
+  return digestOf({ session, turn, call, name, input });
 }
 
 /** Returns true if the call equals the one that the user saw and the one that the decision is stored for. */
@@ -211,25 +186,16 @@ async function refuseOther(scope: RunContext, call: StepCall): Promise<ApprovalR
   const { attempt } = scope;
   const key = mismatchKey(call.call);
   if (attempt.fromJournal(key) === undefined)
-    await attempt.journal(key, true, { alsoCommit: (tx) => audit(tx, scope, call, "approval.mismatch") });
+    await attempt.journal(key, true, (tx) => audit(tx, scope, call, "approval.mismatch"));
   const problem = `The call of ${call.name} did not run: it differs from the call that was approved. Call it again to request a new approval.`;
   return { ok: false, record: failedResult(problem, attempt.strings.toolFailed) };
 }
 
-function approvalOf({ attempt }: RunContext, { call }: StepCall): ApprovalBlock | undefined {
-  return listBlocks(attempt.turn)
-    .filter((block) => block.kind === "approval")
-    .findLast((block) => block.call === call);
-}
-
 async function outcomeOf(
-  { attempt }: RunContext,
-  call: StepCall,
-  tool: Tool,
-  input: unknown,
+  { scope, call, tool, input }: CheckedCall,
   { status, body, reason }: InteractionChange,
 ): Promise<ApprovalResult> {
-  const { strings } = attempt;
+  const { strings } = scope.attempt;
   const why = reason === null ? "" : ` Reason: ${reason}`;
   switch (status) {
     case "approved":
@@ -242,32 +208,17 @@ async function outcomeOf(
       return { ok: false, record: failedResult(problem, strings.toolFailed) };
     }
     case "timed_out":
-      return {
-        ok: false,
-        record: refusal(`The call of ${call.name} was not approved in time.`, strings.notApproved),
-      };
+      return refusal(`The call of ${call.name} was not approved in time.`, strings.notApproved);
     default:
-      return {
-        ok: false,
-        record: refusal(`The user rejected the call of ${call.name}.${why}`, strings.rejected),
-      };
+      return refusal(`The user rejected the call of ${call.name}.${why}`, strings.rejected);
   }
 }
 
-function refusal(content: string, preview: string): ToolCallRecord {
-  return { ...failedResult(content, preview), isRefusal: true };
+function refusal(content: string, preview: string): ApprovalResult {
+  return { ok: false, record: { ...failedResult(content, preview), isRefusal: true } };
 }
 
-/** Digest of the call and its arguments as shown. A decision is bound to it. Pure. */
-export function argumentsDigest(shown: { readonly [field: string]: Json }): string {
-  return sha256(shown);
-}
-
-/** Digest of what a tool claims to do. An allowance is bound to it. Pure. */
-export function digestTool(definition: { readonly description: string; readonly schema: Json }): string {
-  return sha256(definition);
-}
-
-function sha256(value: { readonly [field: string]: Json }): string {
+/** A decision is bound to the digest of the call as shown, and an allowance to that of its tool's definition. Pure. */
+export function digestOf(value: { readonly [field: string]: Json }): string {
   return `sha256:${createHash("sha256").update(canonicalJson(value)).digest("hex")}`;
 }

@@ -1,13 +1,22 @@
 /**
  * `awaitDecision` commits a request to the user in the store and waits for its decision, for any time and across
- * attempts.
+ * attempts. `withdrawPending` cancels the requests of a turn or call that ends.
  *
  * Invariant: a request is committed together with its archive, so that one that can be decided survives the loss of the
  * log. The decision is in the log before the turn acts on it. A form in a tool is the exception: its decision is in the
- * log before the tool's result.
+ * log before the tool's result. A withdrawal is written to the store first, because a user may decide at the same time.
  */
-import type { ApprovalBlock, FormBlock, Json, QuestionBlock, RequestBlock } from "@turnstream/protocol";
-import { interactionId } from "@turnstream/protocol/writer";
+import {
+  type ApprovalBlock,
+  type Block,
+  type FormBlock,
+  isPending,
+  type Json,
+  listBlocks,
+  type QuestionBlock,
+  type RequestBlock,
+} from "@turnstream/protocol";
+import { interactionId, outlivesTurn } from "@turnstream/protocol/writer";
 import { publishCommitted } from "../../session/archive/relay-outbox.ts";
 import { transitionInteraction, updateEvent } from "../../session/interactions/transition.ts";
 import { enqueueInteractionEvent } from "../../session/webhooks/enqueue-events.ts";
@@ -16,8 +25,8 @@ import type { Interaction, InteractionChange } from "../../store/interactions.ts
 import type { Store } from "../../store/store.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import { requestedKey } from "../attempt/journal-entries.ts";
-import type { TurnEventDraft } from "../events/turn-writer.ts";
-import type { DecisionWaiter } from "../attempt/context.ts";
+import type { BlockDraft, TurnEventDraft } from "../events/turn-writer.ts";
+import type { DecisionWaiter } from "../attempt/decision-waiters.ts";
 import { defined } from "../../util/defined.ts";
 
 /** How often the store is read in case a signal was lost. */
@@ -45,9 +54,39 @@ export function requestKey({ row, turn, epoch }: Pick<TurnAttempt, "row" | "turn
   return `${row.session}_${epoch * PLACES + turn.items.length}`;
 }
 
-interface AwaitDecisionOptions {
+/** Returns the newest request of a call in the turn. */
+export function findPending<Kind extends PendingBlock["kind"]>(
+  { turn }: TurnAttempt,
+  kind: Kind,
+  call: string,
+): Extract<PendingBlock, { kind: Kind }> | undefined {
+  return listBlocks(turn).findLast(
+    (block): block is Extract<PendingBlock, { kind: Kind }> => block.kind === kind && block.call === call,
+  );
+}
+
+/** Writes a request to the log, and returns its block. */
+export async function writePending<Kind extends PendingBlock["kind"]>(
+  { writer }: TurnAttempt,
+  kind: Kind,
+  draft: Extract<BlockDraft, { type: `${Kind}.request` }>,
+): Promise<Extract<PendingBlock, { kind: Kind }>> {
+  const { place, written } = writer.startSync(draft);
+  await written;
+  await writer.flush();
+  const block = writer.turn.items.get(place.index);
+  if (block?.kind !== kind) throw new Error(`the ${kind} ${place.block} is missing after it was written`);
+  return block as Extract<PendingBlock, { kind: Kind }>;
+}
+
+interface CommitRequestOptions {
   /** The schema by which a user's edits are checked. */
   readonly schema?: Json;
+  /** Additional writes in the same transaction. */
+  readonly alsoCommit?: (tx: Store) => Promise<void>;
+}
+
+interface AwaitDecisionOptions extends CommitRequestOptions {
   /** False if the turn must stay in this process during the wait. @default true */
   readonly canPark?: boolean;
 }
@@ -56,11 +95,11 @@ interface AwaitDecisionOptions {
 export async function awaitDecision(
   attempt: TurnAttempt,
   block: PendingBlock,
-  request: Json,
-  { schema, canPark = true }: AwaitDecisionOptions = {},
+  request: object,
+  { canPark = true, ...options }: AwaitDecisionOptions = {},
 ): Promise<InteractionChange> {
   const { context, ref } = attempt;
-  const interaction = await commitRequest(attempt, block, request, schema === undefined ? {} : { schema });
+  const interaction = await commitRequest(attempt, block, request as Json, options);
   const change = await wait(attempt, interaction, canPark);
   attempt.signal.throwIfAborted();
   const { failure } = await publishCommitted(context, ref);
@@ -68,13 +107,6 @@ export async function awaitDecision(
   // A tool can use a submitted form before its event is published; it is published before the tool's result.
   else if (block.kind !== "form") throw failure;
   return change;
-}
-
-interface CommitRequestOptions {
-  /** The schema by which a user's edits are checked. */
-  readonly schema?: Json;
-  /** Additional writes in the same transaction. */
-  readonly alsoCommit?: (tx: Store) => Promise<void>;
 }
 
 /**
@@ -89,7 +121,6 @@ export async function commitRequest(
 ): Promise<Interaction> {
   const { context, ref, row } = attempt;
   const { deadline, kind, run, id, index, call } = block;
-  const digest = block.kind === "approval" ? block.digest : null;
   const pending = {
     id: storedInteractionId(row.turn, block),
     kind,
@@ -99,10 +130,12 @@ export async function commitRequest(
     index,
     key: interactionId(block),
     request,
-    ...(call === null ? {} : { call }),
-    ...(digest === null ? {} : { digest }),
-    ...defined({ schema }),
-    ...(deadline === null ? {} : { deadlineMs: Math.max(0, deadline - context.env.now()) }),
+    ...defined({
+      call: call ?? undefined,
+      digest: block.kind === "approval" ? (block.digest ?? undefined) : undefined,
+      schema,
+      deadlineMs: deadline === null ? undefined : Math.max(0, deadline - context.env.now()),
+    }),
   };
   const known = await context.store.interactions.get(ref, pending.id);
   if (known !== null) return known;
@@ -177,8 +210,41 @@ async function readDecision(
 }
 
 /** Applies a published decision to the attempt's own copy of the turn. */
-export function applyDecision({ writer }: TurnAttempt, block: PendingBlock, change: InteractionChange): void {
+function applyDecision({ writer }: TurnAttempt, block: PendingBlock, change: InteractionChange): void {
   if (block.version >= change.version) return;
   const { kind, run, id, index } = block;
   writer.applyExternal(updateEvent({ kind, run, block: id, index }, change) as TurnEventDraft);
+}
+
+/**
+ * Cancels pending interactions of a turn or call that ends, except requests that outlive the turn. Whichever change wins
+ * is published before the turn closes.
+ * @param isIncluded selects the interactions to cancel. Default: all
+ */
+export async function withdrawPending(
+  attempt: TurnAttempt,
+  isIncluded: (block: PendingBlock) => boolean = () => true,
+): Promise<void> {
+  const { context, ref, row, turn } = attempt;
+  const pending = listBlocks(turn).filter(isPendingBlock).filter(isIncluded);
+  if (pending.length === 0) return;
+  const { interactions } = context.store;
+  for (const block of pending) {
+    const id = storedInteractionId(row.turn, block);
+    await context.store.transaction(async (tx) => {
+      const interaction = await tx.interactions.get(ref, id);
+      // The request is in the log but was never committed, so the closing events of the turn cancel it.
+      if (interaction !== null) await transitionInteraction(tx, ref, interaction, { to: "cancelled" });
+    });
+  }
+  const { failure } = await publishCommitted(context, ref);
+  if (failure !== null) throw failure;
+  for (const block of pending) {
+    const change = (await interactions.changes(ref, storedInteractionId(row.turn, block))).at(-1);
+    if (change !== undefined) applyDecision(attempt, block, change);
+  }
+}
+
+function isPendingBlock(block: Block): block is PendingBlock {
+  return "version" in block && isPending(block) && !outlivesTurn(block);
 }

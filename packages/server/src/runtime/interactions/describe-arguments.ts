@@ -38,7 +38,9 @@ export function describeArguments(
       return isPlain ? [] : [{ name, ...field }];
     });
   if (!isJsonLongerThan(fields, MAX_BYTES)) return fields.length === 0 ? null : fields;
-  const short = fields.map(({ options: _, ...field }) => (field.type === "select" ? withText(field) : field));
+  const short = fields.map(({ options: _, ...field }) =>
+    field.type === "select" ? { ...field, type: "text" as const } : field,
+  );
   return isJsonLongerThan(short, MAX_BYTES) ? null : short;
 }
 
@@ -70,7 +72,10 @@ function withoutNull({ anyOf }: JsonObject): JsonObject {
 /** Reads an `enum` of texts, or a choice between constants, which can have titles. */
 function readChoices(schema: JsonObject, isTrusted: boolean): Choices {
   const constants = [schema["oneOf"], schema["anyOf"]].map(asList).find((list) => list.length > 0) ?? [];
-  const given = constants.length > 0 ? constants.map(asJsonObject) : asList(schema["enum"]).map(asConstant);
+  const given =
+    constants.length > 0
+      ? constants.map(asJsonObject)
+      : asList(schema["enum"]).map((value): JsonObject => ({ const: value }));
   const choices = given.flatMap(({ const: value, title }) =>
     typeof value === "string"
       ? [{ value, label: (isTrusted && text(title, MAX_LABEL)) || truncateText(value, MAX_LABEL) }]
@@ -79,20 +84,12 @@ function readChoices(schema: JsonObject, isTrusted: boolean): Choices {
   return choices.length === given.length && choices.length <= ARGUMENT_LIMITS.options ? choices : [];
 }
 
-function asConstant(value: Json): JsonObject {
-  return { const: value };
-}
-
 function typeOf({ type, format }: JsonObject): Exclude<ArgumentField["type"], undefined | "select"> | null {
   const [only, ...others] = Array.isArray(type) ? asList(type).filter((one) => one !== "null") : [type];
   if (others.length > 0) return null;
   if (only === "string") return format === "date" ? "date" : "text";
   if (only === "integer" || only === "number") return "number";
   return only === "boolean" ? "boolean" : null;
-}
-
-function withText(field: ArgumentField): ArgumentField {
-  return { ...field, type: "text" };
 }
 
 function text(value: Json | undefined, max: number): string {

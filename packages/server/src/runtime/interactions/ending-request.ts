@@ -5,15 +5,14 @@
  * Invariant: the outcome of the call records the request, and a step has at most one. When all calls of the step are
  * done, the request is written outside of groups and committed before the turn ends.
  */
-import { type Block, listBlocks, type RequestBlock } from "@turnstream/protocol";
+import { type Block, listBlocks, type RequestBlock, type Turn } from "@turnstream/protocol";
 import { interactionId, outlivesTurn, REQUEST_FORM } from "@turnstream/protocol/writer";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import { closeOpenGroup } from "../attempt/close-open-group.ts";
-import type { EndingRequest, ToolCallRecord } from "../attempt/journal-entries.ts";
+import type { EndingRequest, ToolCallRecord, StepCall } from "../attempt/journal-entries.ts";
 import type { RequestKind } from "../attempt/request-kind.ts";
 import type { RunContext, RuntimeTool } from "../attempt/run-context.ts";
 import { failedResult, successResult } from "../attempt/tool-result.ts";
-import type { StepCall } from "../events/step-writer.ts";
 import { defined } from "../../util/defined.ts";
 import { commitRequest } from "./await-decision.ts";
 
@@ -80,7 +79,7 @@ export async function writeRequest(
   const { attempt, run } = scope;
   const { writer, context } = attempt;
   const kind = context.requestKinds.get(request.kind);
-  if (kind !== undefined && listRequests(attempt).every((block) => interactionId(block) !== id)) {
+  if (kind !== undefined && listRequests(attempt.turn).every((block) => interactionId(block) !== id)) {
     await closeOpenGroup(scope);
     await writer.start({ ...(await kind.draft(attempt, id, request)), run, call });
     await writer.flush();
@@ -91,7 +90,7 @@ export async function writeRequest(
 /** Commits every request that outlives the turn. Repeating it changes nothing. */
 export async function commitRequests(attempt: TurnAttempt): Promise<void> {
   const { requestKinds, onError } = attempt.context;
-  for (const block of listRequests(attempt)) {
+  for (const block of listRequests(attempt.turn)) {
     const stored = requestKinds.get(block.kind)?.stored(attempt, block);
     if (stored !== undefined)
       await commitRequest(attempt, block, stored.request, defined({ alsoCommit: stored.alsoCommit }));
@@ -100,8 +99,8 @@ export async function commitRequests(attempt: TurnAttempt): Promise<void> {
   }
 }
 
-/** Includes requests that were decided before their turn ended. */
-function listRequests({ turn }: TurnAttempt): RequestBlock[] {
+/** Returns the requests that outlive their turn, those that were decided before it ended included. */
+export function listRequests(turn: Turn): RequestBlock[] {
   return listBlocks(turn).filter(
     (block: Block): block is RequestBlock => "version" in block && outlivesTurn(block),
   );

@@ -9,11 +9,10 @@ import { listBlocks, type FormBlock, type FormSchema, type Json } from "@turnstr
 import type { InteractionChange } from "../../store/interactions.ts";
 import { canonicalJson } from "../../store/rules/canonical-json.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
-import { startKey } from "../attempt/journal-entries.ts";
+import { startKey, type StepCall } from "../attempt/journal-entries.ts";
 import type { RunContext } from "../attempt/run-context.ts";
-import type { StepCall } from "../events/step-writer.ts";
-import { awaitDecision } from "./await-decision.ts";
-import { formIdFor } from "./request-id.ts";
+import { awaitDecision, writePending } from "./await-decision.ts";
+import { formIdFor } from "./form-request.ts";
 
 export type FormAnswer =
   | { readonly status: "submitted"; readonly values: Readonly<Record<string, Json>> }
@@ -50,12 +49,12 @@ async function writeFormInTool(
   schema: FormSchema,
   timeoutSeconds: number,
 ): Promise<FormBlock> {
-  const { writer, context, row } = attempt;
+  const { context, row } = attempt;
   const forms = formsOf(attempt, call);
   const known = forms[nextOf(attempt, call)];
-  if (known !== undefined && isSame(known.schema, schema)) return known;
+  if (known !== undefined && canonicalJson(known.schema) === canonicalJson(schema)) return known;
   const form = formIdFor(row.turn, call, forms.length + 1);
-  const { written } = writer.startSync({
+  return writePending(attempt, "form", {
     type: "form.request",
     run,
     form,
@@ -65,12 +64,6 @@ async function writeFormInTool(
     timeout_seconds: timeoutSeconds,
     deadline: context.env.now() + timeoutSeconds * 1_000,
   });
-  await written;
-  await writer.flush();
-  const request = formsOf(attempt, call).find((block) => block.form === form);
-  if (request === undefined)
-    throw new Error(`the form of ${call} is missing from the turn after it was written`);
-  return request;
 }
 
 function nextOf(attempt: TurnAttempt, call: string): number {
@@ -85,10 +78,6 @@ function formsOf({ turn }: TurnAttempt, call: string): FormBlock[] {
   return listBlocks(turn).filter(
     (block): block is FormBlock => block.kind === "form" && block.waits && block.call === call,
   );
-}
-
-function isSame(written: FormSchema, requested: FormSchema): boolean {
-  return canonicalJson(written) === canonicalJson(requested);
 }
 
 function answerOf({ status, body }: InteractionChange): FormAnswer {

@@ -7,53 +7,49 @@
 import { type FormBlock, type FormField, type FormSchema, isPending, type Json } from "@turnstream/protocol";
 import { MAX_LABEL, REQUEST_FORM, truncateText } from "@turnstream/protocol/writer";
 import { FIELD_TYPES } from "@turnstream/protocol/schema";
-import type { JsonSchema } from "../../models/model.ts";
+import { z } from "zod";
+import { toJsonSchema } from "../../models/tool-schema.ts";
 import { asJsonObject } from "../../util/json.ts";
 import type { EndingRequest } from "../attempt/journal-entries.ts";
 import type { RequestKind } from "../attempt/request-kind.ts";
 import { stringifyContent } from "../attempt/tool-result.ts";
-import { deadlineFields, readTimeoutSeconds, TIMEOUT_PROPERTY } from "../define/answer-timeout.ts";
+import { deadlineFields, readTimeoutSeconds, timeoutProperty } from "../define/answer-timeout.ts";
 import { MAX_FIELDS, MAX_OPTIONS, parseForm } from "../define/form.ts";
-import { formIdFor } from "./request-id.ts";
+
+/**
+ * Returns the id of a form, unique in its session. It follows from the call, so that a later attempt finds the form. The
+ * store and clients keep ids, so the format must not change.
+ * @param nth number of the form within its call, because a tool that waits for a form can request another one
+ */
+export function formIdFor(turn: string, call: string, nth = 0): string {
+  return `form_${turn}_${call}${nth === 0 ? "" : `.${nth}`}`;
+}
 
 const VALUE_CHARS = 2_000;
-const SHORT = { type: "string", maxLength: MAX_LABEL } as const;
+const short = z.string().max(MAX_LABEL);
+const choices = z.array(z.string()).max(MAX_OPTIONS).optional();
 
-const FORM_SCHEMA: JsonSchema = {
-  type: "object",
-  properties: {
-    title: { ...SHORT, description: "What the form is called." },
-    description: { type: "string", description: "What it is for." },
-    fields: {
-      type: "array",
-      minItems: 1,
-      maxItems: MAX_FIELDS,
-      items: {
-        type: "object",
-        properties: {
-          name: { type: "string", description: "The key of its value, such as email." },
-          label: { ...SHORT, description: "The label that the user reads." },
-          type: { type: "string", enum: [...FIELD_TYPES] },
-          required: { type: "boolean" },
-          help: { ...SHORT, description: "A hint." },
-          options: {
-            type: "array",
-            maxItems: MAX_OPTIONS,
-            items: { type: "string" },
-            description: "What can be chosen, for select and multiSelect.",
-          },
-          min: { type: "number", description: "Least number, length or count of choices." },
-          max: { type: "number", description: "Greatest number, length or count of choices." },
-        },
-        required: ["name", "label", "type"],
-        additionalProperties: false,
-      },
-    },
-    ...TIMEOUT_PROPERTY,
-  },
-  required: ["title", "fields"],
-  additionalProperties: false,
-};
+/** What the model reads. `parseForm` accepts more. */
+const formInput = z.strictObject({
+  title: short.describe("What the form is called."),
+  description: z.string().optional().describe("What it is for."),
+  fields: z
+    .array(
+      z.strictObject({
+        name: z.string().describe("The key of its value, such as email."),
+        label: short.describe("The label that the user reads."),
+        type: z.enum(FIELD_TYPES),
+        required: z.boolean().optional(),
+        help: short.optional().describe("A hint."),
+        options: choices.describe("What can be chosen, for select and multiSelect."),
+        min: z.number().optional().describe("Least number, length or count of choices."),
+        max: z.number().optional().describe("Greatest number, length or count of choices."),
+      }),
+    )
+    .min(1)
+    .max(MAX_FIELDS),
+  timeout_seconds: timeoutProperty,
+});
 
 interface FormRequest extends EndingRequest {
   readonly kind: "form";
@@ -69,10 +65,10 @@ export const formRequest: RequestKind = {
     name: REQUEST_FORM,
     description:
       "Asks the user to fill in a form, for several things that you need to know at once. Your turn ends with it, and the submitted values are the result of this call.",
-    input: FORM_SCHEMA,
+    input: toJsonSchema(formInput, REQUEST_FORM),
     parse(given, timeoutSeconds) {
-      const { timeout_seconds: _, ...input } = asJsonObject(given);
-      const read = parseForm(input);
+      const { timeout_seconds: _, ...form } = asJsonObject(given);
+      const read = parseForm(form);
       if (!read.ok) return { ok: false, problem: `The form is invalid: ${read.problem}.` };
       const asked = readTimeoutSeconds(given);
       if (typeof asked === "object" && asked !== null) return { ok: false, problem: asked.problem };
@@ -120,11 +116,7 @@ function formResult({ schema, status, values, reason }: FormOutcome): Json {
     case "submitted":
       return { form: title, status, values: formatFormValues(schema.fields, values ?? {}) };
     case "declined":
-      return {
-        form: title,
-        status: "the user declined to fill it in",
-        ...(reason === null ? {} : { reason }),
-      };
+      return { form: title, status: "the user declined to fill it in", ...(reason !== null && { reason }) };
     case "expired":
       return { form: title, status: "it was not submitted in time" };
     case "cancelled":

@@ -6,27 +6,20 @@
  * event. The user answers with options or a plain message, dismisses the question, or lets its deadline pass. Without an
  * answer the call still succeeds.
  */
-import {
-  type QuestionAnswer,
-  listBlocks,
-  type Json,
-  type Question,
-  type QuestionBlock,
-} from "@turnstream/protocol";
+import type { QuestionAnswer, Json, Question, QuestionBlock } from "@turnstream/protocol";
 import { truncateText, MAX_LABEL } from "@turnstream/protocol/writer";
-import type { JsonSchema } from "../../models/model.ts";
+import { z } from "zod";
+import { toJsonSchema } from "../../models/tool-schema.ts";
 import type { InteractionChange } from "../../store/interactions.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
-import type { ToolCallRecord } from "../attempt/journal-entries.ts";
+import type { ToolCallRecord, StepCall } from "../attempt/journal-entries.ts";
 import { closeOpenGroup } from "../attempt/close-open-group.ts";
 import { ASK_USER } from "../define/agent.ts";
-import { deadlineFields, readTimeoutSeconds, TIMEOUT_PROPERTY } from "../define/answer-timeout.ts";
+import { deadlineFields, readTimeoutSeconds, timeoutProperty } from "../define/answer-timeout.ts";
 import { asJsonObject, stringField } from "../../util/json.ts";
 import { failedResult, successResult } from "../attempt/tool-result.ts";
 import type { RunContext, RuntimeTool } from "../attempt/run-context.ts";
-import type { StepCall } from "../events/step-writer.ts";
-import { formatAnswers } from "./format-answers.ts";
-import { awaitDecision, requestKey } from "./await-decision.ts";
+import { awaitDecision, findPending, requestKey, writePending } from "./await-decision.ts";
 
 const MAX_QUESTIONS = 20;
 const MAX_OPTIONS = 50;
@@ -36,52 +29,33 @@ const MESSAGE_WAITS = "Their next message is queued and starts the next turn.";
 const NOT_IN_TIME = "The user did not answer in time. Continue without an answer.";
 const IN_ONE_MESSAGE = "The user answered all questions in one message: see the other answer.";
 
-const QUESTIONS_SCHEMA: JsonSchema = {
-  type: "object",
-  properties: {
-    questions: {
-      type: "array",
-      minItems: 1,
-      maxItems: MAX_QUESTIONS,
-      items: {
-        type: "object",
-        properties: {
-          question: { type: "string", description: "What to ask, in full." },
-          options: {
-            type: "array",
-            maxItems: MAX_OPTIONS,
-            items: {
-              anyOf: [
-                { type: "string" },
-                {
-                  type: "object",
-                  properties: { label: { type: "string" } },
-                  required: ["label"],
-                },
-              ],
-            },
-            description: "What can be chosen: texts, or objects with a label. None for an open question.",
-          },
-          multiple: { type: "boolean", description: "Whether several may be chosen." },
-          free_text: {
-            type: "boolean",
-            description: "False when only one of the options will do. True when absent.",
-          },
-        },
-        required: ["question"],
-        additionalProperties: false,
-      },
-    },
-    ...TIMEOUT_PROPERTY,
-  },
-  required: ["questions"],
-  additionalProperties: false,
-};
+/** What the model reads. `questionsFrom` accepts more. */
+const questionsInput = z.strictObject({
+  questions: z
+    .array(
+      z.strictObject({
+        question: z.string().describe("What to ask, in full."),
+        options: z
+          .array(z.union([z.string(), z.object({ label: z.string() })]))
+          .max(MAX_OPTIONS)
+          .optional()
+          .describe("What can be chosen: texts, or objects with a label. None for an open question."),
+        multiple: z.boolean().optional().describe("Whether several may be chosen."),
+        free_text: z
+          .boolean()
+          .optional()
+          .describe("False when only one of the options will do. True when absent."),
+      }),
+    )
+    .min(1)
+    .max(MAX_QUESTIONS),
+  timeout_seconds: timeoutProperty,
+});
 
 export const askUserTool: RuntimeTool = {
   name: ASK_USER,
   description: "Asks the user something that you need to know to continue, and waits for the answer.",
-  input: QUESTIONS_SCHEMA,
+  input: toJsonSchema(questionsInput, ASK_USER),
   phase: "question",
   isOffered: (agent) => agent.askUser,
   run: askQuestion,
@@ -113,29 +87,17 @@ async function writeRequest(
   timeoutSeconds: number | null,
 ): Promise<QuestionBlock> {
   const { attempt, run } = scope;
-  const { writer, context } = attempt;
-  const known = questionOf(scope, call);
+  const known = findPending(attempt, "question", call.call);
   if (known !== undefined) return known;
   await closeOpenGroup(scope);
-  await writer.start({
+  return writePending(attempt, "question", {
     type: "question.request",
     run,
     key: requestKey(attempt),
     call: call.call,
     questions: [...questions],
-    ...deadlineFields(timeoutSeconds, context.env.now()),
+    ...deadlineFields(timeoutSeconds, attempt.context.env.now()),
   });
-  await writer.flush();
-  const written = questionOf(scope, call);
-  if (written === undefined)
-    throw new Error(`the question of ${call.call} is missing from the turn after it was written`);
-  return written;
-}
-
-function questionOf({ attempt }: RunContext, { call }: StepCall): QuestionBlock | undefined {
-  return listBlocks(attempt.turn)
-    .filter((block) => block.kind === "question")
-    .findLast((block) => block.call === call);
 }
 
 /** Parses the questions of the model and gives them ids. Returns null if they are invalid. */
@@ -184,4 +146,18 @@ function answersOf(questions: readonly Question[], { body }: InteractionChange):
   const read = formatAnswers(questions, answers);
   const left = questions.filter(({ id }) => !answers.some((answer) => answer.question === id));
   return [...read, ...left.map(({ text }) => ({ question: text, answer: IN_ONE_MESSAGE }))];
+}
+
+/** Replaces the ids in a user's answers with the texts of the questions and options. An unknown id stays as it is. */
+export function formatAnswers(
+  questions: readonly Question[],
+  answers: readonly QuestionAnswer[],
+): { readonly question: string; readonly answer: string }[] {
+  return answers.map(({ question: id, selected, text = "" }) => {
+    const question = questions.find((candidate) => candidate.id === id);
+    const chosen = selected.map(
+      (option) => question?.options.find((candidate) => candidate.id === option)?.label ?? option,
+    );
+    return { question: question?.text ?? id, answer: [...chosen, ...(text === "" ? [] : [text])].join("; ") };
+  });
 }

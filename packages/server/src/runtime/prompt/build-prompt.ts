@@ -7,7 +7,7 @@
 import type { Turn, UserMessage } from "@turnstream/protocol";
 import type { Prompt } from "../../models/model.ts";
 import { fileKey } from "../attempt/journal-entries.ts";
-import type { RunContext } from "../attempt/run-context.ts";
+import { type RunContext, systemPrompt } from "../attempt/run-context.ts";
 import { compactIfNeeded, summaryPrompt } from "./compact.ts";
 import { listMessages, continuationMessage } from "./continuations.ts";
 import { hasResult } from "./interaction-result.ts";
@@ -22,12 +22,9 @@ const READ_BUDGETS = 2;
 
 export async function buildPrompt(scope: RunContext): Promise<Prompt> {
   const { attempt, agent, pinned } = scope;
-  const { turn, context, ref, row } = attempt;
-  const withImages = pinned.images !== null;
-  const { requestKinds } = context;
-  const read = await readPriorTurns(context.store, ref, turn, {
-    requestKinds,
-    withImages,
+  const { turn, row } = attempt;
+  const read = await readPriorTurns(attempt, turn, {
+    withImages: pinned.images !== null,
     maxTokens: READ_BUDGETS * agent.compaction.afterTokens,
     readNow: (n) => attempt.fromJournal(fileKey(n)),
   });
@@ -38,11 +35,10 @@ export async function buildPrompt(scope: RunContext): Promise<Prompt> {
     attempt.references.startAfter(cited.lastId);
   }
   const { tried: retried, earlier } = splitRetried(read, row.retries);
-  const system =
-    pinned.instructions === "" ? [] : [{ role: "system" as const, content: pinned.instructions }];
+  const system = systemPrompt(pinned);
   const message = await messageOf(scope, row.message);
   const prior = await compactIfNeeded(scope, earlier, [...system, ...listMessages(retried), ...message]);
-  const continuation = await readContinuation(context.store, ref, row.message, requestKinds);
+  const continuation = await readContinuation(attempt, row.message);
   const isFirst = turn.number === 1;
   const note = isFirst ? null : await readNotes(scope, [...prior.turns, ...retried]);
   return [
@@ -84,7 +80,7 @@ function splitRetried(
 
 async function messageOf({ attempt, pinned }: RunContext, message: UserMessage | null): Promise<Prompt> {
   if (message === null || isEmptyMessage(message)) return [];
-  const whole = await loadWhole(attempt.context.store, attempt.ref, message);
+  const whole = await loadWhole(attempt, message);
   const fileOf = (n: number) => attempt.fromJournal(fileKey(n));
   const withImages = pinned.images !== null;
   return [userMessage(whole, { fileOf, resultChars: Infinity, withImages })];

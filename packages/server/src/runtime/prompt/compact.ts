@@ -8,18 +8,16 @@
 import { truncateText, MAX_PREVIEW } from "@turnstream/protocol/writer";
 import { ModelError } from "../../models/errors.ts";
 import type { Model, Prompt } from "../../models/model.ts";
-import { NO_USAGE, usageOf } from "../../models/usage.ts";
 import { COMPACT } from "../define/agent.ts";
-import { askOnce } from "../attempt/ask-once.ts";
+import { askForText } from "../attempt/ask-once.ts";
+import { startGroup } from "../attempt/close-open-group.ts";
 import { type CompactionRecord, COMPACTION_KEY } from "../attempt/journal-entries.ts";
-import { openGroup } from "../events/groups.ts";
-import type { BlockRef } from "../events/turn-writer.ts";
 import { type RunContext, toModelTools } from "../attempt/run-context.ts";
 import { toUsageRecord } from "../attempt/usage.ts";
 import { withoutImages } from "./images.ts";
 import { estimatePrompt, estimateTokens } from "./trim-to-budget.ts";
 import { listMessages } from "./continuations.ts";
-import type { PriorTurns } from "./prior-turns.ts";
+import { afterCompaction, type PriorTurns } from "./prior-turns.ts";
 import { defined } from "../../util/defined.ts";
 
 /** The start of the message that has the summary. */
@@ -38,7 +36,7 @@ export async function compactIfNeeded(
   const { attempt, agent, pinned } = scope;
   const { afterTokens, keepTurns } = agent.compaction;
   const known = attempt.fromJournal(COMPACTION_KEY);
-  if (known !== undefined) return after(earlier, known);
+  if (known !== undefined) return afterCompaction(earlier, known);
   const older = earlier.turns.slice(0, Math.max(0, earlier.turns.length - keepTurns));
   const upTo = older.at(-1)?.turn.number;
   const model = agent.compaction.model ?? agent.model;
@@ -47,7 +45,7 @@ export async function compactIfNeeded(
     estimatePrompt([...beside, ...summaryPrompt(earlier)]) + estimateTokens(toModelTools(pinned));
   if (length <= afterTokens) return earlier;
   const record = await compact(scope, model, { ...earlier, turns: older }, upTo);
-  return record === null ? earlier : after(earlier, record);
+  return record === null ? earlier : afterCompaction(earlier, record);
 }
 
 /** @param note what the model must know besides the summary; null for nothing */
@@ -62,10 +60,6 @@ export function summaryPrompt({ summary, turns }: PriorTurns, note: string | nul
   ];
 }
 
-function after(earlier: PriorTurns, { summary, upTo }: CompactionRecord): PriorTurns {
-  return { summary, turns: earlier.turns.filter(({ turn }) => turn.number > upTo) };
-}
-
 async function compact(
   scope: RunContext,
   model: Model,
@@ -74,8 +68,7 @@ async function compact(
 ): Promise<CompactionRecord | null> {
   const { attempt, run, path } = scope;
   const { writer, context } = attempt;
-  const group = openGroup(writer.turn);
-  if (group !== null) await writer.write(group);
+  await startGroup(scope);
   const call = `${COMPACT}_${writer.turn.items.length}`;
   const named = { call, name: COMPACT, label: attempt.strings.conversationSummarized };
   const callRef = await writer.start({ type: "tool_call.start", run, ...named });
@@ -83,22 +76,19 @@ async function compact(
   const result = await writer.start({ type: "tool_result.start", run, ...named });
   try {
     const { summary, usage } = await ask(scope, model, earlier);
-    await endResult(scope, result, "success", truncateText(summary, MAX_PREVIEW));
+    const preview = truncateText(summary, MAX_PREVIEW);
+    await writer.write({ type: "tool_result.end", ...result, status: "success", preview, artifact: null });
     const blocks = [callRef.block, result.block];
-    const record: CompactionRecord = {
-      summary,
-      upTo,
-      blocks,
-      ...toUsageRecord(scope.agent, model.modelId, usage),
-    };
-    await attempt.commitStep(COMPACTION_KEY, record, { isRetained: true });
+    const used = toUsageRecord(scope.agent, model.modelId, usage);
+    const record: CompactionRecord = { summary, upTo, blocks, ...used };
+    await attempt.commitStep(COMPACTION_KEY, record);
     attempt.modelCalls.delete(COMPACTION_KEY);
     attempt.usage.add(path, record);
     return record;
   } catch (error) {
     if (!(error instanceof ModelError)) throw error;
     context.onError(error, { during: "summarizing a conversation" });
-    await endResult(scope, result, "error", "");
+    await writer.write({ type: "tool_result.end", ...result, status: "error", preview: "", artifact: null });
     return null;
   }
 }
@@ -109,24 +99,7 @@ async function ask({ attempt, agent }: RunContext, model: Model, earlier: PriorT
     ...withoutImages(summaryPrompt(earlier)),
     { role: "user", content: [{ type: "text", text: ASK }] },
   ];
-  const request = {
-    prompt,
-    ...defined({ providerOptions, headers }),
-  };
-  let summary = "";
-  let usage = NO_USAGE;
-  for await (const part of askOnce(attempt, COMPACTION_KEY, model, prompt, () => request)) {
-    if (part.type === "text-delta") summary += part.delta;
-    if (part.type === "finish") usage = usageOf(part.usage);
-  }
-  return { summary: truncateText(summary, SUMMARY_CHARS), usage };
-}
-
-async function endResult(
-  { attempt }: RunContext,
-  place: BlockRef,
-  status: "success" | "error",
-  preview: string,
-): Promise<void> {
-  await attempt.writer.write({ type: "tool_result.end", ...place, status, preview, artifact: null });
+  const request = { prompt, ...defined({ providerOptions, headers }) };
+  const { text, usage } = await askForText(attempt, COMPACTION_KEY, model, request);
+  return { summary: truncateText(text, SUMMARY_CHARS), usage };
 }

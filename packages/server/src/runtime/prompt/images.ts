@@ -12,8 +12,8 @@ import { readUpload, uploadIdOf } from "../../session/blobs/upload.ts";
 import type { StoredImage } from "../../session/history/model-content.ts";
 import { retryStore } from "../attempt/retry-store.ts";
 import type { RunContext } from "../attempt/run-context.ts";
-import { decodeDataUrl } from "../attempt/stored-image.ts";
-import type { ImageLimits } from "../define/image-limits.ts";
+import { decodeDataUrl } from "../tool-calls/offload-output.ts";
+import type { ImageLimits } from "../define/limits.ts";
 
 /** Marks the parts that `resolveImages` replaces. No provider has this name. */
 const OWN = "turnstream";

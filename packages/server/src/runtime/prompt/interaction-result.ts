@@ -1,18 +1,9 @@
 /**
  * `findRequests` finds the requests of a call, and `resultJson` renders the outcome of one for the model. Pure.
- *
- * Invariant: `findRequests` returns only requests that outlive their turn.
  */
-import {
-  type Block,
-  findRun,
-  type Json,
-  listBlocks,
-  mainRun,
-  type RequestBlock,
-  type Turn,
-} from "@turnstream/protocol";
-import { findSubAgentRun, interactionId, outlivesTurn } from "@turnstream/protocol/writer";
+import { findRun, type Json, listBlocks, mainRun, type RequestBlock, type Turn } from "@turnstream/protocol";
+import { findSubAgentRun, interactionId } from "@turnstream/protocol/writer";
+import { listRequests } from "../interactions/ending-request.ts";
 import type { RequestKind, RequestOutcome } from "../attempt/request-kind.ts";
 
 export type RequestKinds = ReadonlyMap<string, RequestKind>;
@@ -20,11 +11,8 @@ export type RequestKinds = ReadonlyMap<string, RequestKind>;
 /** Returns the requests that a call made, directly or through its sub-agent. */
 export function findRequests(turn: Turn, call: string): RequestBlock[] {
   const sub = findSubAgentRun(turn, call)?.id;
-  return listBlocks(turn).filter(
-    (block: Block): block is RequestBlock =>
-      "version" in block &&
-      outlivesTurn(block) &&
-      (block.call === call || (sub !== undefined && isBelow(turn, block.run, sub))),
+  return listRequests(turn).filter(
+    (block) => block.call === call || (sub !== undefined && isBelow(turn, block.run, sub)),
   );
 }
 

@@ -35,8 +35,8 @@ import {
 } from "../attempt/journal-entries.ts";
 import type { Prompt } from "../../models/model.ts";
 import { lastId } from "../attempt/reference-pool.ts";
+import type { RuntimeContext } from "../attempt/context.ts";
 import type { RequestOutcome } from "../attempt/request-kind.ts";
-import type { RequestKinds } from "./interaction-result.ts";
 import { continuationText, type TurnWithMessages } from "./continuations.ts";
 import { estimatePrompt } from "./trim-to-budget.ts";
 import { turnMessages } from "./turn-messages.ts";
@@ -73,8 +73,13 @@ const MESSAGE_CHARS = 100_000;
 
 type FileOf = (n: number) => FileRecord | undefined;
 
-export interface PriorTurnsOptions {
-  readonly requestKinds: RequestKinds;
+/** The attempt whose session is read. */
+export interface SessionReader {
+  readonly context: Pick<RuntimeContext, "store" | "requestKinds">;
+  readonly ref: SessionRef;
+}
+
+interface PriorTurnsOptions {
   /** True if the model sees images. */
   readonly withImages: boolean;
   /** Reads no older turn once the read ones fill this part of a prompt. */
@@ -85,11 +90,12 @@ export interface PriorTurnsOptions {
 
 /** @param before the current turn */
 export async function readPriorTurns(
-  store: Store,
-  ref: SessionRef,
+  reader: SessionReader,
   before: Pick<Turn, "id" | "number" | "retries">,
-  { requestKinds, withImages, maxTokens, readNow = () => undefined }: PriorTurnsOptions,
+  { withImages, maxTokens, readNow = () => undefined }: PriorTurnsOptions,
 ): Promise<PriorTurns> {
+  const { context, ref } = reader;
+  const { store, requestKinds } = context;
   if (before.number === 1) return { summary: null, turns: [] };
   const turns: EarlierTurn[] = [];
   // Keyed by the retried turn: the file records of the turn that retried it.
@@ -100,19 +106,14 @@ export async function readPriorTurns(
   const isFull = (): boolean =>
     turns.length >= NEWEST && retried === null && (tokens > maxTokens || chars > MAX_READ_CHARS);
   while (turns.length < MAX_TURNS && !isFull()) {
-    const page = await store.turns.list(ref, {
-      limit: PAGE,
-      ...defined({ before: start }),
-    });
-    const entries = await store.journal.retained(
-      ref,
-      page.map(({ id }) => id),
-    );
+    const page = await store.turns.list(ref, { limit: PAGE, ...defined({ before: start }) });
+    const ids = page.map(({ id }) => id);
+    const entries = await store.journal.retained(ref, ids);
     const records = new Map(entries.map(({ turn, key, value }) => [`${turn} ${key}`, value]));
     for (const archived of page) {
       if (archived.id === before.id || archived.snapshot.number >= before.number) continue;
       if (isFull()) break;
-      const turn = await attachOutcomes(store, ref, restoreTurn(archived.snapshot), requestKinds);
+      const turn = await attachOutcomes(reader, restoreTurn(archived.snapshot));
       const isCitable = turn.id === retried;
       if (isCitable) retried = turn.retries;
       const resultChars = isCitable ? Infinity : turns.length < NEWEST ? RECENT_CHARS : OLDER_CHARS;
@@ -125,25 +126,25 @@ export async function readPriorTurns(
         (records.get(`${turn.id} ${fileKey(n)}`) as FileRecord | undefined) ?? readLater.get(turn.id)?.(n);
       readLater.set(turn.retries, fileOf);
       const wasStarted = (call: string): boolean => records.has(`${turn.id} ${startKey(call)}`);
-      const message = turn.message === null ? null : await loadWhole(store, ref, turn.message, MESSAGE_CHARS);
+      const message = turn.message === null ? null : await loadWhole(reader, turn.message, MESSAGE_CHARS);
       const options = { requestKinds, resultOf, fileOf, wasStarted, resultChars, isCitable, withImages };
       const messages = turnMessages({ ...turn, message }, options);
-      const continuation = await readContinuation(store, ref, message, requestKinds);
+      const continuation = await readContinuation(reader, message);
       turns.push({ turn, messages, continuation, cited: isCitable ? citedOf(turn, entries) : null });
       tokens += estimatePrompt(messages);
       chars += textLength(turn);
       const compact = records.get(`${turn.id} ${COMPACTION_KEY}`) as unknown as CompactionRecord | undefined;
-      if (compact !== undefined) {
-        return {
-          summary: compact.summary,
-          turns: joined(turns.filter((t) => t.turn.number > compact.upTo)),
-        };
-      }
+      if (compact !== undefined) return afterCompaction({ summary: null, turns: joined(turns) }, compact);
     }
     start = page.at(-1)?.start;
     if (page.length < PAGE) break;
   }
   return { summary: null, turns: joined(turns) };
+}
+
+/** Returns the summary and the turns after it. */
+export function afterCompaction({ turns }: PriorTurns, { summary, upTo }: CompactionRecord): PriorTurns {
+  return { summary, turns: turns.filter(({ turn }) => turn.number > upTo) };
 }
 
 /** The main run may cite its references again. The ids of all runs stay taken. */
@@ -170,17 +171,12 @@ function joined(newestFirst: readonly EarlierTurn[]): EarlierTurn[] {
 }
 
 /** Updates requests from the store, because they can change after their turn was archived. */
-export async function attachOutcomes(
-  store: Store,
-  ref: SessionRef,
-  turn: Turn,
-  kinds: RequestKinds,
-): Promise<Turn> {
+export async function attachOutcomes(reader: SessionReader, turn: Turn): Promise<Turn> {
   let { items } = turn;
   for (const block of listBlocks(turn)) {
     if (!("version" in block) || !isRequest(block)) continue;
-    const canChange = kinds.get(block.kind)?.canChange(block) ?? true;
-    const outcome = canChange ? await readOutcome(store, ref, interactionId(block), kinds) : null;
+    const canChange = reader.context.requestKinds.get(block.kind)?.canChange(block) ?? true;
+    const outcome = canChange ? await readOutcome(reader, interactionId(block)) : null;
     if (outcome?.kind === block.kind) items = items.with(block.index, { ...block, ...outcome } as Block);
   }
   return items === turn.items ? turn : { ...turn, items };
@@ -188,26 +184,20 @@ export async function attachOutcomes(
 
 /** Returns the outcome of what a message continues from, as text, or null if it continues from nothing. */
 export async function readContinuation(
-  store: Store,
-  ref: SessionRef,
+  reader: SessionReader,
   message: UserMessage | null,
-  kinds: RequestKinds,
 ): Promise<string | null> {
   const id = message?.resumes ?? null;
-  return id === null ? null : continuationText(kinds, await readOutcome(store, ref, id, kinds));
+  return id === null ? null : continuationText(reader.context.requestKinds, await readOutcome(reader, id));
 }
 
 /** Returns null if there is no such request. A worker without its feature knows its status only. */
-async function readOutcome(
-  store: Store,
-  ref: SessionRef,
-  id: string,
-  kinds: RequestKinds,
-): Promise<RequestOutcome | null> {
+async function readOutcome({ context, ref }: SessionReader, id: string): Promise<RequestOutcome | null> {
+  const { store, requestKinds } = context;
   const interaction = await store.interactions.byKey(ref, id);
   if (interaction === null) return null;
   const { kind, status } = interaction;
-  return kinds.get(kind)?.readOutcome(store, ref, interaction) ?? { kind, status };
+  return requestKinds.get(kind)?.readOutcome(store, ref, interaction) ?? { kind, status };
 }
 
 /** Drops a final assistant message, because the model generates it again. */
@@ -217,13 +207,12 @@ export function dropLast(messages: Prompt): Prompt {
 
 /** Loads the full text of a message from its blob, up to `maxChars`. */
 export async function loadWhole(
-  store: Store,
-  ref: SessionRef,
+  { context, ref }: SessionReader,
   message: UserMessage,
   maxChars = Infinity,
 ): Promise<UserMessage> {
   if (message.whole === null) return message;
-  const blob = await store.blobs.get(ref, message.whole.blob);
+  const blob = await context.store.blobs.get(ref, message.whole.blob);
   if (blob === null) return message;
   const text = Buffer.from(blob.body).toString("utf8");
   return { ...message, text: text.length <= maxChars ? text : `${truncateText(text, maxChars)} [cut]` };

@@ -6,15 +6,16 @@
  * its own quotation.
  */
 import {
-  type Block,
-  listBlocks,
-  type RequestBlock,
   currentInput,
-  toolLabel,
+  findToolResult,
+  listBlocks,
   mainRun,
+  type RequestBlock,
   type TextBlock,
   type ToolCallBlock,
+  toolLabel,
   type Turn,
+  type UserMessage,
 } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";
 import type { AssistantContent, Prompt, PromptToolOutput } from "../../models/model.ts";
@@ -28,6 +29,7 @@ import { markersIn, withoutMarkers } from "../events/citation-markers.ts";
 import { escapeReferenceTags, referenceIds, modelText, unwrapReferences } from "../attempt/reference-pool.ts";
 import { SEEN_TYPES } from "../../text-extraction/image-type.ts";
 import { stringifyContent } from "../attempt/tool-result.ts";
+import { findThought } from "../tool-calls/share-thought.ts";
 import { imagePart, resultImages } from "./images.ts";
 
 export interface TurnMessagesOptions {
@@ -51,14 +53,13 @@ export function turnMessages(turn: Turn, options: TurnMessagesOptions): Prompt {
   if (turn.message !== null && !isEmptyMessage(turn.message)) prompt.push(userMessage(turn.message, options));
   const main = mainRun(turn)?.id;
   let assistant: AssistantContent = [];
-  let calls: Block[] = [];
+  let calls: ToolCallBlock[] = [];
   const flush = (): void => {
     if (assistant.length > 0) prompt.push({ role: "assistant", content: assistant });
-    const results = calls.flatMap((call) =>
-      call.kind === "tool_call" ? [toolResult(turn, call, options)] : [],
-    );
+    const results = calls.map((call) => toolResult(turn, call, options));
     if (results.length > 0) prompt.push({ role: "tool", content: results });
-    if (options.withImages) prompt.push(...resultImages(calls.flatMap((call) => imagesOf(call, options))));
+    const images = calls.map(({ name, call }) => ({ name, images: options.resultOf(call)?.images }));
+    if (options.withImages) prompt.push(...resultImages(images));
     [assistant, calls] = [[], []];
   };
   for (const block of listBlocks(turn)) {
@@ -66,22 +67,14 @@ export function turnMessages(turn: Turn, options: TurnMessagesOptions): Prompt {
     if (block.run !== main || ("name" in block && block.name === COMPACT)) continue;
     // A block after a result belongs to the next step: the model had read the results before it.
     if (block.kind === "tool_result") continue;
-    const isAfterResults = calls.some(
-      (call) => call.kind === "tool_call" && hasResultBefore(turn, call.call, block.index),
-    );
-    if (isAfterResults) flush();
+    if (calls.some(({ call }) => (findToolResult(turn, call)?.index ?? Infinity) < block.index)) flush();
     if (block.kind === "text" && block.call === null && block.text !== "")
       assistant.push({ type: "text", text: textOf(block, options) });
     if (block.kind === "tool_call") {
       calls.push(block);
-      const { call, name } = block;
-      assistant.push({
-        type: "tool-call",
-        toolCallId: call,
-        toolName: name,
-        // Input that is not an object, or is too long for an event, is left out.
-        input: inputFor(turn, block, options),
-      });
+      const { call: toolCallId, name: toolName } = block;
+      // Input that is not an object, or is too long for an event, is left out.
+      assistant.push({ type: "tool-call", toolCallId, toolName, input: inputFor(turn, block, options) });
     }
     if (block.kind === "notice") assistant.push({ type: "text", text: `[${block.text}]` });
   }
@@ -96,24 +89,18 @@ function textOf({ text, annotations }: TextBlock, { isCitable }: TurnMessagesOpt
 function inputFor(turn: Turn, call: ToolCallBlock, options: TurnMessagesOptions) {
   const input = asJsonObject(call.input ?? currentInput(call));
   if (call.name !== SHARE_THOUGHT) return input;
-  const thought = listBlocks(turn).find((block) => block.kind === "text" && block.call === call.call);
-  return thought?.kind === "text" ? { ...input, thought: textOf(thought, options) } : input;
-}
-
-function imagesOf(call: Block, { resultOf }: TurnMessagesOptions) {
-  return call.kind === "tool_call" ? [{ name: call.name, images: resultOf(call.call)?.images }] : [];
+  const thought = findThought(turn, call.call);
+  return thought === undefined ? input : { ...input, thought: textOf(thought, options) };
 }
 
 /** For a message whose files are not repeated. */
 const UNREAD = { fileOf: () => undefined, resultChars: 0, withImages: false };
 
+type FileOptions = Pick<TurnMessagesOptions, "fileOf" | "resultChars" | "withImages">;
+
 export function userMessage(
-  message: NonNullable<Turn["message"]>,
-  {
-    fileOf,
-    resultChars,
-    withImages,
-  }: Pick<TurnMessagesOptions, "fileOf" | "resultChars" | "withImages"> = UNREAD,
+  message: UserMessage,
+  { fileOf, resultChars, withImages }: FileOptions = UNREAD,
 ): Prompt[number] {
   const files = message.files.map(({ url, name }, n) => {
     const record = fileOf(n);
@@ -137,30 +124,16 @@ function imageIn({ problem, mediaType, size, url, image }: FileRecord): StoredIm
 }
 
 /** Returns true if the message only continues from a request, whose outcome the prompt already has. */
-export function isEmptyMessage({ text, files, resumes }: NonNullable<Turn["message"]>): boolean {
+export function isEmptyMessage({ text, files, resumes }: UserMessage): boolean {
   return text === "" && files.length === 0 && resumes !== null;
 }
 
-function hasResultBefore(turn: Turn, call: string, index: number): boolean {
-  return listBlocks(turn).some(
-    (block) => block.kind === "tool_result" && block.call === call && block.index < index,
-  );
+function toolResult(turn: Turn, block: ToolCallBlock, options: TurnMessagesOptions) {
+  const { call: toolCallId, name: toolName } = block;
+  return { type: "tool-result" as const, toolCallId, toolName, output: outputOf(turn, block, options) };
 }
 
-function toolResult(turn: Turn, call: Extract<Block, { kind: "tool_call" }>, options: TurnMessagesOptions) {
-  return {
-    type: "tool-result" as const,
-    toolCallId: call.call,
-    toolName: call.name,
-    output: outputOf(turn, call, options),
-  };
-}
-
-function outputOf(
-  turn: Turn,
-  call: Extract<Block, { kind: "tool_call" }>,
-  options: TurnMessagesOptions,
-): PromptToolOutput {
+function outputOf(turn: Turn, call: ToolCallBlock, options: TurnMessagesOptions): PromptToolOutput {
   const { resultOf, wasStarted, resultChars } = options;
   const result = resultOf(call.call);
   const requests = findRequests(turn, call.call);
@@ -169,21 +142,13 @@ function outputOf(
     const value = `${toolLabel(call)} was interrupted while it ran. It is unknown whether it took effect.`;
     return { type: "error-text", value };
   }
-  const shown = listBlocks(turn).find((block) => block.kind === "tool_result" && block.call === call.call);
-  const text =
-    result !== undefined ? resultText(result, options) : shown?.kind === "tool_result" ? shown.preview : "";
-  const status = result?.status ?? (shown?.kind === "tool_result" ? shown.status : "cancelled");
+  const shown = findToolResult(turn, call.call);
+  const text = result === undefined ? (shown?.preview ?? "") : resultText(result, options);
+  const status = result?.status ?? shown?.status ?? "cancelled";
   const isCut = text.length > resultChars;
-  if (
-    result !== undefined &&
-    typeof result.content !== "string" &&
-    result.pool.length === 0 &&
-    !isCut &&
-    status === "success"
-  ) {
-    // Repeat the result in its original form, so that the provider's prompt cache matches.
-    return { type: "json", value: result.content as never };
-  }
+  const isJson = result !== undefined && typeof result.content !== "string" && result.pool.length === 0;
+  // Repeat the result in its original form, so that the provider's prompt cache matches.
+  if (isJson && !isCut && status === "success") return { type: "json", value: result.content as never };
   const value = isCut ? `${truncateText(text, resultChars)} [cut, ${text.length} characters]` : text;
   if (status === "success") return { type: "text", value };
   return { type: "error-text", value: value === "" ? `${toolLabel(call)} was not done.` : value };
@@ -196,29 +161,23 @@ function resultText(result: ModelContent, { isCitable }: TurnMessagesOptions): s
   const ids = referenceIds(pool);
   // The text of a sub-agent contains citations too.
   const rest = stringifyContent(result.content);
-  const plain = withoutMarkers(
-    rest,
-    markersIn(rest, (id) => ids.has(id)),
-  );
+  const markers = markersIn(rest, (id) => ids.has(id));
+  const plain = withoutMarkers(rest, markers);
   return [unwrapReferences(pool), plain].filter((text) => text !== "").join("\n");
 }
 
 /** The outcome of the request is the result of the call. For a sub-agent's request, its text is added. */
 function requestOutput(
   requests: readonly RequestBlock[],
-  { call }: Extract<Block, { kind: "tool_call" }>,
+  { call }: ToolCallBlock,
   result: ModelContent | undefined,
   options: TurnMessagesOptions,
 ): PromptToolOutput {
   const [first] = requests;
-  const { requestKinds: kinds } = options;
-  if (first !== undefined && requests.length === 1 && first.call === call)
-    return { type: "json", value: resultJson(kinds, first) as never };
+  const outcomes = requests.map((request) => resultJson(options.requestKinds, request));
+  if (requests.length === 1 && first?.call === call) return { type: "json", value: outcomes[0] as never };
   const answer = result === undefined ? {} : { answer: resultText(result, options) };
-  return {
-    type: "json",
-    value: { ...answer, requests: requests.map((request) => resultJson(kinds, request)) } as never,
-  };
+  return { type: "json", value: { ...answer, requests: outcomes } as never };
 }
 
 const FILE_PROBLEMS: Readonly<Record<NonNullable<FileRecord["problem"]>, string>> = {

@@ -10,12 +10,14 @@ import { truncateText, MAX_LABEL, MAX_PREVIEW } from "@turnstream/protocol/write
 import { type ContentPart, plainText } from "../../session/history/model-content.ts";
 import type { ToolCallRecord, ResultPart } from "../attempt/journal-entries.ts";
 import type { StoredItem } from "./offload-output.ts";
-import { type ReferenceIdAllocator, wrapReference } from "../attempt/reference-pool.ts";
+import { escapeReferenceTags, type ReferenceIdAllocator } from "../attempt/reference-pool.ts";
 
 const MAX_URL = 4_096;
 /** Less text of an item than this is useless to the model. */
 const LEAST = 200;
 const MAX_PARTS = 5;
+/** The tag that the `tasks` dialect expects on these parts. */
+const TAGS = ["added_by_reference_manager"] as const;
 
 export function attachReferences(
   record: ToolCallRecord,
@@ -32,7 +34,7 @@ export function attachReferences(
     const size = plainText(item.content).length;
     if (left < Math.min(size, LEAST)) break;
     const reference = referenceTo(ids.next(), item);
-    const parts = wrapReference(reference.id, { ...reference, content: item.content }, Math.max(left, LEAST));
+    const parts = wrapReference(reference, plainText(item.content), Math.max(left, LEAST));
     left -= parts.reduce((sum, { text }) => sum + text.length, 0);
     pool.push(...parts);
     blocks.push(...shownOf(item).map((block) => ({ ...block, reference })));
@@ -47,6 +49,17 @@ export function attachReferences(
     pool,
     blocks: [...record.blocks, ...blocks],
   };
+}
+
+function wrapReference({ id, title, url }: Reference, content: string, maxChars: number): ContentPart[] {
+  const head = [title && `Title: ${title}`, url && `URL: ${url}`].filter((line) => line !== undefined);
+  const whole = escapeReferenceTags([...head, content].join("\n"));
+  const text = whole.length <= maxChars ? whole : `${whole.slice(0, maxChars)}\n[Cut here.]`;
+  return [
+    { type: "text", text: `<referencable-item>\nID: ${id}`, id, tags: TAGS },
+    { type: "text", text, id },
+    { type: "text", text: "</referencable-item>", id, tags: TAGS },
+  ];
 }
 
 function referenceTo(id: number, { title, url }: StoredItem): Reference {

@@ -1,25 +1,29 @@
 /**
  * `executeToolCall` runs one tool call, or takes its outcome from the journal, and writes the result to the log.
  *
- * Invariants: the outcome is journaled before its result is written, so a takeover never changes what users saw. Only the
+ * Invariant: the outcome is journaled before its result is written, so a takeover never changes what users saw. Only the
  * outcome of a quick tool that can run again is journaled with the next step; a takeover in between supersedes its
- * result and runs it again. A tool
- * starts only after its `tool_result.start` is in the log under this attempt's epoch, so a superseded worker fails
- * before it runs a tool.
+ * result and runs it again. A tool starts only after its `tool_result.start` is in the log under this attempt's epoch,
+ * so a superseded worker fails before it runs a tool.
  */
 import { findSubAgentRun } from "@turnstream/protocol/writer";
 import { parseInput } from "../../models/tool-schema.ts";
-import { type ToolCallRecord, callKey, type PinnedTool, startKey } from "../attempt/journal-entries.ts";
+import {
+  type ToolCallRecord,
+  callKey,
+  type PinnedTool,
+  startKey,
+  type StepCall,
+} from "../attempt/journal-entries.ts";
 import { CALL_AGENT } from "../define/agent.ts";
 import type { Tool } from "../define/tool.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import { nextRunClosingEvents, runSubtree } from "../events/closing-events.ts";
 import { requestApproval } from "../interactions/approval.ts";
-import { withdrawPending } from "../interactions/withdraw.ts";
+import { withdrawPending } from "../interactions/await-decision.ts";
 import { escapeReferenceTagsIn } from "../attempt/reference-pool.ts";
 import { failedResult } from "../attempt/tool-result.ts";
-import { type RunContext, findToolSource } from "../attempt/run-context.ts";
-import type { StepCall } from "../events/step-writer.ts";
+import { type CheckedCall, type RunContext, findToolSource } from "../attempt/run-context.ts";
 import type { Slot } from "../../util/fair-semaphore.ts";
 import { startToolResult, writeToolResult } from "./write-result.ts";
 import { runTool } from "./run-tool.ts";
@@ -29,6 +33,7 @@ const QUICK_MS = 2_000;
 
 type RunSubAgent = (scope: RunContext, call: StepCall) => Promise<ToolCallRecord>;
 
+/** @param runSubAgent the agent loop, passed in because it calls this function */
 export async function executeToolCall(
   scope: RunContext,
   call: StepCall,
@@ -42,9 +47,9 @@ export async function executeToolCall(
     const performed = await resolveResult(scope, call, runSubAgent);
     record = { ...performed, content: escapeReferenceTagsIn(performed.content) };
     const isQuick = env.now() - startedAt <= QUICK_MS;
-    if (isQuick && canRunAgain(scope, call, record))
-      attempt.journalLater(callKey(call.call), record, { isRetained: true });
-    else await attempt.journal(callKey(call.call), record, { isRetained: true });
+    const key = callKey(call.call);
+    if (isQuick && canRunAgain(scope, call, record)) attempt.journalLater(key, record);
+    else await attempt.journal(key, record);
   }
   await closeWithin(attempt, call.call);
   await writeToolResult(scope, call, record);
@@ -57,17 +62,9 @@ export async function executeToolCall(
  */
 function canRunAgain(scope: RunContext, { call, name }: StepCall, record: ToolCallRecord): boolean {
   const { attempt, agent } = scope;
-  const isTool =
-    agent.tools[name] !== undefined ||
-    attempt.context.builtInTools.has(name) ||
-    findToolSource(scope, name) !== undefined;
-  return (
-    isTool &&
-    !attempt.mayHaveRun(call) &&
-    record.ending === null &&
-    record.usage === null &&
-    record.isRefusal !== true
-  );
+  const tool = agent.tools[name] ?? attempt.context.builtInTools.get(name) ?? findToolSource(scope, name);
+  if (tool === undefined || attempt.mayHaveRun(call)) return false;
+  return record.ending === null && record.usage === null && record.isRefusal !== true;
 }
 
 /**
@@ -119,19 +116,15 @@ async function performFromSource(
   { name, tool: toolName }: NonNullable<PinnedTool["source"]>,
 ): Promise<ToolCallRecord> {
   const { attempt, agent } = scope;
-  const { strings, context } = attempt;
-  const { toolSources } = context;
+  const { toolFailed } = attempt.strings;
   // The source may have changed since the call started, but the call may have taken effect.
   if (attempt.fromJournal(startKey(call.call)) !== undefined) return interrupted(scope, call);
   const source = agent.toolSources.find((candidate) => candidate.name === name);
-  const offered = source === undefined ? {} : await toolSources.list(source);
+  const offered = source === undefined ? {} : await attempt.context.toolSources.list(source);
   if (offered === null)
-    return failedResult(
-      `${name}, where the tool ${call.name} comes from, is not available now.`,
-      strings.toolFailed,
-    );
+    return failedResult(`${name}, where the tool ${call.name} comes from, is not available now.`, toolFailed);
   const tool = Object.hasOwn(offered, toolName) ? offered[toolName] : undefined;
-  if (tool === undefined) return failedResult(`There is no tool ${call.name} any more.`, strings.toolFailed);
+  if (tool === undefined) return failedResult(describeMissingTool(call.name, true), toolFailed);
   return checkAndPerform(scope, call, tool);
 }
 
@@ -145,32 +138,29 @@ async function checkAndPerform(scope: RunContext, call: StepCall, tool: Tool): P
   if (parsed === null)
     return failedResult(`The arguments of ${name} could not be checked.`, scope.attempt.strings.toolFailed);
   if (!parsed.ok) return failedResult(`The arguments don't fit the tool ${name}: ${parsed.problem}`);
-  return performTool(scope, call, tool, parsed.value);
+  return performTool({ scope, call, tool, input: parsed.value });
 }
 
-async function performTool(
-  scope: RunContext,
-  call: StepCall,
-  tool: Tool,
-  input: unknown,
-): Promise<ToolCallRecord> {
+async function performTool(checked: CheckedCall): Promise<ToolCallRecord> {
+  const { scope, call, tool } = checked;
   const { attempt } = scope;
   const { context } = attempt;
-  if (wasInterrupted(scope, call, tool, input)) return interrupted(scope, call);
-  const approved = await requestApproval(scope, call, tool, input);
+  if (wasInterrupted(checked)) return interrupted(scope, call);
+  const approved = await requestApproval(checked);
   if (!approved.ok) return approved.record;
+  const { input } = approved;
   // The user may have edited the input. With the new input the call may no longer be idempotent.
-  if (wasInterrupted(scope, call, tool, approved.input)) return interrupted(scope, call);
-  const isOnce = !tool.idempotent(approved.input);
+  if (wasInterrupted({ ...checked, input })) return interrupted(scope, call);
+  const isOnce = !tool.idempotent(input);
   const start = async (toolSlot: Slot): Promise<ToolCallRecord> => {
     attempt.signal.throwIfAborted();
-    if (isOnce) await attempt.journal(startKey(call.call), true, { isRetained: true });
-    const result = await startToolResult(scope, call);
+    if (isOnce) await attempt.journal(startKey(call.call), true);
+    const place = await startToolResult(scope, call);
     await attempt.writer.flush();
     // The journal now states that this call started. Run it unless it must stop: otherwise its outcome would count as
     // unknown.
     (isOnce ? attempt.toolSignal : attempt.signal).throwIfAborted();
-    return runTool({ ...scope, toolSlot }, call, tool, approved.input, result);
+    return runTool({ scope: { ...scope, toolSlot }, call, tool, input }, place);
   };
   return context.toolSlots.run(attempt.row, attempt.signal, (slot) =>
     attempt.drainGate.run(attempt.signal, () => start(slot)),
@@ -178,8 +168,8 @@ async function performTool(
 }
 
 /** Returns true if an earlier attempt may have run this call and it must not run again. */
-function wasInterrupted({ attempt }: RunContext, { call }: StepCall, tool: Tool, input: unknown): boolean {
-  return attempt.mayHaveRun(call) && !tool.idempotent(input);
+function wasInterrupted({ scope, call, tool, input }: CheckedCall): boolean {
+  return scope.attempt.mayHaveRun(call.call) && !tool.idempotent(input);
 }
 
 function interrupted({ attempt }: RunContext, { name }: StepCall): ToolCallRecord {

@@ -10,22 +10,20 @@ import type { Artifact, Json, FullContent } from "@turnstream/protocol";
 import { artifactPreview, blobUrl, MAX_PREVIEW } from "@turnstream/protocol/writer";
 import { plainText } from "../../session/history/model-content.ts";
 import type { CitableItem, ArtifactInput, ImageInput, ResultBlock, ToolOutput } from "../define/tool.ts";
-import type { ResultPart } from "../attempt/journal-entries.ts";
+import type { ResultPart, StepCall } from "../attempt/journal-entries.ts";
 import type { StoredImage } from "../../session/history/model-content.ts";
 import { type LargeImage, parseArtifact, parseImage } from "../define/media-input.ts";
-import { decodeDataUrl, describeImage } from "../attempt/stored-image.ts";
+import { detectImageType } from "../../text-extraction/image-type.ts";
+import { defined } from "../../util/defined.ts";
 import { retryStore } from "../attempt/retry-store.ts";
-import { stringifyContent } from "../attempt/tool-result.ts";
+import { type SmallOutput, stringifyContent } from "../attempt/tool-result.ts";
 import type { RunContext } from "../attempt/run-context.ts";
-import type { StepCall } from "../events/step-writer.ts";
 
 export interface StoredItem extends Omit<CitableItem, "blocks"> {
   readonly blocks?: readonly ResultPart[];
 }
 
-export interface StoredOutput extends Omit<ToolOutput, "blocks" | "references" | "artifact" | "output"> {
-  readonly artifact?: Artifact;
-  readonly blocks?: readonly ResultPart[];
+export interface StoredOutput extends SmallOutput {
   readonly references?: readonly StoredItem[];
   readonly whole: FullContent | null;
   /** The images whose bytes are stored, by URL. */
@@ -52,6 +50,14 @@ export async function offloadLargeOutput(
   };
 }
 
+const DATA_URL = /^data:[^,]*;base64,/;
+
+/** Returns the bytes of a data URL, or null for any other URL. */
+export function decodeDataUrl(url: string): Uint8Array | null {
+  const start = DATA_URL.exec(url)?.[0];
+  return start === undefined ? null : Buffer.from(url.slice(start.length), "base64");
+}
+
 /** Stores the blobs of one call. Their ids contain the epoch, so attempts never overwrite each other's blobs. */
 export class BlobUploader {
   /** The images that a model can see, by URL. */
@@ -67,7 +73,7 @@ export class BlobUploader {
   }
 
   /** @returns a URL that is short enough for events */
-  async picture(picture: string | ImageInput): Promise<string> {
+  async #picture(picture: string | ImageInput): Promise<string> {
     const read = parseImage(picture);
     return "url" in read ? this.small(read.url) : this.large(read);
   }
@@ -85,16 +91,17 @@ export class BlobUploader {
     return url;
   }
 
+  /** The bytes decide about the type: a provider refuses a request whose image is not of its declared type. */
   #addImage(url: string, bytes: Uint8Array): void {
-    const image = describeImage(url, bytes);
-    if (image !== null) this.images.set(url, image);
+    const mediaType = detectImageType(bytes);
+    if (mediaType !== null) this.images.set(url, { url, mediaType, size: bytes.byteLength });
   }
 
   async blocks(blocks: readonly ResultBlock[]): Promise<ResultPart[]> {
     const shown: ResultPart[] = [];
     for (const block of blocks) {
       if (block.type === "text") shown.push(block);
-      else shown.push({ type: "image", url: await this.picture("url" in block ? block.url : block) });
+      else shown.push({ type: "image", url: await this.#picture("url" in block ? block.url : block) });
     }
     return shown;
   }
@@ -139,11 +146,11 @@ export class BlobUploader {
   }
 
   async #put(mediaType: string, body: Uint8Array, name?: string): Promise<FullContent> {
-    const { attempt } = this.#scope;
-    const { context, ref } = attempt;
+    const { context, ref } = this.#scope.attempt;
     const id = `${this.#prefix}.${this.#count++}`;
-    const named = name === undefined ? {} : { name };
-    await retryStore(context, () => context.store.blobs.put(ref, { id, mediaType, ...named, body }));
+    await retryStore(context, () =>
+      context.store.blobs.put(ref, { id, mediaType, ...defined({ name }), body }),
+    );
     return { blob: id, size: body.byteLength, media_type: mediaType };
   }
 }

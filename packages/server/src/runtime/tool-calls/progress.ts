@@ -11,7 +11,7 @@ import type { BlockRef } from "../events/turn-writer.ts";
 import type { RunContext } from "../attempt/run-context.ts";
 import type { StoredImage } from "../../session/history/model-content.ts";
 import { BlobUploader } from "./offload-output.ts";
-import type { StepCall } from "../events/step-writer.ts";
+import type { StepCall } from "../attempt/journal-entries.ts";
 
 /** Further parts are dropped, so that a tool can't flood the log. */
 const MAX_PROGRESS = 200;
@@ -22,9 +22,9 @@ export class ToolProgress {
   readonly #call: StepCall;
   readonly #place: BlockRef;
   readonly #uploader: BlobUploader;
-  #last: Promise<void> = Promise.resolve();
-  /** Set while a picture is uploading. Later parts wait for it, so that the order stays. */
-  #queue: Promise<void> | null = null;
+  #last: Promise<unknown> = Promise.resolve();
+  /** The parts that are not written yet: a picture that is uploading, and those after it. */
+  #queue: Promise<void> = Promise.resolve();
   #image: string | null = null;
   readonly #finalImages: string[] = [];
   #parts = 0;
@@ -51,11 +51,15 @@ export class ToolProgress {
 
   image(image: string | ImageInput): void {
     if (this.#isOver || this.#imageCount++ >= MAX_IMAGES) return;
-    this.#inOrder(() => {
+    try {
+      // At once, because the tool may reuse its buffer.
       const read = parseImage(image);
-      if ("url" in read) return this.#part("image", this.#uploader.small(read.url));
-      return this.#uploader.large(read).then((url) => this.#part("image", url));
-    });
+      const store = async (): Promise<string> =>
+        "url" in read ? this.#uploader.small(read.url) : this.#uploader.large(read);
+      this.#inOrder(async () => this.#part("image", await store()));
+    } catch (error) {
+      this.#failed(error);
+    }
   }
 
   /** @throws if the artifact can't be shown */
@@ -72,7 +76,7 @@ export class ToolProgress {
   /** @returns how many parts were written */
   async end(): Promise<number> {
     this.#isOver = true;
-    while (this.#queue !== null) await this.#queue;
+    await this.#queue;
     this.#endImage();
     this.close();
     await this.#last;
@@ -85,28 +89,12 @@ export class ToolProgress {
   }
 
   #inOrder(show: () => void | Promise<void>): void {
-    if (this.#queue === null) {
-      const shown = this.#try(show);
-      if (shown !== null) this.#wait(shown);
-    } else this.#wait(this.#queue.then(() => this.#try(show) ?? undefined));
+    this.#queue = this.#queue.then(show).catch((error: unknown) => this.#failed(error));
   }
 
-  #try(show: () => void | Promise<void>): Promise<void> | null {
-    const failed = (error: unknown): void =>
-      this.#scope.attempt.context.onError(error, { during: `the progress of the tool ${this.#call.name}` });
-    try {
-      return show()?.catch(failed) ?? null;
-    } catch (error) {
-      failed(error);
-      return null;
-    }
-  }
-
-  #wait(shown: Promise<void>): void {
-    const queue = shown.finally(() => {
-      if (this.#queue === queue) this.#queue = null;
-    });
-    this.#queue = queue;
+  #failed(error: unknown): void {
+    const { context } = this.#scope.attempt;
+    context.onError(error, { during: `the progress of the tool ${this.#call.name}` });
   }
 
   #part(media: "text" | "image", data: string): void {
@@ -134,12 +122,8 @@ export class ToolProgress {
   #write(delta: { part: number; media: "text" | "image"; data: string; done: boolean }): void {
     const { writer } = this.#scope.attempt;
     const written = writer.write({ type: "tool_result.delta", ...this.#place, ...delta });
-    this.#last = settle([this.#last, written]);
+    this.#last = Promise.all([this.#last, written]);
     // `end` reports the failure. Without this handler an earlier rejection is unhandled and terminates the process.
     this.#last.catch(() => {});
   }
-}
-
-async function settle(writes: readonly Promise<void>[]): Promise<void> {
-  await Promise.all(writes);
 }

@@ -4,19 +4,17 @@
  *
  * Invariant: the lease is checked right before the tool runs. A stop or a lost lease throws, and any other error
  * becomes a failed result. Users see only the message of a `ToolError` or a timeout. Progress after the tool settled or
- * timed out is ignored.
+ * timed out is ignored. Idempotency keys contain ids only, and their format must not change.
  */
 import { EngineError } from "../../engine/errors.ts";
 import { PausableTimer } from "../../util/pausable-timer.ts";
 import type { Json } from "@turnstream/protocol";
 import { checkTimeout, toSeconds } from "../define/answer-timeout.ts";
 import { type FormSpec, parseForm } from "../define/form.ts";
-import { type RequestFormOptions, type Tool, type ToolContext, ToolError } from "../define/tool.ts";
+import { type RequestFormOptions, type ToolContext, ToolError } from "../define/tool.ts";
 import type { StoredImage } from "../../session/history/model-content.ts";
-import type { ToolCallRecord } from "../attempt/journal-entries.ts";
-import { withHost } from "./tool-host.ts";
+import type { ToolCallRecord, StepCall } from "../attempt/journal-entries.ts";
 import { endingRecord, InteractionRequested } from "../interactions/ending-request.ts";
-import { turnKey } from "../attempt/turn-key.ts";
 import { MAX_TIMER_MS } from "../../util/sleep.ts";
 import type { BlockRef } from "../events/turn-writer.ts";
 import { attachReferences } from "./attach-references.ts";
@@ -28,27 +26,22 @@ import {
   parseToolOutput,
   successResult,
 } from "../attempt/tool-result.ts";
-import type { RunContext } from "../attempt/run-context.ts";
+import type { CheckedCall, RunContext } from "../attempt/run-context.ts";
 import { offloadLargeOutput, type StoredOutput } from "./offload-output.ts";
 import { ToolProgress } from "./progress.ts";
 import { showsResult } from "./write-result.ts";
 import { UsageCollector } from "../attempt/usage.ts";
 import type { ReportUsage } from "../define/report-usage.ts";
-import type { StepCall } from "../events/step-writer.ts";
 import { abortable } from "../../util/concurrency.ts";
 import { defined } from "../../util/defined.ts";
 
-export async function runTool(
-  scope: RunContext,
-  call: StepCall,
-  tool: Tool,
-  input: unknown,
-  place: BlockRef,
-): Promise<ToolCallRecord> {
-  const { attempt, path } = scope;
-  const used = new UsageCollector(call.name);
-  const countUsage = () => used.record(attempt, path, `tool/${call.call}`);
-  const record = await perform(scope, call, tool, input, place, used.report).catch(async (error: unknown) => {
+/** @param place where the result is written */
+export async function runTool(checked: CheckedCall, place: BlockRef): Promise<ToolCallRecord> {
+  const { attempt, path } = checked.scope;
+  const { name, call } = checked.call;
+  const used = new UsageCollector(name);
+  const countUsage = () => used.record(attempt, path, `tool/${call}`);
+  const record = await perform(checked, place, used.report).catch(async (error: unknown) => {
     // A stopped tool has used its tokens too.
     if (attempt.context.lease.isFresh()) await countUsage();
     throw error;
@@ -58,10 +51,7 @@ export async function runTool(
 }
 
 async function perform(
-  scope: RunContext,
-  call: StepCall,
-  tool: Tool,
-  input: unknown,
+  { scope, call, tool, input }: CheckedCall,
   place: BlockRef,
   reportUsage: ReportUsage,
 ): Promise<ToolCallRecord> {
@@ -77,7 +67,8 @@ async function perform(
   const progress = new ToolProgress(scope, call, place);
   if (!showsResult(scope, call)) progress.close();
   try {
-    const toolContext = contextOf({ ...scope, toolClock: clock }, call, signal, progress, reportUsage);
+    const host: ToolHost = { scope: { ...scope, toolClock: clock }, call };
+    const toolContext = contextOf(host, progress, { signal, reportUsage });
     const work = (async () => {
       // Check the lease right before the call, so that a process that was frozen until now stops here. Nothing else runs
       // between the last check and the call. A process that freezes there still calls the tool when it wakes up; the
@@ -147,21 +138,20 @@ function messageOf(error: unknown): string {
 }
 
 function contextOf(
-  scope: RunContext,
-  call: StepCall,
-  signal: AbortSignal,
+  host: ToolHost,
   progress: ToolProgress,
-  reportUsage: ReportUsage,
+  given: Pick<ToolContext, "signal" | "reportUsage">,
 ): ToolContext {
+  const { scope, call } = host;
   const { tenant, session, turn, user } = scope.attempt.row;
   const context: ToolContext = {
-    signal,
-    idempotencyKey: `${turnKey({ tenant, session, turn })}/${call.call}`,
+    ...given,
+    // Neither a session id nor an encoded tenant has a slash.
+    idempotencyKey: `${session}/${encodeURIComponent(tenant)}/${turn}/${call.call}`,
     progress: (text) => progress.text(text),
     image: (image) => progress.image(image),
     artifact: (artifact) => progress.setArtifact(artifact),
     requestForm: (form, options) => requestForm(scope, form, options),
-    reportUsage,
     tenant,
     session,
     turn,
@@ -170,7 +160,27 @@ function contextOf(
     user,
     locale: scope.attempt.locale,
   };
-  return withHost(context, { scope, call });
+  hosts.set(context, host);
+  return context;
+}
+
+/** The run and the call that a built-in tool works in. */
+interface ToolHost {
+  readonly scope: RunContext;
+  readonly call: StepCall;
+}
+
+/** By the context of a call, so that the public context of developers doesn't expose them. */
+const hosts = new WeakMap<ToolContext, ToolHost>();
+
+/** @throws if the context was not created by the runtime: built-in tools only work in a turn */
+export function hostOf(context: ToolContext): ToolHost {
+  const host = hosts.get(context);
+  if (host === undefined)
+    throw new TypeError(
+      "A built-in tool must be run by a Turnstream worker, got a context that no worker created",
+    );
+  return host;
 }
 
 function requestForm({ agent }: RunContext, form: FormSpec, { timeoutMs }: RequestFormOptions = {}): never {

@@ -9,6 +9,7 @@ import { createHash } from "node:crypto";
 import type { Json } from "@turnstream/protocol";
 import { MAX_LABEL, truncateText } from "@turnstream/protocol/writer";
 import { isJsonObject } from "../../util/json.ts";
+import { withTimeout } from "../../util/with-timeout.ts";
 import type { ToolSourceRegistry } from "../attempt/context.ts";
 import type { PinnedTool } from "../attempt/journal-entries.ts";
 import type { Agent } from "../define/agent.ts";
@@ -20,6 +21,10 @@ import type {
 } from "../define/tool-source.ts";
 
 const LIST_MS = 5_000;
+function failLate(): never {
+  throw new Error(`no list of tools within ${LIST_MS} ms`);
+}
+
 const MAX_TOOLS = 1_000;
 const MAX_DESCRIPTION = 8_000;
 /** Size of one tool's schema as JSON. Every step sends all schemas to the model. */
@@ -49,9 +54,8 @@ export class ToolSources implements ToolSourceRegistry {
   async #closeAfter(unused: Promise<void>, earlier: readonly ToolSource[]): Promise<void> {
     await unused;
     // Later agents may use one of them again.
-    await Promise.all(
-      earlier.filter((source) => !this.#current.has(source)).map((source) => this.#close(source)),
-    );
+    const unneeded = earlier.filter((source) => !this.#current.has(source));
+    await Promise.all(unneeded.map((source) => this.#close(source)));
   }
 
   #openAll(agents: readonly Agent[]): void {
@@ -62,19 +66,13 @@ export class ToolSources implements ToolSourceRegistry {
 
   /** Returns the tools that the source offers, or null if it fails or times out. */
   async list(source: ToolSource): Promise<Readonly<Record<string, SourceTool>> | null> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`no list of tools within ${LIST_MS} ms`)), LIST_MS);
-    });
     try {
       const open = this.#open.get(source);
       if (open === undefined) throw new Error("the source was added after the worker had started");
-      return await Promise.race([open.tools(), late]);
+      return await withTimeout(open.tools(), { ms: LIST_MS, onTimeout: failLate });
     } catch (error) {
       this.#host.onError(error, { during: `the tool source ${source.name}` });
       return null;
-    } finally {
-      clearTimeout(timer);
     }
   }
 
@@ -85,23 +83,14 @@ export class ToolSources implements ToolSourceRegistry {
     return agent.toolSources.flatMap((source, n) => {
       const offered = Object.entries(lists[n] ?? {}).slice(0, MAX_TOOLS);
       const usable = offered.filter(([tool, { schema }]) => this.#isUsable(source, tool, schema));
-      const given = uniqueToolNames(
-        source.name,
-        usable.map(([tool]) => tool),
-        taken,
-      );
-      return usable.flatMap(([tool, { description, schema, ...shown }], at) => {
+      const tools = usable.map(([tool]) => tool);
+      const given = uniqueToolNames(source.name, tools, taken);
+      return usable.flatMap(([tool, { description: text, schema: input, ...shown }], at) => {
         const name = given[at];
         if (name === undefined || taken.has(name)) return [];
         taken.add(name);
-        return [
-          {
-            name,
-            description: truncateText(description, MAX_DESCRIPTION),
-            input: schema,
-            source: { name: source.name, tool, ...shownTexts(shown) },
-          },
-        ];
+        const description = truncateText(text, MAX_DESCRIPTION);
+        return [{ name, description, input, source: { name: source.name, tool, ...shownTexts(shown) } }];
       });
     });
   }

@@ -9,16 +9,14 @@ import {
   findToolCall,
   type EventOf,
   findToolResult,
-  type ToolResultBlock,
   type FullContent,
   type Artifact,
 } from "@turnstream/protocol";
 import { findSubAgentRun } from "@turnstream/protocol/writer";
-import type { ToolCallRecord } from "../attempt/journal-entries.ts";
+import type { ToolCallRecord, StepCall } from "../attempt/journal-entries.ts";
 import type { BlockRef } from "../events/turn-writer.ts";
-import { writeThought } from "../attempt/shared-thought.ts";
+import { writeThought } from "./share-thought.ts";
 import type { RunContext } from "../attempt/run-context.ts";
-import type { StepCall } from "../events/step-writer.ts";
 import { defined } from "../../util/defined.ts";
 
 /** Returns the place of the call's result, and starts the result if it doesn't exist. */
@@ -27,18 +25,11 @@ export async function startToolResult(scope: RunContext, call: StepCall): Promis
   const { writer } = attempt;
   const { call: id, name } = call;
   const known = findToolResult(writer.turn, id);
-  if (known !== undefined) return placeOf(known);
+  if (known !== undefined) return { run: known.run, block: known.id, index: known.index };
   // Copy visibility and label from the call in the log, because a deploy may have changed the tool since.
-  const written = findToolCall(writer.turn, id);
-  const hidden = written?.hidden === true ? { hidden: true } : {};
-  return writer.start({
-    type: "tool_result.start",
-    run,
-    call: id,
-    name,
-    label: written?.label ?? "",
-    ...hidden,
-  });
+  const { label = "", hidden: isHidden } = findToolCall(writer.turn, id) ?? {};
+  const hidden = isHidden === true ? { hidden: true } : {};
+  return writer.start({ type: "tool_result.start", run, call: id, name, label, ...hidden });
 }
 
 export async function writeToolResult(
@@ -57,12 +48,8 @@ export async function writeToolResult(
   const run = findSubAgentRun(writer.turn, call.call);
   if (run?.status === "running") {
     const status = record.status === "success" ? "completed" : "failed";
-    await writer.write({
-      type: "run.end",
-      run: run.id,
-      status,
-      ...(record.usage === null ? {} : { usage: record.usage }),
-    });
+    const used = record.usage === null ? {} : { usage: record.usage };
+    await writer.write({ type: "run.end", run: run.id, status, ...used });
   }
   await writer.write(endOf(place, record));
 }
@@ -103,20 +90,13 @@ async function writeBlocks(
   const written = findToolResult(writer.turn, call)?.parts ?? [];
   const last = written.at(-1);
   if (last !== undefined && !last.done) {
-    const data = last.media === "text" ? "" : last.data;
-    await writer.write({
-      type: "tool_result.delta",
-      ...place,
-      part: written.length - 1,
-      media: last.media,
-      data,
-      done: true,
-    });
+    const { media } = last;
+    const data = media === "text" ? "" : last.data;
+    const part = written.length - 1;
+    await writer.write({ type: "tool_result.delta", ...place, part, media, data, done: true });
   }
   // Earlier parts may be lost with the log. The remaining parts then take the next free numbers.
-  for (let n = Math.max(0, written.length - record.parts); n < record.blocks.length; n++) {
-    const block = record.blocks[n];
-    if (block === undefined) continue;
+  for (const block of record.blocks.slice(Math.max(0, written.length - record.parts))) {
     const part = findToolResult(writer.turn, call)?.parts.length ?? 0;
     const [media, data] =
       block.type === "text" ? (["text", block.text] as const) : (["image", block.url] as const);
@@ -124,8 +104,4 @@ async function writeBlocks(
     const cited = reference === undefined ? {} : { reference };
     await writer.write({ type: "tool_result.delta", ...place, part, media, data, ...cited, done: true });
   }
-}
-
-function placeOf({ run, id, index }: ToolResultBlock): BlockRef {
-  return { run, block: id, index };
 }

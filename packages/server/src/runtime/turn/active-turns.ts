@@ -6,10 +6,14 @@
  * that ends removes only itself, never its successor.
  */
 import type { TurnAttempt } from "../attempt/attempt.ts";
-import type { TurnRef } from "../attempt/turn-key.ts";
 import { StopRequested } from "../attempt/outcomes.ts";
 import { type SessionRef, sessionKey } from "../../util/refs.ts";
+import { untilAborted } from "../../util/concurrency.ts";
 import { sleep } from "../../util/sleep.ts";
+
+interface TurnRef extends SessionRef {
+  readonly turn: string;
+}
 
 export class ActiveTurns {
   /** By `sessionKey`, like `#pauses`. */
@@ -36,14 +40,7 @@ export class ActiveTurns {
 
   /** Resolves when all attempts that run now have ended. */
   async untilEnded(): Promise<void> {
-    const ends = [...this.#attempts.values()].map(
-      ({ signal }) =>
-        new Promise<void>((resolve) => {
-          if (signal.aborted) resolve();
-          else signal.addEventListener("abort", () => resolve(), { once: true });
-        }),
-    );
-    await Promise.all(ends);
+    await Promise.allSettled([...this.#attempts.values()].map(({ signal }) => untilAborted(signal)));
   }
 
   stop(ref: TurnRef, by: string | null): void {

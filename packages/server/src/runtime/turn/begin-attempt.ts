@@ -1,12 +1,13 @@
 /**
  * `beginAttempt` starts an attempt at a turn: it reads the journal and the log under the epoch of the attempt, and claims
- * the log. The first event is `turn.start`, or a `turn.takeover` that supersedes every
- * block that is not journaled.
+ * the log. The first event is `turn.start`, or a `turn.takeover` that supersedes every block that is not journaled.
  *
  * Invariant: the journal is read after the epoch is taken, when no older attempt can journal any more. After the claim,
- * no older attempt can write events. A worker without a lease claims nothing.
+ * no older attempt can write events. A worker without a lease claims nothing, and takes epochs only for turns that it
+ * runs. Turn options come from clients, so invalid ones are ignored.
  */
 import {
+  canonicalLocale,
   type Cursor,
   findTurn,
   fold,
@@ -22,41 +23,39 @@ import {
 import type { EventDraft } from "@turnstream/protocol/writer";
 import { EngineError } from "../../engine/errors.ts";
 import { Writer } from "../../log/writer/writer.ts";
+import { publishCommitted } from "../../session/archive/relay-outbox.ts";
+import { readHistory } from "../../session/history/read-history.ts";
 import { type ClaimRequest, claimSession, type FirstEvent, IDLE } from "../../session/lifecycle/claim.ts";
 import { sessionStart } from "../../session/lifecycle/create.ts";
-import { readHistory } from "../../session/history/read-history.ts";
-import { publishCommitted } from "../../session/archive/relay-outbox.ts";
+import { StoreError } from "../../store/errors.ts";
+import type { JournalEntry } from "../../store/journal.ts";
 import type { RunningTurn } from "../../store/running-turn.ts";
-import type { StartedTurn } from "../../store/turn-queue.ts";
-import type { Session } from "../../store/sessions.ts";
+import type { Session, SessionWithEpoch } from "../../store/sessions.ts";
+import type { HeldTurn, StartedTurn } from "../../store/turn-queue.ts";
+import { defined } from "../../util/defined.ts";
+import { asJsonObject } from "../../util/json.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { TurnAttempt, type TurnMemory } from "../attempt/attempt.ts";
-import { listWholeResults, resolveJournal } from "../attempt/journaled-result.ts";
+import type { RuntimeContext } from "../attempt/context.ts";
 import {
   CALL_PREFIX,
-  type CompactionRecord,
   COMPACTION_KEY,
   FILES_KEY,
   LOSS_KEY,
   runPath,
   STEP_PREFIX,
   START_PREFIX,
-  type StepRecord,
 } from "../attempt/journal-entries.ts";
-import { parseTurnOptions } from "./turn-options.ts";
-import type { RuntimeContext } from "../attempt/context.ts";
+import { resolveJournal } from "../attempt/journaled-result.ts";
 import { TurnWriter } from "../events/turn-writer.ts";
 import { findSuperseded } from "./supersede.ts";
-import { defined } from "../../util/defined.ts";
-import { createTurnEpochs } from "./turn-epoch.ts";
 
 interface Prepared extends FirstEvent {
   readonly session: Session;
   readonly state: SessionState;
   readonly archived: SessionState;
+  readonly entries: readonly JournalEntry[];
   readonly journal: Map<string, Json>;
-  readonly wholeResults: Set<string>;
-  readonly lastEntry: string | null;
   readonly shownCalls: ReadonlySet<string>;
 }
 
@@ -69,84 +68,86 @@ export async function beginAttempt(
   // The sender has published the message of a new turn. If not, the claim below notices.
   if (row.attempts > 1) await publishCommitted(context, ref);
   const prepare = async (session: Session): Promise<Prepared> => {
-    const [entries, { state, cursor, archived }] = await Promise.all([
+    const [entries, { state, cursor: last, archived }] = await Promise.all([
       context.store.journal.read(ref, row.turn),
       readHistory(context, ref, { turns: 1 }),
     ]);
     const turn = findTurn(state, row.turn);
     const journal = resolveJournal(entries, turn);
     const event = firstEvent(context, { row, session }, state, journal);
-    return {
-      session,
-      state,
-      archived,
-      journal,
-      event,
-      last: cursor,
-      wholeResults: listWholeResults(entries),
-      lastEntry: entries.at(-1)?.key ?? null,
-      shownCalls: turn === undefined ? new Set() : listShownCalls(turn),
-    };
+    const shownCalls = turn === undefined ? new Set<string>() : listShownCalls(turn);
+    return { session, state, archived, entries, journal, event, last, shownCalls };
   };
   const takeEpoch = createTurnEpochs(context, held);
   const claim = () => claimSession(context, ref, { by: context.executor, event: prepare, takeEpoch });
-  const claimed = await claim().catch(async (error: unknown) => {
+  const { first, epoch, ...claimed } = await claim().catch(async (error: unknown) => {
     if (!(error instanceof MessageNotInLog)) throw error;
     await restoreMessage(context, ref, takeEpoch);
     return claim();
   });
-  if (claimed.first === null) throw new Error("an attempt prepares its first event");
-  const { session, state, archived, journal, wholeResults, lastEntry, shownCalls, event } = claimed.first;
-  const lostAfter = claimed.lostAfter ?? session.lostAfter;
-  const after = foldDraft(state, event, claimed.cursor, context.env.now());
+  if (first === null) throw new Error("an attempt prepares its first event");
+  const { session, state, event, last: _, ...read } = first;
+  const { onEvent } = context;
   const logWriter = new Writer({
     log: context.log,
     ref,
     writer: claimed.writer,
-    epoch: claimed.epoch,
+    epoch,
     blobs: { put: async (of, blob) => void (await context.store.blobs.put(of, blob)) },
     newBlobId: () => context.env.id(),
     batchDelayMs: context.deltaBatchMs,
   });
-  const { requestedCalls: calls } = listJournaled(journal);
-  const { onEvent } = context;
-  if (event.type === "turn.start") onEvent?.({ ...ref, event, turn: lastTurn(after) });
   const writer = new TurnWriter({
     writer: logWriter,
-    state: after,
-    calls,
+    state: foldDraft(state, event, claimed.cursor, context.env.now()),
+    calls: listJournaled(read.journal).requestedCalls,
     now: () => context.env.now(),
     ...(onEvent !== undefined && {
       onEvent: (written, turn) => onEvent({ ...ref, event: written, turn }),
     }),
   });
+  if (event.type === "turn.start") onEvent?.({ ...ref, event, turn: writer.turn });
+  const isFirst = isFirstAfterLoss(row.turn, state, claimed.lostAfter ?? session.lostAfter);
   const attempt = new TurnAttempt({
     context,
     row,
-    epoch: claimed.epoch,
+    epoch,
     writer,
-    archived,
-    journal,
-    wholeResults,
-    lastEntry,
-    shownCalls,
+    ...read,
     memory,
-    isFirstAfterLoss: isFirstAfterLoss(row.turn, state, lostAfter),
+    isFirstAfterLoss: isFirst,
   });
   if (!context.lease.isFresh()) throw new EngineError("LEFT", `turn ${row.turn}`);
   return attempt;
+}
+
+/**
+ * Returns a function that takes the epochs under which an attempt claims the log: first the one that it was started with,
+ * then new ones, if the log has seen that one already or lost the claim. A process that freezes after it has looked at
+ * its lease gets none, because the store refuses it.
+ * @throws EngineError LEFT if this process no longer runs the turn, or StoreError NOT_FOUND if the session was erased
+ */
+function createTurnEpochs(
+  { store, lease }: RuntimeContext,
+  held: HeldTurn,
+): (seen: number) => Promise<SessionWithEpoch> {
+  let isUsed = false;
+  return async (seen) => {
+    if (!lease.isFresh()) throw new EngineError("LEFT", `session ${held.session}`);
+    const isTaken = isUsed || seen >= held.epoch;
+    const owns = !isTaken || (await store.queue.again(held, { seen, isCounted: false })) !== null;
+    const session = await store.sessions.find(held);
+    if (session === null) throw new StoreError("NOT_FOUND", `session ${held.session}`);
+    if (!owns || session.epoch !== held.epoch) throw new EngineError("LEFT", `session ${held.session}`);
+    isUsed = true;
+    return session;
+  };
 }
 
 /** Returns true if no other turn has started since the session has lost events. */
 function isFirstAfterLoss(turn: string, { turns }: SessionState, lostAfter: number | null): boolean {
   if (lostAfter === null) return false;
   return turns.findLast(({ id, start }) => id !== turn && start > lostAfter) === undefined;
-}
-
-function lastTurn({ turns }: SessionState): Turn {
-  const turn = turns.last();
-  if (turn === undefined) throw new Error("a claimed session has a turn");
-  return turn;
 }
 
 /** The message of the turn is not in the log, because the log was lost or the message is not published yet. */
@@ -187,8 +188,7 @@ function firstEvent(
     return startOf(context, { row, session }, state);
   }
   // The log already has the end of the turn, so there is nothing to supersede.
-  if (turn.status !== "running")
-    return { type: "turn.takeover", turn: null, blocks: [], groups: [], runs: [] };
+  if (turn.status !== "running") return IDLE;
   const { journaledBlocks, journaledCalls, requestedCalls } = listJournaled(journal);
   const superseded = findSuperseded(turn, journaledBlocks, journaledCalls, requestedCalls);
   return { type: "turn.takeover", turn: turn.id, ...superseded };
@@ -199,13 +199,9 @@ function startOf(
   { row, session }: TurnToStart,
   state: SessionState,
 ): EventDraft {
-  const { agent = defaultAgent, mode, ...options } = parseTurnOptions(row.options);
+  const { agent = defaultAgent, mode, locale } = readTurnOptions(row.options);
   const definition = agents.get(agent);
-  const model = definition?.model?.modelId;
   const last = state.turns.last();
-  // Retries and forms name no language, so they continue in that of the session.
-  const locale = options.locale ?? last?.locale;
-  const resumes = row.message?.resumes ?? null;
   return {
     type: "turn.start",
     turn: row.turn,
@@ -214,11 +210,31 @@ function startOf(
     agent,
     mode: mode ?? definition?.displayMode ?? "agent",
     from_share: isFirstOfFork(session, last) || (row.retries !== null && last?.from_share === true),
-    ...(row.message === null ? {} : { message: row.message.id }),
-    ...defined({ model }),
-    ...(row.retries === null ? {} : { retries: row.retries }),
-    ...(resumes === null ? {} : { resumes }),
-    ...(typeof locale === "string" ? { locale } : {}),
+    ...defined({
+      message: row.message?.id,
+      model: definition?.model?.modelId,
+      retries: row.retries ?? undefined,
+      resumes: row.message?.resumes ?? undefined,
+      // Retries and forms name no language, so they continue in that of the session.
+      locale: locale ?? last?.locale ?? undefined,
+    }),
+  };
+}
+
+interface TurnOptions {
+  readonly agent: string | undefined;
+  readonly mode: "agent" | "chat" | undefined;
+  /** The language of the user, in canonical form. */
+  readonly locale: string | undefined;
+}
+
+/** Ignores invalid values. The agent may be unknown to this worker. */
+function readTurnOptions(options: Json): TurnOptions {
+  const { agent, mode, locale } = asJsonObject(options);
+  return {
+    agent: typeof agent === "string" ? agent : undefined,
+    mode: mode === "agent" || mode === "chat" ? mode : undefined,
+    locale: typeof locale === "string" ? (canonicalLocale(locale) ?? undefined) : undefined,
   };
 }
 
@@ -231,6 +247,9 @@ function listShownCalls(turn: Turn): Set<string> {
   return new Set(listBlocks(turn).flatMap((block) => (block.kind === "tool_result" ? [block.call] : [])));
 }
 
+/** The entries besides steps that have written blocks. */
+const WITH_BLOCKS: readonly string[] = [FILES_KEY, LOSS_KEY, COMPACTION_KEY];
+
 /** Returns the blocks and calls that journaled work has written, and the calls that journaled steps request. */
 function listJournaled(journal: ReadonlyMap<string, Json>): {
   readonly journaledBlocks: ReadonlySet<string>;
@@ -241,18 +260,15 @@ function listJournaled(journal: ReadonlyMap<string, Json>): {
   const journaledCalls = new Set<string>();
   const requestedCalls = new Set<string>();
   for (const [key, value] of journal) {
+    const isStep = key.startsWith(STEP_PREFIX);
     if (key.startsWith(CALL_PREFIX)) journaledCalls.add(key.slice(CALL_PREFIX.length));
     else if (key.startsWith(START_PREFIX)) journaledCalls.add(key.slice(START_PREFIX.length));
-    else if (key === FILES_KEY || key === LOSS_KEY)
-      for (const block of (value as { blocks: string[] }).blocks) journaledBlocks.add(block);
-    else if (key.startsWith(STEP_PREFIX) || key === COMPACTION_KEY) {
-      for (const block of (value as unknown as StepRecord | CompactionRecord).blocks)
-        journaledBlocks.add(block);
-      if (key === COMPACTION_KEY) continue;
-      // The steps of a sub-agent are inside the result of the call that started it.
-      journaledCalls.add(runPath(key));
-      for (const { call } of (value as unknown as StepRecord).calls) requestedCalls.add(call);
-    }
+    // The steps of a sub-agent are inside the result of the call that started it.
+    else if (isStep) journaledCalls.add(runPath(key));
+    if (!isStep && !WITH_BLOCKS.includes(key)) continue;
+    const { blocks, calls = [] } = value as { blocks: string[]; calls?: { call: string }[] };
+    for (const block of blocks) journaledBlocks.add(block);
+    for (const { call } of calls) requestedCalls.add(call);
   }
   return { journaledBlocks, journaledCalls, requestedCalls };
 }

@@ -24,21 +24,13 @@ import { nextClosingEvents, type TurnOutcome } from "../events/closing-events.ts
 import type { RuntimeStrings } from "../strings/runtime-strings.ts";
 import { buildPrompt } from "../prompt/build-prompt.ts";
 import type { Agent } from "../define/agent.ts";
-import { NO_USAGE } from "../../models/usage.ts";
-import { commitRequests } from "../interactions/ending-request.ts";
-import { withdrawPending } from "../interactions/withdraw.ts";
+import { commitRequests, listRequests } from "../interactions/ending-request.ts";
+import { withdrawPending } from "../interactions/await-decision.ts";
 import { RuntimeError } from "../errors.ts";
-import {
-  LOSS_KEY,
-  OUTCOME_KEY,
-  type PinnedAgent,
-  stepKey,
-  STREAM_STARTED_KEY,
-} from "../attempt/journal-entries.ts";
+import { LOSS_KEY, OUTCOME_KEY, stepKey, STREAM_STARTED_KEY } from "../attempt/journal-entries.ts";
 import { closeOpenGroup } from "../attempt/close-open-group.ts";
 import { MAIN_RUN } from "../events/turn-writer.ts";
 import { readFiles } from "../files/read-files.ts";
-import type { TurnRef } from "../attempt/turn-key.ts";
 import {
   RestartAttempt,
   ModelStreamInterrupted,
@@ -53,11 +45,13 @@ import {
 } from "../attempt/outcomes.ts";
 import type { RuntimeContext } from "../attempt/context.ts";
 import { enforceUsageLimits } from "../agent-loop/enforce-limits.ts";
-import { pinAgent } from "../agent-loop/pinned-agent.ts";
+import { pinAgent, runtimeTools } from "../agent-loop/pinned-agent.ts";
 import { runAgent } from "../agent-loop/run-agent.ts";
-import { runtimeTools } from "../agent-loop/runtime-tools.ts";
 import { mainRunContext } from "../attempt/run-context.ts";
+import { NOTHING_SPENT } from "../attempt/usage.ts";
 import { generateTitle } from "./title.ts";
+import { untilAborted } from "../../util/concurrency.ts";
+import type { SessionRef } from "../../util/refs.ts";
 import { backoffDelay } from "../../util/retry.ts";
 import { sleep } from "../../util/sleep.ts";
 import { runAs } from "../../util/work-owner.ts";
@@ -81,13 +75,13 @@ export async function runTurn(
 ): Promise<void> {
   const modelCalls = new ModelCalls(context.modelCallMemory);
   const memory: TurnMemory = { stepAttempts: new Map(), modelCalls };
-  const turn: CurrentTurn = { held, row };
+  const turn: CurrentTurn = { context, activeTurns, held, row, signal, memory };
+  let failure: AttemptFailure | null = null;
   try {
-    let failure = await runAttempt(context, activeTurns, turn, null, signal, memory);
-    while (failure !== null) {
-      await activeTurns.pause(turn.row, failure.delayMs, signal);
-      failure = await runAttempt(context, activeTurns, turn, failure, signal, memory);
-    }
+    do {
+      if (failure !== null) await activeTurns.pause(turn.row, failure.delayMs, signal);
+      failure = await runAttempt(turn, failure);
+    } while (failure !== null);
   } finally {
     modelCalls.close(new RestartAttempt("this worker no longer runs the turn"));
   }
@@ -95,7 +89,11 @@ export async function runTurn(
 
 /** A turn that this process runs, at its newest attempt. */
 interface CurrentTurn {
+  readonly context: RuntimeContext;
+  readonly activeTurns: ActiveTurns;
   readonly held: HeldTurn;
+  readonly signal: AbortSignal;
+  readonly memory: TurnMemory;
   row: RunningTurn;
 }
 
@@ -113,15 +111,8 @@ interface AttemptFailure {
  * @param last how the previous attempt in this process failed, or null
  * @returns null if the turn has ended, is parked, or belongs to another worker
  */
-async function runAttempt(
-  context: RuntimeContext,
-  activeTurns: ActiveTurns,
-  turn: CurrentTurn,
-  last: AttemptFailure | null,
-  signal: AbortSignal,
-  memory: TurnMemory,
-): Promise<AttemptFailure | null> {
-  const { held } = turn;
+async function runAttempt(turn: CurrentTurn, last: AttemptFailure | null): Promise<AttemptFailure | null> {
+  const { context, held, signal, memory } = turn;
   let failures = last?.failures ?? 0;
   let hasClaimed = false;
   try {
@@ -137,7 +128,7 @@ async function runAttempt(
     const attempt = await runAs(turn.row, () => beginAttempt(context, turn, memory));
     hasClaimed = true;
     parkWhenIdle(attempt, held);
-    await runAs(turn.row, () => finishAttempt(attempt, activeTurns, signal));
+    await runAs(turn.row, () => finishAttempt(attempt, turn));
     return null;
   } catch (error) {
     if (error instanceof TurnParked) return null;
@@ -153,7 +144,8 @@ async function runAttempt(
     // A worker without a lease has lost the turn. Another claim would take it from its new owner.
     if (!(await context.lease.confirm(signal))) {
       memory.modelCalls.close(error);
-      return waitForAbort(signal, row);
+      // Until the abort, because this process must not return the turn to the queue.
+      return untilAborted(signal);
     }
     // Other turns need the slot.
     if (!hasClaimed && row.attemptsWithoutProgress > context.maxAttemptsWithoutProgress) throw error;
@@ -168,13 +160,11 @@ async function runAttempt(
 
 /** The log or the store can't be reached. */
 function isOutage(error: unknown): boolean {
-  return (
-    isLogError(error, "UNAVAILABLE") || isStoreError(error, "UNAVAILABLE") || isStoreError(error, "BUSY")
-  );
+  return isLogError(error, "UNAVAILABLE") || isStoreError(error, "UNAVAILABLE", "BUSY");
 }
 
 /** The log or the journal refused a write, because another worker has the session. */
-function reportFenced({ reportSecurityEvent }: RuntimeContext, ref: TurnRef, error: unknown): void {
+function reportFenced({ reportSecurityEvent }: RuntimeContext, ref: SessionRef, error: unknown): void {
   const reason = isLogError(error, "FENCED") ? "log" : isStoreError(error, "FENCED") ? "journal" : null;
   if (reason !== null)
     reportSecurityEvent({ type: "writer_fenced", reason, tenant: ref.tenant, subject: ref.session });
@@ -198,28 +188,11 @@ function retryDelayMs(failures: number, isExpected: boolean): number {
 /** Errors of servers and of concurrent writers. They are not bugs, so they are not reported. */
 function isTransient(error: unknown): boolean {
   if (isLogError(error)) return !isLogError(error, "TOO_LARGE", "INVALID");
-  return (
-    isStoreError(error) &&
-    (["FENCED", "CONFLICT", "UNAVAILABLE", "BUSY", "NOT_FOUND"] as string[]).includes(error.code)
-  );
+  return isStoreError(error, "FENCED", "CONFLICT", "UNAVAILABLE", "BUSY", "NOT_FOUND");
 }
 
-/** Never resolves: this process has lost the turn, and must not return it to the queue. */
-function waitForAbort(signal: AbortSignal, { turn }: TurnRef): Promise<never> {
-  return new Promise((_, reject) => {
-    const stop = (): void =>
-      reject((signal.reason as Error | undefined) ?? new Error(`turn ${turn} was taken over`));
-    if (signal.aborted) stop();
-    else signal.addEventListener("abort", stop, { once: true });
-  });
-}
-
-async function finishAttempt(
-  attempt: TurnAttempt,
-  activeTurns: ActiveTurns,
-  signal: AbortSignal,
-): Promise<void> {
-  const { context } = attempt;
+async function finishAttempt(attempt: TurnAttempt, turn: CurrentTurn): Promise<void> {
+  const { context, activeTurns, signal } = turn;
   const handOver = (): void => attempt.handOver(signal.reason, context.shutdownGraceMs);
   if (signal.aborted) handOver();
   signal.addEventListener("abort", handOver, { once: true });
@@ -295,8 +268,7 @@ function outcomeOf(turn: Turn): TurnOutcome | null {
 
 /** A run that makes a request, such as a form, makes no further step, and neither do its parent runs. */
 function completionReason(turn: Turn): "end_turn" | "requires_interaction" {
-  const asks = listBlocks(turn).some((block) => "version" in block && outlivesTurn(block));
-  return asks ? "requires_interaction" : "end_turn";
+  return listRequests(turn).length > 0 ? "requires_interaction" : "end_turn";
 }
 
 /** Returns how long the turn has waited for users. Overlapping waits count once, as in the attempt's clock. */
@@ -334,9 +306,8 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
       attempt.modelCalls.has(firstStep) ||
       [firstStep, STREAM_STARTED_KEY].some((key) => attempt.fromJournal<unknown>(key) !== undefined);
     if (!hasStarted) await enforceUsageLimits(attempt);
-    const tools = runtimeTools(context);
-    const pinned: PinnedAgent = await pinAgent(attempt, MAIN_RUN, agent, tools);
-    const scope = await mainRunContext(attempt, agent, pinned, tools);
+    const pinned = await pinAgent(attempt, MAIN_RUN, agent);
+    const scope = mainRunContext(attempt, agent, pinned, runtimeTools(context));
     await announceLoss(attempt);
     await readFiles(scope);
     let isTitled = false;
@@ -362,7 +333,7 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
   const { context, writer, row, ref, usage, ageMs: durationMs } = attempt;
   recoverEnd(attempt, context.agents.get(attempt.turn.agent));
   const closing = {
-    usage: usage.total,
+    usage: usage.total.usage,
     durationMs,
     runUsage: usage.byRun,
     stoppedText: attempt.strings.stopped,
@@ -376,12 +347,11 @@ async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void>
   const archived = await attempt.archiveEnd(async (tx) => {
     let turns = 1;
     // A turn that called no model still counts as one turn.
-    const used = usage.byModel.size > 0 ? usage.byModel : new Map([[attempt.turn.agent, NO_USAGE]]);
-    for (const [model, usedByModel] of used) {
-      const cost = usage.costOfModel(model);
+    const used = usage.byModel.size > 0 ? usage.byModel : new Map([[attempt.turn.agent, NOTHING_SPENT]]);
+    for (const [model, { usage: tokens, cost }] of used) {
       const key = `turn/${row.turn}/${model}`;
       const { user, apiKey } = row;
-      await tx.usage.add(ref.tenant, { ...usedByModel, key, user, apiKey, model, turns, cost });
+      await tx.usage.add(ref.tenant, { ...tokens, key, user, apiKey, model, turns, cost });
       // Count the turn once, even if it used several models.
       turns = 0;
     }

@@ -22,7 +22,8 @@ export function findSuperseded(
 ): SupersededItems {
   const all = listBlocks(turn);
   // No attempt continues a run that has ended, so all its blocks stay.
-  const over = new Set(turn.runs.flatMap(({ id, status }) => (isOver(status) ? [id] : [])));
+  const open = ["running", "superseded"];
+  const over = new Set(turn.runs.flatMap(({ id, status }) => (open.includes(status) ? [] : [id])));
   const stays = (block: Block): boolean => {
     if ("version" in block || over.has(block.run)) return true;
     if (block.kind === "tool_result") return journaledCalls.has(block.call);
@@ -54,10 +55,6 @@ export function findSuperseded(
     }
   }
   return { blocks: [...blocks], groups: supersededGroups(turn, blocks), runs: [...runs] };
-}
-
-function isOver(status: Turn["runs"][number]["status"]): boolean {
-  return status !== "running" && status !== "superseded";
 }
 
 function callsOf(all: readonly Block[], kind: "tool_call" | "tool_result", blocks: ReadonlySet<string>) {

@@ -5,12 +5,10 @@
  * Invariant: it never fails the turn and never replaces a title. The title, its event and the model's usage are one
  * commit.
  */
-import type { Usage } from "@turnstream/protocol";
 import { truncateText } from "@turnstream/protocol/writer";
-import type { Model } from "../../models/model.ts";
-import { NO_USAGE, usageOf } from "../../models/usage.ts";
+import type { Model, Prompt } from "../../models/model.ts";
 import { publishCommitted } from "../../session/archive/relay-outbox.ts";
-import { askOnce } from "../attempt/ask-once.ts";
+import { askForText } from "../attempt/ask-once.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import type { Agent } from "../define/agent.ts";
 import { usageKey } from "../attempt/journal-entries.ts";
@@ -39,7 +37,7 @@ export async function generateTitle(attempt: TurnAttempt, agent: Agent): Promise
   try {
     const { model } = agent.title;
     const generated = model === null ? null : await ask(attempt, model, text);
-    const title = titleFrom(generated?.title ?? "") || titleFrom(text);
+    const title = titleFrom(generated?.text ?? "") || titleFrom(text);
     const spent =
       generated === null || model === null ? null : toUsageRecord(agent, model.modelId, generated.usage);
     if (spent !== null) attempt.usage.add(TITLE, spent);
@@ -59,23 +57,11 @@ export async function generateTitle(attempt: TurnAttempt, agent: Agent): Promise
   }
 }
 
-async function ask(
-  attempt: TurnAttempt,
-  model: Model,
-  text: string,
-): Promise<{ readonly title: string; readonly usage: Usage }> {
-  const prompt = [
-    { role: "system" as const, content: ASK },
-    {
-      role: "user" as const,
-      content: [{ type: "text" as const, text: truncateText(text, MAX_MESSAGE_CHARS) }],
-    },
+function ask(attempt: TurnAttempt, model: Model, message: string) {
+  const text = truncateText(message, MAX_MESSAGE_CHARS);
+  const prompt: Prompt = [
+    { role: "system", content: ASK },
+    { role: "user", content: [{ type: "text", text }] },
   ];
-  let title = "";
-  let usage = NO_USAGE;
-  for await (const part of askOnce(attempt, TITLE, model, prompt, () => ({ prompt }))) {
-    if (part.type === "text-delta") title += part.delta;
-    if (part.type === "finish") usage = usageOf(part.usage);
-  }
-  return { title, usage };
+  return askForText(attempt, TITLE, model, { prompt });
 }

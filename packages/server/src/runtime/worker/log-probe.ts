@@ -1,6 +1,6 @@
 /**
- * `LogProbe` reads from the log every second, to know whether this worker can reach it. `isCutOff` returns whether the
- * worker must give up its turns: it can't reach the log, and another worker can.
+ * `LogProbe` reads from the log, to know whether this worker can reach it. `isCutOff` returns whether the worker must
+ * give up its turns: it can't reach the log, and another worker can.
  *
  * Invariant: a worker counts as unable to reach the log until its first probe succeeds, and after each failed one.
  * Another worker counts only if it reached the log clearly after the outage began here. So no worker gives up its turns
@@ -8,15 +8,14 @@
  */
 import type { Log } from "../../log/log.ts";
 import type { Leases } from "../../store/leases.ts";
-import { sleep } from "../../util/sleep.ts";
 import { withTimeout } from "../../util/with-timeout.ts";
 
-/** How often the log is probed. */
-const PROBE_MS = 1_000;
+/** How often the worker must probe the log. */
+export const PROBE_MS = 1_000;
 /** How long a probe may take. */
 const TIMEOUT_MS = 2_000;
 /** How long after the start of the outage another worker must have reached the log. Its own probe may be this old. */
-const SURE_MS = PROBE_MS + TIMEOUT_MS;
+const SURE_MS = 1.25 * PROBE_MS + TIMEOUT_MS;
 /**
  * How long this worker still can't reach the log after it has seen that another one can. After a restart of Redis, workers
  * connect again at different moments.
@@ -32,7 +31,6 @@ export class LogProbe {
   #failedSince: number | null;
   /** When this worker first saw in this outage that another one reaches the log. */
   #cutOffSince: number | null = null;
-  readonly #closed = new AbortController();
 
   constructor(log: Pick<Log, "head">, now: () => number = () => performance.now()) {
     this.#log = log;
@@ -42,16 +40,6 @@ export class LogProbe {
 
   get reachesLog(): boolean {
     return this.#failedSince === null;
-  }
-
-  /** Resolves after the first probe. */
-  async start(): Promise<void> {
-    await this.probe();
-    void this.#loop();
-  }
-
-  stop(): void {
-    this.#closed.abort();
   }
 
   /** Never throws. */
@@ -70,14 +58,6 @@ export class LogProbe {
     if (this.#failedSince === null) return false;
     this.#cutOffSince ??= this.#now();
     return this.#now() - this.#cutOffSince >= RECONNECT_MS;
-  }
-
-  async #loop(): Promise<void> {
-    const { signal } = this.#closed;
-    while (!signal.aborted) {
-      await sleep(PROBE_MS, { signal, unref: true }).catch(() => {});
-      if (!signal.aborted) await this.probe();
-    }
   }
 
   async #answers(): Promise<boolean> {

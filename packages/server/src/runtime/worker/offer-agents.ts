@@ -3,7 +3,7 @@ import { loadNamedModel } from "../../models/named-model.ts";
 import type { RegisteredAgent } from "../../store/agents.ts";
 import type { Store } from "../../store/store.ts";
 import type { Agent } from "../define/agent.ts";
-import { RuntimeError } from "../errors.ts";
+import { badAgent, RuntimeError } from "../errors.ts";
 
 export interface OfferedAgents {
   readonly agents: ReadonlyMap<string, Agent>;
@@ -39,16 +39,12 @@ export async function offerAgents(
 function checkFeatureTools(agent: Agent, known: readonly string[]): void {
   const missing = agent.featureTools.find((name) => !known.includes(name));
   if (missing !== undefined)
-    throw new RuntimeError(
-      "BAD_AGENT",
+    throw badAgent(
       `\`featureTools\` of the agent ${agent.name} must be tools of the worker's features (${known.join(", ") || "none"}), got ${JSON.stringify(missing)}`,
     );
   const taken = known.find((name) => name in agent.tools || name in agent.subAgents);
   if (taken !== undefined)
-    throw new RuntimeError(
-      "BAD_AGENT",
-      `the tool ${taken} of the agent ${agent.name} has the name of a feature's tool`,
-    );
+    throw badAgent(`the tool ${taken} of the agent ${agent.name} has the name of a feature's tool`);
   for (const sub of Object.values(agent.subAgents)) checkFeatureTools(sub, known);
 }
 
@@ -66,10 +62,6 @@ async function loadModels({ name, model, title, compaction, subAgents }: Agent):
 function toRegistration({ name, label, description, body, attachments, images }: Agent): RegisteredAgent {
   // The worker reads files for a stream agent only with `attachments`.
   const readsFiles = body === null || attachments;
-  const inputs = [
-    "text",
-    ...(readsFiles ? ["file"] : []),
-    ...(readsFiles && images !== null ? ["image"] : []),
-  ];
-  return { name, label, description, inputs: inputs as RegisteredAgent["inputs"] };
+  const files = images === null ? (["file"] as const) : (["file", "image"] as const);
+  return { name, label, description, inputs: readsFiles ? ["text", ...files] : ["text"] };
 }

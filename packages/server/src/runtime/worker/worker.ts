@@ -28,6 +28,7 @@ import type { ErrorContext, ErrorHandler } from "../../util/error-handler.ts";
 import { PeriodicTask } from "../../util/periodic-task.ts";
 import { FairSemaphore } from "../../util/fair-semaphore.ts";
 import { requireFeatures } from "../../store/features.ts";
+import type { RunningTurn } from "../../store/running-turn.ts";
 import { createSecurityReporter } from "../../util/security-event.ts";
 import { sleep } from "../../util/sleep.ts";
 import { runAs } from "../../util/work-owner.ts";
@@ -37,11 +38,11 @@ import { type Agent, LOOKUP_ATTACHMENTS } from "../define/agent.ts";
 import { PARALLEL_FETCHES, PARALLEL_FILES } from "../define/file-limits.ts";
 import type { TurnObserver } from "../define/turn-observer.ts";
 import { lookupAttachments } from "../files/lookup-tool.ts";
-import { DecisionWaiters } from "../interactions/decision-waiters.ts";
+import { DecisionWaiters } from "../attempt/decision-waiters.ts";
 import { ToolSources } from "../tool-calls/tool-sources.ts";
 import { ActiveTurns } from "../turn/active-turns.ts";
 import { runTurn } from "../turn/run-turn.ts";
-import { LogProbe } from "./log-probe.ts";
+import { LogProbe, PROBE_MS } from "./log-probe.ts";
 import { StoreClock } from "../attempt/store-clock.ts";
 import { HANDOVER_MS, type ResolvedWorkerOptions, resolveOptions, type WorkerOptions } from "./options.ts";
 import { formRequest } from "../interactions/form-request.ts";
@@ -158,7 +159,7 @@ class RunningWorker implements Worker {
   }
 
   async start(): Promise<void> {
-    await Promise.all([this.#probe.start(), this.#storeClock.sync()]);
+    await Promise.all([this.#probe.probe(), this.#storeClock.sync()]);
     await this.#lease.begin();
     this.#unsubscribe = this.#listen();
     for (const task of this.#tasks) task.start();
@@ -248,6 +249,7 @@ class RunningWorker implements Worker {
       ["polling", pollIntervalMs, () => this.#poll()],
       ["sending webhooks", pollIntervalMs, () => this.#sender.poll()],
       ["maintenance", maintenanceIntervalMs, () => this.#maintain()],
+      ["probing the log", PROBE_MS, () => this.#probe.probe()],
       ["comparing the reach of the log", GIVE_UP_CHECK_MS, () => this.#giveUpIfCutOff()],
       ...this.#settings.features.flatMap(({ tasks: own = [] }) =>
         own.map((task) => {
@@ -267,7 +269,8 @@ class RunningWorker implements Worker {
   async #poll(): Promise<void> {
     const context = this.#context;
     const { store, log } = context;
-    await stopRequestedTurns(context, this.#activeTurns);
+    if (this.#activeTurns.size > 0)
+      for (const row of await store.running.stopping({ limit: BATCH })) this.#stopIfRequested(row);
     this.#loop.poll();
     // Another look takes the woken turns.
     if ((await store.queue.wakeDue({ limit: BATCH })) > 0) this.#loop.poll();
@@ -304,11 +307,16 @@ class RunningWorker implements Worker {
       signals.listen(STOPS_CHANNEL, (text) => {
         const ref = decodeSessionRef(text);
         if (ref === null || !this.#activeTurns.has(ref)) return;
-        stopIfRequested(this.#context, this.#activeTurns, ref).catch((error: unknown) =>
-          this.#onError(error, { during: "stopping a turn" }),
-        );
+        this.#context.store.running
+          .get(ref)
+          .then((row) => this.#stopIfRequested(row))
+          .catch((error: unknown) => this.#onError(error, { during: "stopping a turn" }));
       }),
     ];
+  }
+
+  #stopIfRequested(row: RunningTurn | null): void {
+    if (row !== null && row.stop !== null) this.#activeTurns.stop(row, row.stop.by);
   }
 
   /** Ends what starts work. Other workers may have the turns by now. */
@@ -318,7 +326,6 @@ class RunningWorker implements Worker {
   }
 
   #stopTasks(): void {
-    this.#probe.stop();
     for (const task of this.#tasks) task.stop();
   }
 }
@@ -327,22 +334,6 @@ class RunningWorker implements Worker {
 function warn(error: unknown, { during }: ErrorContext): void {
   const hasStack = process.env["DEBUG"] !== undefined && error instanceof Error;
   process.emitWarning(hasStack ? (error.stack ?? error.message) : describeError(error), { detail: during });
-}
-
-async function stopIfRequested(
-  { store }: RuntimeContext,
-  activeTurns: ActiveTurns,
-  ref: SessionRef,
-): Promise<void> {
-  const row = await store.running.get(ref);
-  if (row !== null && row.stop !== null) activeTurns.stop(row, row.stop.by);
-}
-
-/** Handles stop requests whose signal was lost. */
-async function stopRequestedTurns({ store }: RuntimeContext, activeTurns: ActiveTurns): Promise<void> {
-  if (activeTurns.size === 0) return;
-  for (const row of await store.running.stopping({ limit: BATCH }))
-    activeTurns.stop(row, row.stop?.by ?? null);
 }
 
 /** Restores a lost log only if no turn runs. A running turn restores the log itself. */

@@ -9,7 +9,7 @@ import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import type { Approval } from "../../../src/runtime/define/approval.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
-import { digestTool } from "../../../src/runtime/interactions/approval.ts";
+import { digestOf } from "../../../src/runtime/interactions/approval.ts";
 import { listAllowances, revokeAllowance } from "../../../src/session/interactions/allowances.ts";
 import { decideApproval, type ApprovalDecision } from "../../../src/session/interactions/decide-approval.ts";
 import type { SessionRef } from "../../../src/util/refs.ts";
@@ -21,7 +21,7 @@ type Trade = { symbol: string; count: number };
 /** The allowance that `always` stores for this agent. */
 function ruleFor({ tools, schemas }: Agent) {
   const { description = "" } = tools["trade"] ?? {};
-  const digest = digestTool({ description, schema: schemas["trade"] ?? null });
+  const digest = digestOf({ description, schema: schemas["trade"] ?? null });
   return { agent: "broker", tool: "trade", digest };
 }
 

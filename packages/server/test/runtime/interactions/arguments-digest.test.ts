@@ -4,7 +4,7 @@ import type { Json } from "@turnstream/protocol";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { requestKey } from "../../../src/runtime/interactions/await-decision.ts";
-import { argumentsDigest } from "../../../src/runtime/interactions/approval.ts";
+import { digestOf } from "../../../src/runtime/interactions/approval.ts";
 
 const CASES: CaseCounts = { push: 80, full: 3_000 };
 
@@ -55,13 +55,13 @@ test("W13 any change of the arguments changes the digest, and the order of keys 
   let changed = 0;
   await assertCases(
     fc.property(object, (input) => {
-      const digest = argumentsDigest(shown(input));
-      expect(argumentsDigest(shown(shuffled(input)))).toBe(digest);
+      const digest = digestOf(shown(input));
+      expect(digestOf(shown(shuffled(input)))).toBe(digest);
       const text = JSON.stringify(shuffled(input));
       for (const other of changes(input)) {
         if (JSON.stringify(shuffled(other)) === text) continue;
         changed++;
-        expect(argumentsDigest(shown(other))).not.toBe(digest);
+        expect(digestOf(shown(other))).not.toBe(digest);
       }
     }),
     CASES,
@@ -72,13 +72,11 @@ test("W13 any change of the arguments changes the digest, and the order of keys 
 
 test("W13 another session, turn, call or tool changes the digest", () => {
   const of = { session: "s", turn: "t", call: "c", name: "trade", input: { a: 1 } };
-  const digest = argumentsDigest(of);
+  const digest = digestOf(of);
   for (const field of ["session", "turn", "call", "name"] as const)
-    expect(argumentsDigest({ ...of, [field]: `${of[field]}x` })).not.toBe(digest);
+    expect(digestOf({ ...of, [field]: `${of[field]}x` })).not.toBe(digest);
   // Text that moves from one field to another changes the digest too.
-  expect(argumentsDigest({ ...of, session: "st", turn: "" })).not.toBe(
-    argumentsDigest({ ...of, session: "s", turn: "t" }),
-  );
+  expect(digestOf({ ...of, session: "st", turn: "" })).not.toBe(digestOf({ ...of, session: "s", turn: "t" }));
 });
 
 function keyAt(epoch: number, length: number): string {

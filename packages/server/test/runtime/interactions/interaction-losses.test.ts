@@ -6,7 +6,7 @@ import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
 import { type Agent, defineAgent } from "../../../src/runtime/define/agent.ts";
 import { tool } from "../../../src/runtime/define/tool.ts";
-import { hostOf } from "../../../src/runtime/tool-calls/tool-host.ts";
+import { hostOf } from "../../../src/runtime/tool-calls/run-tool.ts";
 import { awaitFormInTool } from "../../../src/runtime/interactions/form-in-tool.ts";
 import { answerQuestion } from "../../../src/session/interactions/answer-question.ts";
 import { decideApproval } from "../../../src/session/interactions/decide-approval.ts";

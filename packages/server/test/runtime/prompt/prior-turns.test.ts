@@ -25,11 +25,8 @@ async function readOf(store: Store, ref: SessionRef, number: number, maxTokens: 
   };
   const counting = { ...store, turns: { ...store.turns, list } };
   const current = { id: "now", number, retries: null };
-  const prior = await readPriorTurns(counting, ref, current, {
-    requestKinds: new Map(),
-    withImages: false,
-    maxTokens,
-  });
+  const context = { store: counting, requestKinds: new Map() };
+  const prior = await readPriorTurns({ context, ref }, current, { withImages: false, maxTokens });
   return { prior, rows: pages.reduce((sum, length) => sum + length, 0), pages: pages.length };
 }
 

@@ -33,7 +33,7 @@ const FACTS = {
 const ENDS: readonly TurnOutcome[] = [
   { reason: "user_stopped", by: "linh" },
   { reason: "user_stopped", by: null },
-  { reason: "error", code: "LLM_ERROR", text: "No.", canRetry: true, isTransient: true },
+  { reason: "error", code: "LLM_ERROR", text: "No.", canRetry: true },
 ];
 
 function write(state: SessionState, draft: object, epoch = state.epoch): SessionState {

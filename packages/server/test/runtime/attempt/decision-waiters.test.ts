@@ -1,6 +1,6 @@
 /** Tests `DecisionWaiters`: a waiter is woken by a decision, also by one that is made while it reads the store. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { DecisionWaiters } from "../../../src/runtime/interactions/decision-waiters.ts";
+import { DecisionWaiters } from "../../../src/runtime/attempt/decision-waiters.ts";
 
 const REF = { tenant: "t", session: "s" };
 const LONG_MS = 60_000;

@@ -9,65 +9,35 @@
 import type { Json, Turn } from "@turnstream/protocol";
 import { unansweredCalls } from "@turnstream/protocol/writer";
 import { ModelError } from "../../models/errors.ts";
+import type { AssistantContent, StreamPart, StreamPartOf } from "../../models/model.ts";
 import { parseArguments } from "../../models/tool-schema.ts";
-import type { AssistantContent, StreamPart } from "../../models/model.ts";
-import { isFree, openGroup } from "./groups.ts";
-import { asJsonObject } from "../../util/json.ts";
-import type { BlockRef, TurnWriter } from "./turn-writer.ts";
-import type { MarkerScanner } from "./citation-markers.ts";
 import { defined } from "../../util/defined.ts";
+import { asJsonObject } from "../../util/json.ts";
+import { closeOpenGroup, startGroup } from "../attempt/close-open-group.ts";
+import type { StepCall, WrittenStep } from "../attempt/journal-entries.ts";
+import { callLabel, displayOf, type RunContext } from "../attempt/run-context.ts";
+import { MarkerScanner } from "../events/citation-markers.ts";
+import { isFree } from "../events/groups.ts";
+import { type BlockRef, MAIN_RUN, type TurnWriter } from "../events/turn-writer.ts";
+import { sharedThought, writeThought } from "../tool-calls/share-thought.ts";
 
-export interface StepCall {
-  readonly call: string;
-  readonly name: string;
-  /** The arguments; null if they are not valid JSON. */
-  readonly input: Json;
-  /** Set if the arguments can't be parsed: the error for the model. */
-  readonly problem?: string;
+type ProviderData = NonNullable<StreamPartOf<"reasoning-end">["providerMetadata"]>;
+
+/** The fields that all parts of a text or of thinking have. */
+interface ProsePart {
+  readonly id: string;
+  readonly providerMetadata?: ProviderData;
 }
-
-export interface WrittenStep {
-  readonly blocks: readonly string[];
-  readonly calls: readonly StepCall[];
-  readonly content: AssistantContent;
-  readonly text: string;
-}
-
-/** How calls of a tool are displayed. */
-export interface CallDisplay {
-  readonly isHidden: boolean;
-  readonly isStandalone: boolean;
-  /** Null if the label depends on the input: the call is then written once it is complete. */
-  readonly label: string | null;
-}
-
-export interface StepWriterOptions {
-  readonly writer: TurnWriter;
-  /** Returns a scanner for the citations of one text block, or null if the run has no references. */
-  readonly scanner: () => MarkerScanner | null;
-  readonly run: string;
-  readonly isMain: boolean;
-  readonly displayOf: (tool: string) => CallDisplay;
-  readonly labelFor: (tool: string, input: Json) => string;
-  /** Ends the open group if it can end. */
-  readonly closeGroup: () => Promise<void>;
-  /** Writes the text of a shared thought. Returns its block, or null for any other call. */
-  readonly writeThought: (call: StepCall) => Promise<string | null>;
-  /** False if the results of calls can arrive during the step, so that every call must be written at once. */
-  readonly canDefer: boolean;
-}
-
-type ProviderData = NonNullable<Extract<StreamPart, { type: "reasoning-end" }>["providerMetadata"]>;
 
 interface OpenProse {
   readonly kind: "thinking" | "text";
   readonly id: string;
   readonly place: BlockRef;
+  /** Finds the citations of a text. Null for thinking, and if the run has no references. */
   readonly scanner: MarkerScanner | null;
 }
 
 interface OpenCall {
-  readonly id: string;
   readonly name: string;
   readonly call: string;
   /** Null until the call is written to the log. */
@@ -78,17 +48,22 @@ interface OpenCall {
 }
 
 export class StepWriter {
-  readonly #options: StepWriterOptions;
+  readonly #scope: RunContext;
+  readonly #writer: TurnWriter;
+  readonly #isMain: boolean;
   readonly #blocks: string[] = [];
   readonly #calls: StepCall[] = [];
   readonly #content: AssistantContent = [];
+  readonly #texts = new Map<string, { text: string; providerOptions?: ProviderData }>();
   readonly #open = new Map<string, OpenCall>();
   #prose: OpenProse | null = null;
   /** A text block whose end waits until it is known whether the text is final. */
   #unendedText: BlockRef | null = null;
 
-  constructor(options: StepWriterOptions) {
-    this.#options = options;
+  constructor(scope: RunContext) {
+    this.#scope = scope;
+    this.#writer = scope.attempt.writer;
+    this.#isMain = scope.path === MAIN_RUN;
   }
 
   /** True if users may have seen output of the model. */
@@ -111,27 +86,23 @@ export class StepWriter {
   }
 
   get #turn(): Turn {
-    return this.#options.writer.turn;
+    return this.#writer.turn;
   }
 
   async writePart(part: StreamPart): Promise<void> {
     switch (part.type) {
-      case "text-delta":
-        return this.#extend("text", part.id, part.delta, part.providerMetadata);
-      case "reasoning-delta":
-        return this.#extend("thinking", part.id, part.delta, part.providerMetadata);
-      case "reasoning-start":
       case "text-start":
-        return this.#addProviderData(
-          part.type === "text-start" ? "text" : "thinking",
-          part.id,
-          part.providerMetadata,
-        );
-      case "reasoning-end":
+        return this.#addProviderData("text", part);
+      case "reasoning-start":
+        return this.#addProviderData("thinking", part);
+      case "text-delta":
+        return this.#extend("text", part);
+      case "reasoning-delta":
+        return this.#extend("thinking", part);
       case "text-end":
-        this.#addProviderData(part.type === "text-end" ? "text" : "thinking", part.id, part.providerMetadata);
-        if (this.#prose?.id === part.id) await this.#endProse();
-        return;
+        return this.#end("text", part);
+      case "reasoning-end":
+        return this.#end("thinking", part);
       case "tool-input-start":
         if (part.providerExecuted !== true) await this.#startCall(part.id, part.toolName);
         return;
@@ -153,37 +124,37 @@ export class StepWriter {
   /** Ends open blocks. A text is final if the step requests no calls. */
   async finish(): Promise<WrittenStep> {
     await this.#endProse();
-    const isFinal = this.#calls.length === 0 && this.#options.isMain;
-    await this.#release(isFinal);
+    await this.#release(this.#calls.length === 0 && this.#isMain);
     const text = this.#content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
     return { blocks: this.#blocks, calls: this.#calls, content: this.#content, text };
   }
 
-  async #extend(kind: OpenProse["kind"], id: string, delta: string, data?: ProviderData): Promise<void> {
-    if (delta === "") return this.#addProviderData(kind, id, data);
-    const content = this.#contentOf(kind, id, data);
-    content.text += delta;
+  async #extend(kind: OpenProse["kind"], part: ProsePart & { readonly delta: string }): Promise<void> {
+    const { id, delta } = part;
+    if (delta === "") return this.#addProviderData(kind, part);
+    this.#contentOf(kind, part).text += delta;
     if (this.#prose?.kind !== kind || this.#prose.id !== id) await this.#startProse(kind, id);
     const prose = this.#prose;
     if (prose === null) return;
-    if (prose.scanner === null) {
-      await this.#options.writer.write({ type: `${kind}.delta`, ...prose.place, text: delta });
-      return;
-    }
+    if (prose.scanner === null)
+      return this.#writer.write({ type: `${kind}.delta`, ...prose.place, text: delta });
     const { text, annotations } = prose.scanner.push(delta);
     if (text === "") return;
     const cited = annotations.length === 0 ? {} : { annotations };
-    await this.#options.writer.write({ type: "text.delta", ...prose.place, text, ...cited });
+    await this.#writer.write({ type: "text.delta", ...prose.place, text, ...cited });
   }
 
-  #addProviderData(kind: OpenProse["kind"], id: string, data?: ProviderData): void {
+  async #end(kind: OpenProse["kind"], part: ProsePart): Promise<void> {
+    this.#addProviderData(kind, part);
+    if (this.#prose?.id === part.id) await this.#endProse();
+  }
+
+  #addProviderData(kind: OpenProse["kind"], part: ProsePart): void {
     // Signatures of thinking must return to the model unchanged, even if no text is shown.
-    if (data !== undefined) this.#contentOf(kind, id, data);
+    if (part.providerMetadata !== undefined) this.#contentOf(kind, part);
   }
 
-  readonly #texts = new Map<string, { text: string; providerOptions?: ProviderData }>();
-
-  #contentOf(kind: OpenProse["kind"], id: string, data?: ProviderData): { text: string } {
+  #contentOf(kind: OpenProse["kind"], { id, providerMetadata: data }: ProsePart): { text: string } {
     const key = `${kind}/${id}`;
     let content = this.#texts.get(key);
     if (content === undefined) {
@@ -197,20 +168,20 @@ export class StepWriter {
 
   async #startProse(kind: OpenProse["kind"], id: string): Promise<void> {
     await this.#endProse();
-    // Thinking after a text doesn't decide whether that text is final.
-    if (kind === "text") await this.#release(false);
-    const { run, isMain } = this.#options;
+    const { run, pool } = this.#scope;
     if (kind === "thinking") {
-      if (isMain && this.#turn.mode === "agent") await this.#mark(openGroup(this.#turn));
+      // Thinking after a text doesn't decide whether that text is final.
+      if (this.#turn.mode === "agent") await startGroup(this.#scope);
       const place = await this.#begin({ type: "thinking.start", run });
       this.#prose = { kind, id, place, scanner: null };
       return;
     }
-    if (isMain) await this.#options.closeGroup();
+    await this.#release(false);
+    await closeOpenGroup(this.#scope);
     // A group can't end while calls wait for results, and inside a group only text parts are allowed.
-    const isPart = !isMain || this.#turn.group !== null || this.#hasWaitingCalls;
+    const isPart = !this.#isMain || this.#turn.group !== null || this.#hasWaitingCalls;
     const place = await this.#begin({ type: "text.start", run, part: isPart });
-    this.#prose = { kind, id, place, scanner: this.#options.scanner() };
+    this.#prose = { kind, id, place, scanner: pool.isEmpty ? null : new MarkerScanner(pool.has) };
   }
 
   async #endProse(): Promise<void> {
@@ -218,47 +189,48 @@ export class StepWriter {
     if (prose === null) return;
     this.#prose = null;
     const rest = prose.scanner?.end() ?? "";
-    if (rest !== "") await this.#options.writer.write({ type: "text.delta", ...prose.place, text: rest });
+    if (rest !== "") await this.#writer.write({ type: "text.delta", ...prose.place, text: rest });
     if (prose.kind === "text") this.#unendedText = prose.place;
-    else await this.#options.writer.write({ type: "thinking.end", ...prose.place });
+    else await this.#writer.write({ type: "thinking.end", ...prose.place });
   }
 
   async #release(isFinal: boolean): Promise<void> {
     const unended = this.#unendedText;
     if (unended === null) return;
     this.#unendedText = null;
-    await this.#options.writer.write({ type: "text.end", ...unended, final: isFinal });
+    await this.#writer.write({ type: "text.end", ...unended, final: isFinal });
   }
 
   async #startCall(id: string, name: string): Promise<OpenCall> {
     await this.#endProse();
     await this.#release(false);
-    const call = this.#options.writer.allocateCallId(id);
-    const open: OpenCall = { id, name, call, place: null, isDeferred: false, args: "" };
+    const call = this.#writer.allocateCallId(id);
+    const open: OpenCall = { name, call, place: null, isDeferred: false, args: "" };
     this.#open.set(id, open);
-    const { label } = this.#options.displayOf(name);
+    const { label } = displayOf(this.#scope, name);
     if (label !== null) await this.#showCall(open, label);
     return open;
   }
 
-  async #showCall(open: OpenCall, label: string): Promise<BlockRef | null> {
-    const { run, isMain, displayOf } = this.#options;
-    const { isHidden, isStandalone } = displayOf(open.name);
-    if (isMain && !isHidden) {
-      open.isDeferred = this.#mustWait(isStandalone);
-      if (open.isDeferred) return null;
-      if (isStandalone) await this.#options.closeGroup();
-      else await this.#mark(openGroup(this.#turn));
-    }
+  async #showCall(open: OpenCall, label: string): Promise<void> {
     const { call, name } = open;
+    const { isHidden, isStandalone } = displayOf(this.#scope, name);
+    if (this.#isMain && !isHidden) {
+      open.isDeferred = this.#mustWait(isStandalone);
+      if (open.isDeferred) return;
+      await (isStandalone ? closeOpenGroup(this.#scope) : startGroup(this.#scope));
+    }
+    const { run } = this.#scope;
     const hidden = isHidden ? { hidden: true } : {};
     open.place = await this.#begin({ type: "tool_call.start", run, call, name, label, ...hidden });
-    return open.place;
   }
 
-  /** No group can start or end while a call waits: one that stands alone, and one in a group, wait for each other. */
+  /**
+   * No group can start or end while a call waits: one that stands alone, and one in a group, wait for each other. The
+   * results of a stream agent can arrive during the step, so that every call must be written at once.
+   */
   #mustWait(isStandalone: boolean): boolean {
-    if (!this.#options.canDefer || !this.#hasWaitingCalls) return false;
+    if (this.#scope.agent.body !== null || !this.#hasWaitingCalls) return false;
     return isStandalone ? this.#turn.group !== null : this.#turn.group === null;
   }
 
@@ -266,28 +238,26 @@ export class StepWriter {
     const open = this.#open.get(id);
     if (open === undefined || delta === "") return;
     open.args += delta;
-    if (open.place !== null) {
-      await this.#options.writer.write({ type: "tool_call.delta", ...open.place, args: delta });
-    }
+    if (open.place !== null)
+      await this.#writer.write({ type: "tool_call.delta", ...open.place, args: delta });
   }
 
-  async #endCall(part: Extract<StreamPart, { type: "tool-call" }>): Promise<void> {
+  async #endCall(part: StreamPartOf<"tool-call">): Promise<void> {
     const open = this.#open.get(part.toolCallId) ?? (await this.#startCall(part.toolCallId, part.toolName));
     this.#open.delete(part.toolCallId);
+    const { call, name } = open;
     const parsed = parseArguments(part.input);
     const input = parsed.ok ? (parsed.value as Json) : null;
     const isShown = open.place !== null;
-    if (!isShown && !open.isDeferred)
-      open.place = await this.#showCall(open, this.#options.labelFor(open.name, input));
+    if (!isShown && !open.isDeferred) await this.#showCall(open, callLabel(this.#scope, name, input));
     // The deltas already contain the complete arguments.
     const isStreamed = isShown && open.args !== "" && open.args === part.input && parsed.ok;
     if (open.place !== null)
-      await this.#options.writer.write({
+      await this.#writer.write({
         type: "tool_call.end",
         ...open.place,
         ...(isStreamed ? {} : { input: parsed.ok ? input : part.input }),
       });
-    const { call, name } = open;
     const made: StepCall = { call, name, input, ...(parsed.ok ? {} : { problem: parsed.problem }) };
     this.#calls.push(made);
     this.#content.push({
@@ -299,18 +269,14 @@ export class StepWriter {
       ...defined({ providerOptions: part.providerMetadata }),
     });
     // A thought stands outside of groups. Beside an open call it waits until the results are in.
-    if (this.#options.isMain && !isFree(this.#turn)) return;
-    const thought = await this.#options.writeThought(made);
-    if (thought !== null) this.#blocks.push(thought);
+    if (this.#isMain && !isFree(this.#turn)) return;
+    const thought = sharedThought(this.#scope, made);
+    if (thought !== null) this.#blocks.push(await writeThought(this.#scope, call, thought));
   }
 
   async #begin(draft: Parameters<TurnWriter["start"]>[0]): Promise<BlockRef> {
-    const place = await this.#options.writer.start(draft);
+    const place = await this.#writer.start(draft);
     this.#blocks.push(place.block);
     return place;
-  }
-
-  async #mark(draft: ReturnType<typeof openGroup>): Promise<void> {
-    if (draft !== null) await this.#options.writer.write(draft);
   }
 }
