@@ -102,13 +102,14 @@ async function migrateAlone(
 ): Promise<string[]> {
   const { feature, migrations, finish } = series;
   const schema = await readSchema(db);
-  const { otherBaseline, unknown } = await compareMigrations(db, series);
+  const { otherBaseline, pending, unknown } = await compareMigrations(db, series);
   if (otherBaseline !== null) throw wrongBaseline(schema, feature);
   if (unknown.length > 0) throw new StoreError("OUTDATED", `migration ${unknown.join(", ")}`);
-  await requireSchema(db, schema);
-  await inShortTransaction(db, (tx) => createLedger(tx, schema));
+  if (pending.length > 0) {
+    await requireSchema(db, schema);
+    await inShortTransaction(db, (tx) => createLedger(tx, schema));
+  }
   const ran: string[] = [];
-  const { pending } = await compareMigrations(db, series);
   for (const migration of migrations) {
     const name = nameIn(series, migration);
     if (!pending.includes(name)) continue;
