@@ -266,7 +266,8 @@ async function apply(tx: Db, orderNo: string, input: PaymentInput): Promise<Appl
     .values(changeRows(payment, input, listSteps(payment.status, resolution), { n: (last ?? 0) + 1, at }))
     .returningAll()
     .execute();
-  const recorded = rows.map(paymentChangeOf);
+  // PostgreSQL promises no order of returned rows.
+  const recorded = rows.toSorted((a, b) => a.n - b.n).map(paymentChangeOf);
   return {
     outcome: recorded.at(-1)?.outcome ?? "changed",
     payment: paymentOf(changed),
