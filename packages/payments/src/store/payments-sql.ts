@@ -113,6 +113,7 @@ export function postgresPayments(db: Db): Payments {
         .selectFrom("payments")
         .select("id")
         .where("next_check_at", "<=", ago(0))
+        .orderBy("next_check_at")
         .limit(1)
         .executeTakeFirst();
       return due === undefined ? [] : inTransaction(db, (tx) => claimDue(tx, most));

@@ -157,7 +157,7 @@ export interface ReadRange {
 
 export type ReadResult = LogPage | { readonly ok: false; readonly reason: InvalidCursorReason };
 
-export interface LogPage {
+interface LogPage {
   readonly ok: true;
   /** The newest epoch under which this log was claimed, read in the same atomic step as the entries. */
   readonly epoch: number;

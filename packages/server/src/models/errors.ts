@@ -115,11 +115,9 @@ export class ModelError extends Error {
 
   constructor(reason: ModelErrorReason, options: ModelErrorOptions = {}) {
     const { code, isRetryable, message } = MEANINGS[reason];
-    const status = options.status ?? null;
-    super(
-      `${code}: ${status === null ? "" : `(HTTP ${status}) `}${message}`,
-      options.cause === undefined ? {} : { cause: options.cause },
-    );
+    const { cause, status = null } = options;
+    const shown = `${code}: ${status === null ? "" : `(HTTP ${status}) `}${message}`;
+    super(shown, cause === undefined ? {} : { cause });
     this.name = "ModelError";
     this.reason = reason;
     this.code = code;

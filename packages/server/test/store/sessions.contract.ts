@@ -291,6 +291,7 @@ export function sessionsContract(name: string, makeStore: MakeStore): void {
       const renamed = await make();
       await harness.wait(3_600_000);
       const fresh = await make();
+      await harness.wait(5);
       await store.sessions.rename(actor, renamed, "Used");
       const query = { olderThanMs: 1_800_000, limit: 1000 };
       expect(await store.sessions.removeExpired({ ...query, limit: 1 })).toEqual([ref]);

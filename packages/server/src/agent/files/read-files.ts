@@ -38,6 +38,7 @@ export async function readFiles({ attempt, agent, pinned }: RunContext): Promise
   if (files.length === 0 || known.size === files.length) return;
   const { strings } = attempt;
   const { env, fileLimits: limits } = attempt.context;
+  const bytesRead = files.reduce((sum, _, n) => sum + (attempt.fromJournal(fileKey(n))?.size ?? 0), 0);
   const reading: Reading = {
     attempt,
     known,
@@ -45,7 +46,7 @@ export async function readFiles({ attempt, agent, pinned }: RunContext): Promise
     place: await attempt.writer.start({ type: "files.start", run: MAIN_RUN, files: [...files] }),
     until: env.now() + TOTAL_TIMEOUT_MS,
     shownChars: Math.min(PREVIEW_CHARS, Math.floor(TOTAL_PREVIEW_CHARS / files.length)),
-    bytesLeft: limits.maxTotalBytes - bytesRead(attempt, files),
+    bytesLeft: limits.maxTotalBytes - bytesRead,
     maxImageBytes: pinned.images?.maxImageBytes ?? 0,
   };
   const slots = new FairSemaphore(limits.maxParallel);
@@ -71,10 +72,6 @@ interface Reading {
   /** Larger images are not stored; 0 if the model sees no images. */
   readonly maxImageBytes: number;
   bytesLeft: number;
-}
-
-function bytesRead(attempt: TurnAttempt, files: readonly FileRef[]): number {
-  return files.reduce((sum, _, n) => sum + (attempt.fromJournal(fileKey(n))?.size ?? 0), 0);
 }
 
 async function readFile(reading: Reading, file: FileRef, n: number): Promise<FileRecord> {

@@ -109,21 +109,19 @@ export const formRequest: RequestKind = {
   },
 };
 
-/** Every status has a text for the model. */
+/** What the model reads of a form without values. */
+const WITHOUT_VALUES: Readonly<Record<Exclude<FormOutcome["status"], "submitted">, string>> = {
+  declined: "the user declined to fill it in",
+  expired: "it was not submitted in time",
+  cancelled: "it was withdrawn",
+  pending: "the user has not filled it in",
+};
+
 function formResult({ schema, status, values, reason }: FormOutcome): Json {
-  const { title } = schema;
-  switch (status) {
-    case "submitted":
-      return { form: title, status, values: formatFormValues(schema.fields, values ?? {}) };
-    case "declined":
-      return { form: title, status: "the user declined to fill it in", ...(reason !== null && { reason }) };
-    case "expired":
-      return { form: title, status: "it was not submitted in time" };
-    case "cancelled":
-      return { form: title, status: "it was withdrawn" };
-    case "pending":
-      return { form: title, status: "the user has not filled it in" };
-  }
+  const form = schema.title;
+  if (status === "submitted") return { form, status, values: formatFormValues(schema.fields, values ?? {}) };
+  const why = status === "declined" && reason !== null ? { reason } : {};
+  return { form, status: WITHOUT_VALUES[status], ...why };
 }
 
 /** Returns the filled-in values with labels instead of option values, without empty fields. */

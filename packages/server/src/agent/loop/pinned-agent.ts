@@ -75,7 +75,7 @@ async function pin(agent: Agent, attempt: TurnAttempt): Promise<PinnedAgent> {
   const own = [...tools, ...agents, ...ofRuntime];
   if (await hasAttachments(agent, attempt)) own.push(LOOKUP);
   const sourced = await context.toolSources.pin(agent, [...RESERVED, ...own.map(({ name }) => name)]);
-  return { agent: agent.name, instructions, tools: [...own, ...sourced], images: agent.images };
+  return { instructions, tools: [...own, ...sourced], images: agent.images };
 }
 
 /** Returns the definition that this run uses: the journaled one, or the current one if none is journaled yet. */

@@ -14,7 +14,6 @@ import type { ImageLimits } from "../../agent/define/limits.ts";
 
 /** The agent's definition at the start of the run. A turn that is days old continues with it after a deploy. */
 export interface PinnedAgent {
-  readonly agent: string;
   readonly instructions: string;
   readonly tools: readonly PinnedTool[];
   /** Null if the model gets no images. */
