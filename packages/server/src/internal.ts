@@ -21,7 +21,7 @@ export { type Durability, readDurability } from "./log/redis/connection/durabili
 export { withTimeout } from "./log/redis/connection/with-timeout.ts";
 export { Writer } from "./log/writer/writer.ts";
 export type { JsonSchema, PromptMessage } from "./models/model.ts";
-export type { EndingRequest, JournalKey } from "./engine/attempt/journal-entries.ts";
+export type { EndingRequest, JournalKey } from "./engine/attempt/journal-keys.ts";
 export type { RequestHost, RequestKind } from "./engine/attempt/request-kind.ts";
 export type { RunContext } from "./agent/run/run-context.ts";
 export { toCitations } from "./agent/built-in/citations.ts";

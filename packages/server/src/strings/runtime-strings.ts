@@ -5,7 +5,20 @@
  * its own plural rules and digits. `catalogs.ts` selects the language of a turn.
  */
 import type { TurnErrorCode } from "@turnstream/protocol/writer";
-import type { FileErrorCode } from "../agent/errors.ts";
+
+/**
+ * Why a file could not be read. `RuntimeStrings.fileFailed` turns it into a message for the user, and
+ * `prompt/turn-messages.ts` into one for the model.
+ */
+export type FileErrorCode =
+  | "NOT_ALLOWED"
+  | "NOT_FOUND"
+  | "TOO_LARGE"
+  | "TOO_MANY"
+  | "TIMEOUT"
+  | "UNREACHABLE"
+  | "UNSUPPORTED"
+  | "UNREADABLE";
 
 /** A limit of an agent that a turn reached. */
 export interface ReachedLimit {

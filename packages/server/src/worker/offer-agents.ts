@@ -5,12 +5,6 @@ import type { Store } from "../store/store.ts";
 import type { Agent } from "../agent/define/agent.ts";
 import { badAgent, RuntimeError } from "../agent/errors.ts";
 
-export interface OfferedAgents {
-  readonly agents: ReadonlyMap<string, Agent>;
-  /** Answers messages that name no agent. */
-  readonly defaultAgent: string;
-}
-
 /**
  * @param featureTools the names of the tools of features
  * @throws RuntimeError BAD_AGENT or NO_AGENTS, or an error of the store
@@ -19,10 +13,9 @@ export async function offerAgents(
   store: Store,
   agents: readonly Agent[],
   featureTools: readonly string[],
-): Promise<OfferedAgents> {
+): Promise<void> {
   const byName = new Map(agents.map((agent) => [agent.name, agent]));
-  const [first] = agents;
-  if (first === undefined || byName.size < agents.length)
+  if (agents.length === 0 || byName.size < agents.length)
     throw new RuntimeError(
       "NO_AGENTS",
       `a worker with the agents ${[...byName.keys()].join(", ") || "(none)"}`,
@@ -32,7 +25,6 @@ export async function offerAgents(
     await loadModels(agent);
   }
   await store.agents.register(agents.map(toRegistration));
-  return { agents: byName, defaultAgent: first.name };
 }
 
 /** A tool of a feature that the worker doesn't have would be missing in the middle of a conversation. */

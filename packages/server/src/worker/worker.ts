@@ -32,7 +32,10 @@ import type { RunningTurn } from "../store/running-turn.ts";
 import { createSecurityReporter } from "../util/security-event.ts";
 import { sleep } from "../util/sleep.ts";
 import { runAs } from "../util/work-owner.ts";
-import type { RuntimeContext } from "../engine/attempt/context.ts";
+import type { EngineContext } from "../engine/attempt/context.ts";
+import { agentBody } from "../agent/loop/agent-body.ts";
+import type { AgentHost } from "../agent/run/agent-turn.ts";
+import type { TurnBodies } from "../engine/turn-body.ts";
 import { ModelCallMemory } from "../agent/run/model-calls.ts";
 import { type Agent, LOOKUP_ATTACHMENTS } from "../agent/define/agent.ts";
 import { PARALLEL_FETCHES, PARALLEL_FILES } from "../agent/define/file-limits.ts";
@@ -46,7 +49,7 @@ import { LogProbe, PROBE_MS } from "../engine/worker/log-probe.ts";
 import { StoreClock } from "../engine/attempt/store-clock.ts";
 import { HANDOVER_MS, type ResolvedWorkerOptions, resolveOptions, type WorkerOptions } from "./options.ts";
 import { formRequest } from "../agent/interactions/form-request.ts";
-import { type OfferedAgents, offerAgents } from "./offer-agents.ts";
+import { offerAgents } from "./offer-agents.ts";
 import { pruneTables } from "../engine/worker/prune-tables.ts";
 import { TurnLoop } from "../engine/worker/turn-loop.ts";
 
@@ -93,13 +96,20 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
   const settings = resolveOptions(options);
   const { store, agents, onError = warn } = options;
   await requireFeatures(store, settings.features, onError);
-  const worker = new RunningWorker(options, settings, await offerAgents(store, agents, toolsOf(settings)));
+  await offerAgents(store, agents, toolsOf(settings));
+  const worker = new RunningWorker(options, settings);
   await worker.start();
   return worker;
 }
 
 function toolsOf({ features }: ResolvedWorkerOptions): string[] {
   return features.flatMap(({ requestKinds = [] }) => requestKinds.flatMap(({ tool }) => tool?.name ?? []));
+}
+
+/** @param agents at least one. The first answers messages that name none */
+function toBodies(agents: readonly Agent[], host: AgentHost): TurnBodies {
+  const bodies = agents.map((agent) => [agent.name, agentBody(host, agent)] as const);
+  return { byName: new Map(bodies), defaultName: agents[0]?.name ?? "" };
 }
 
 class RunningWorker implements Worker {
@@ -114,21 +124,23 @@ class RunningWorker implements Worker {
   readonly #storeClock: StoreClock;
   readonly #probe: LogProbe;
   readonly #sender: WebhookSender;
-  readonly #context: RuntimeContext;
+  readonly #context: EngineContext;
+  readonly #host: AgentHost;
   readonly #loop: TurnLoop;
   readonly #lease: Lease;
   readonly #tasks: readonly PeriodicTask[];
-  #offered: OfferedAgents;
+  #bodies: TurnBodies;
   #unsubscribe: readonly (() => void)[] = [];
 
-  constructor(options: WorkerOptions, settings: ResolvedWorkerOptions, offered: OfferedAgents) {
+  constructor(options: WorkerOptions, settings: ResolvedWorkerOptions) {
     const { store, log, signals, env = systemEnv, onError = warn } = options;
     this.executor = env.id();
     this.#options = options;
     this.#settings = settings;
     this.#onError = onError;
-    this.#offered = offered;
     this.#toolSources = new ToolSources(options.agents, { env, onError });
+    this.#host = this.#createHost();
+    this.#bodies = toBodies(options.agents, this.#host);
     this.#storeClock = new StoreClock(store.leases);
     this.#probe = new LogProbe(log);
     this.#sender = new WebhookSender({ store, env, onError }, settings.webhooks, settings.fetchPolicy);
@@ -138,7 +150,7 @@ class RunningWorker implements Worker {
       signals,
       run: (turn, signal) => runAs(turn.row, () => runTurn(this.#context, this.#activeTurns, turn, signal)),
       maxTurns: settings.maxConcurrentTurns,
-      agents: () => [...this.#offered.agents.keys()],
+      agents: () => [...this.#bodies.byName.keys()],
       mayStart: () => this.#lease.isFresh() && this.#probe.reachesLog,
       onError,
     });
@@ -171,9 +183,9 @@ class RunningWorker implements Worker {
   }
 
   async replaceAgents(agents: readonly Agent[]): Promise<void> {
-    const next = await offerAgents(this.#options.store, agents, toolsOf(this.#settings));
+    await offerAgents(this.#options.store, agents, toolsOf(this.#settings));
     this.#toolSources.replace(agents, this.#activeTurns.untilEnded());
-    this.#offered = next;
+    this.#bodies = toBodies(agents, this.#host);
     this.#loop.poll();
   }
 
@@ -192,11 +204,27 @@ class RunningWorker implements Worker {
     ]);
   }
 
-  #createContext(): RuntimeContext {
+  #createHost(): AgentHost {
+    const settings = this.#settings;
+    return {
+      toolSources: this.#toolSources,
+      builtInTools: new Map([[LOOKUP_ATTACHMENTS, lookupAttachments]]),
+      modelSlots: new FairSemaphore(settings.maxConcurrentModelCalls),
+      toolSlots: new FairSemaphore(settings.maxConcurrentToolCalls),
+      fetchPolicy: settings.fetchPolicy,
+      fileLimits: settings.fileLimits,
+      fileSlots: new FairSemaphore(PARALLEL_FILES),
+      fetchSlots: new FairSemaphore(PARALLEL_FETCHES),
+      showsProviderErrors: settings.showsProviderErrors,
+      modelCallMemory: new ModelCallMemory(),
+    };
+  }
+
+  #createContext(): EngineContext {
     const { store, log, env = systemEnv, onEvent, onSecurityEvent } = this.#options;
     const settings = this.#settings;
     const onError = this.#onError;
-    const offered = (): OfferedAgents => this.#offered;
+    const bodies = (): TurnBodies => this.#bodies;
     const kinds = [formRequest, ...settings.features.flatMap(({ requestKinds = [] }) => requestKinds)];
     const reportSecurityEvent = createSecurityReporter([onSecurityEvent], onError);
     return {
@@ -205,28 +233,15 @@ class RunningWorker implements Worker {
       env,
       storeClock: this.#storeClock,
       executor: this.executor,
-      get agents() {
-        return offered().agents;
+      get bodies() {
+        return bodies();
       },
-      get defaultAgent() {
-        return offered().defaultAgent;
-      },
-      toolSources: this.#toolSources,
-      builtInTools: new Map([[LOOKUP_ATTACHMENTS, lookupAttachments]]),
-      modelSlots: new FairSemaphore(settings.maxConcurrentModelCalls),
-      toolSlots: new FairSemaphore(settings.maxConcurrentToolCalls),
-      fetchPolicy: settings.fetchPolicy,
-      fileLimits: settings.fileLimits,
       requestKinds: new Map(kinds.map((kind) => [kind.kind, kind])),
-      fileSlots: new FairSemaphore(PARALLEL_FILES),
-      fetchSlots: new FairSemaphore(PARALLEL_FETCHES),
       decisionWaiters: this.#decisionWaiters,
       catalogs: settings,
       shutdownGraceMs: settings.shutdownGraceMs,
       parkAfterMs: settings.parkAfterMs,
       maxAttemptsWithoutProgress: settings.maxAttemptsWithoutProgress,
-      showsProviderErrors: settings.showsProviderErrors,
-      modelCallMemory: new ModelCallMemory(),
       draining: this.#draining.signal,
       logRetention: new LogRetention(
         { store, log },
@@ -337,6 +352,6 @@ function warn(error: unknown, { during }: ErrorContext): void {
 }
 
 /** Restores a lost log only if no turn runs. A running turn restores the log itself. */
-async function claimIfIdle(context: RuntimeContext, ref: SessionRef): Promise<void> {
+async function claimIfIdle(context: EngineContext, ref: SessionRef): Promise<void> {
   if ((await context.store.running.get(ref)) === null) await claimIdleSession(context, ref, context.executor);
 }

@@ -10,8 +10,8 @@ import type { FileRef } from "@turnstream/protocol";
 import { isFetchError, type FetchErrorCode } from "../../safe-fetch/errors.ts";
 import { safeFetch, type SafeResponse } from "../../safe-fetch/safe-fetch.ts";
 import { readUpload, uploadIdOf } from "../../session/blobs/upload.ts";
-import type { TurnAttempt } from "../../engine/attempt/attempt.ts";
-import type { FileErrorCode } from "../errors.ts";
+import type { AgentTurn } from "../run/agent-turn.ts";
+import type { FileErrorCode } from "../../strings/runtime-strings.ts";
 
 export class FileError extends Error {
   readonly problem: FileErrorCode;
@@ -53,7 +53,7 @@ interface GetLimits {
 
 /** @throws FileError, or the signal's reason */
 export async function loadFile(
-  { context, ref }: TurnAttempt,
+  { attempt: { context, ref }, host: { fetchPolicy } }: Pick<AgentTurn, "attempt" | "host">,
   file: FileRef,
   limits: GetLimits,
 ): Promise<LoadedFile> {
@@ -67,9 +67,9 @@ export async function loadFile(
     return { name, mediaType, charset: "", bytes: await joined(upload.body, upload.size, signal) };
   }
   try {
-    const { maxBytes: most = Infinity, timeoutMs: longest = Infinity } = context.fetchPolicy;
+    const { maxBytes: most = Infinity, timeoutMs: longest = Infinity } = fetchPolicy;
     const policy = {
-      ...context.fetchPolicy,
+      ...fetchPolicy,
       maxBytes: Math.min(most, maxBytes),
       timeoutMs: Math.min(longest, timeoutMs),
     };

@@ -11,7 +11,8 @@ import { blobUrl, truncateText } from "@turnstream/protocol/writer";
 import { uploadIdOf } from "../../session/blobs/upload.ts";
 import { extract, ExtractError } from "../../text-extraction/extract.ts";
 import type { TurnAttempt } from "../../engine/attempt/attempt.ts";
-import { type FileRecord, fileKey, FILES_KEY } from "../../engine/attempt/journal-entries.ts";
+import { type FileRecord, fileKey } from "../run/journal-entries.ts";
+import { FILES_KEY } from "../../engine/attempt/journal-keys.ts";
 import { MAIN_RUN, type BlockRef } from "../../engine/events/turn-writer.ts";
 import type { RunContext } from "../run/run-context.ts";
 import { defined } from "../../util/defined.ts";
@@ -20,6 +21,7 @@ import { allOrAbort } from "../../util/concurrency.ts";
 import type { RuntimeStrings } from "../../strings/runtime-strings.ts";
 import { EXTRACT_MEMORY_MB } from "../define/file-limits.ts";
 import { FileError, type LoadedFile, loadFile, nameOf } from "./load-file.ts";
+import type { AgentHost } from "../run/agent-turn.ts";
 import { retryStore } from "../../engine/attempt/retry-store.ts";
 import { detectImageType } from "../../text-extraction/image-type.ts";
 
@@ -31,16 +33,18 @@ const PREVIEW_CHARS = 8_000;
 /** Characters of all files of a message together that the prompt quotes. */
 const TOTAL_PREVIEW_CHARS = 40_000;
 
-export async function readFiles({ attempt, agent, pinned }: RunContext): Promise<void> {
+export async function readFiles({ attempt, host, agent, pinned }: RunContext): Promise<void> {
   // The body of a stream agent gets the message and can read the files itself.
   if (attempt.fromJournal(FILES_KEY) !== undefined || (agent.body !== null && !agent.attachments)) return;
   const { files, known } = await turnFiles(attempt);
   if (files.length === 0 || known.size === files.length) return;
   const { strings } = attempt;
-  const { env, fileLimits: limits } = attempt.context;
+  const { fileLimits: limits } = host;
+  const { env } = attempt.context;
   const bytesRead = files.reduce((sum, _, n) => sum + (attempt.fromJournal(fileKey(n))?.size ?? 0), 0);
   const reading: Reading = {
     attempt,
+    host,
     known,
     // A half-written block of an earlier attempt is superseded. This block repeats the files that were already read.
     place: await attempt.writer.start({ type: "files.start", run: MAIN_RUN, files: [...files] }),
@@ -64,6 +68,7 @@ export async function readFiles({ attempt, agent, pinned }: RunContext): Promise
 
 interface Reading {
   readonly attempt: TurnAttempt;
+  readonly host: AgentHost;
   /** Records of files that the retried turn has already read. */
   readonly known: ReadonlyMap<number, FileRecord>;
   readonly place: BlockRef;
@@ -96,17 +101,18 @@ function describeOutcome(strings: RuntimeStrings, { name, problem, isCut }: File
 }
 
 async function loadAndStore(reading: Reading, file: FileRef, n: number): Promise<FileRecord> {
-  const { context, row, signal } = reading.attempt;
+  const { host } = reading;
+  const { row, signal } = reading.attempt;
   const store = async (loaded: LoadedFile): Promise<FileRecord> =>
     storeFile(reading, file, n, await extractFile(reading, file, n, loaded));
   try {
     // Uploads are not fetched. The `await` keeps the errors of both inside of the `try`.
     if (uploadIdOf(file.url) !== null)
-      return await context.fileSlots.run(row, signal, async () => store(await load(reading, file, n)));
+      return await host.fileSlots.run(row, signal, async () => store(await load(reading, file, n)));
     // A fetched file keeps its fetch slot until it is read, which bounds the bytes that wait.
-    return await context.fetchSlots.run(row, signal, async (fetchSlot) => {
+    return await host.fetchSlots.run(row, signal, async (fetchSlot) => {
       const loaded = await load(reading, file, n);
-      return context.fileSlots.run(row, signal, async () => {
+      return host.fileSlots.run(row, signal, async () => {
         fetchSlot.release();
         return store(loaded);
       });
@@ -156,9 +162,10 @@ const BY_CODE = {
 
 /** @throws FileError */
 async function load(reading: Reading, file: FileRef, n: number): Promise<LoadedFile> {
-  const { attempt } = reading;
+  const { attempt, host } = reading;
   const { context, signal } = attempt;
-  const { fileLimits: limits, env } = context;
+  const { env } = context;
+  const { fileLimits: limits } = host;
   const timeoutMs = Math.min(limits.fileTimeoutMs, reading.until - env.now());
   if (n >= limits.maxFiles) throw new FileError("TOO_MANY");
   if (timeoutMs <= 0) throw new FileError("TIMEOUT");
@@ -173,7 +180,12 @@ async function load(reading: Reading, file: FileRef, n: number): Promise<LoadedF
   };
   let size = 0;
   try {
-    const loaded = await loadFile(attempt, file, { maxBytes: limits.maxFileBytes, reach, timeoutMs, signal });
+    const loaded = await loadFile({ attempt, host }, file, {
+      maxBytes: limits.maxFileBytes,
+      reach,
+      timeoutMs,
+      signal,
+    });
     size = loaded.bytes.byteLength;
     return loaded;
   } finally {
@@ -182,8 +194,8 @@ async function load(reading: Reading, file: FileRef, n: number): Promise<LoadedF
 }
 
 async function extractFile(reading: Reading, file: FileRef, n: number, loaded: LoadedFile): Promise<Read> {
-  const { context, signal, turn } = reading.attempt;
-  const { maxChars, extractTimeoutMs: timeoutMs } = context.fileLimits;
+  const { signal, turn } = reading.attempt;
+  const { maxChars, extractTimeoutMs: timeoutMs } = reading.host.fileLimits;
   const { name } = loaded;
   const size = loaded.bytes.byteLength;
   const image = await storeImage(reading, file, n, loaded.bytes);

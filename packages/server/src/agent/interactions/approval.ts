@@ -15,12 +15,7 @@ import type { InteractionChange } from "../../store/interactions.ts";
 import type { AuditAction } from "../../store/rules/audit-actions.ts";
 import { canonicalJson } from "../../store/rules/canonical-json.ts";
 import type { Store } from "../../store/store.ts";
-import {
-  approvalKey,
-  type ToolCallRecord,
-  mismatchKey,
-  type StepCall,
-} from "../../engine/attempt/journal-entries.ts";
+import { approvalKey, type ToolCallRecord, mismatchKey, type StepCall } from "../run/journal-entries.ts";
 import { callLabel, type CheckedCall, findToolSource, type RunContext } from "../run/run-context.ts";
 import { failedResult } from "../run/tool-result.ts";
 import { deadlineFields } from "../define/answer-timeout.ts";

@@ -5,16 +5,15 @@
  * Invariant: the outcome of the call records the request, and a step has at most one. When all calls of the step are
  * done, the request is written outside of groups and committed before the turn ends.
  */
-import { type Block, listBlocks, type RequestBlock, type Turn } from "@turnstream/protocol";
-import { interactionId, outlivesTurn, REQUEST_FORM } from "@turnstream/protocol/writer";
+import { interactionId, REQUEST_FORM } from "@turnstream/protocol/writer";
 import type { TurnAttempt } from "../../engine/attempt/attempt.ts";
 import { closeOpenGroup } from "../run/close-open-group.ts";
-import type { EndingRequest, ToolCallRecord, StepCall } from "../../engine/attempt/journal-entries.ts";
+import type { EndingRequest } from "../../engine/attempt/journal-keys.ts";
+import type { ToolCallRecord, StepCall } from "../run/journal-entries.ts";
 import type { RequestKind } from "../../engine/attempt/request-kind.ts";
 import type { RunContext, RuntimeTool } from "../run/run-context.ts";
 import { failedResult, successResult } from "../run/tool-result.ts";
-import { defined } from "../../util/defined.ts";
-import { commitRequest } from "../../engine/interactions/await-decision.ts";
+import { commitRequests, describeMissing, listRequests } from "../../engine/interactions/commit-requests.ts";
 
 const ONE_AT_A_TIME =
   "Only one request to the user, such as a form, can be made at a time, and another one is pending. Make this one later.";
@@ -65,10 +64,6 @@ export function endingRecord(
   return { ...successResult({ content: kind.shown, preview }, parts), ending };
 }
 
-function describeMissing(kind: string): string {
-  return `The worker doesn't have the feature of ${kind} requests.`;
-}
-
 /** Writes the request of a call if it is not in the log, and commits it. */
 export async function writeRequest(
   scope: RunContext,
@@ -85,23 +80,4 @@ export async function writeRequest(
     await writer.flush();
   }
   await commitRequests(attempt);
-}
-
-/** Commits every request that outlives the turn. Repeating it changes nothing. */
-export async function commitRequests(attempt: TurnAttempt): Promise<void> {
-  const { requestKinds, onError } = attempt.context;
-  for (const block of listRequests(attempt.turn)) {
-    const stored = requestKinds.get(block.kind)?.stored(attempt, block);
-    if (stored !== undefined)
-      await commitRequest(attempt, block, stored.request, defined({ alsoCommit: stored.alsoCommit }));
-    // A worker with the feature has started the turn. The turn goes on without the request.
-    else onError(new Error(describeMissing(block.kind)), { during: `turn ${attempt.row.turn}` });
-  }
-}
-
-/** Returns the requests that outlive their turn, those that were decided before it ended included. */
-export function listRequests(turn: Turn): RequestBlock[] {
-  return listBlocks(turn).filter(
-    (block: Block): block is RequestBlock => "version" in block && outlivesTurn(block),
-  );
 }

@@ -9,7 +9,8 @@ import { listBlocks, type FormBlock, type FormSchema, type Json } from "@turnstr
 import type { InteractionChange } from "../../store/interactions.ts";
 import { canonicalJson } from "../../store/rules/canonical-json.ts";
 import type { TurnAttempt } from "../../engine/attempt/attempt.ts";
-import { startKey, type StepCall } from "../../engine/attempt/journal-entries.ts";
+import { startKey } from "../../engine/attempt/journal-keys.ts";
+import { type StepCall } from "../run/journal-entries.ts";
 import type { RunContext } from "../run/run-context.ts";
 import { awaitDecision, writePending } from "../../engine/interactions/await-decision.ts";
 import { formIdFor } from "./form-request.ts";

@@ -10,7 +10,7 @@ import { FIELD_TYPES } from "@turnstream/protocol/schema";
 import { z } from "zod";
 import { toJsonSchema } from "../../models/tool-schema.ts";
 import { asJsonObject } from "../../util/json.ts";
-import type { EndingRequest } from "../../engine/attempt/journal-entries.ts";
+import type { EndingRequest } from "../../engine/attempt/journal-keys.ts";
 import type { RequestKind } from "../../engine/attempt/request-kind.ts";
 import { stringifyContent } from "../run/tool-result.ts";
 import { deadlineFields, readTimeoutSeconds, timeoutProperty } from "../define/answer-timeout.ts";

@@ -12,7 +12,7 @@ import { z } from "zod";
 import { toJsonSchema } from "../../models/tool-schema.ts";
 import type { InteractionChange } from "../../store/interactions.ts";
 import type { TurnAttempt } from "../../engine/attempt/attempt.ts";
-import type { ToolCallRecord, StepCall } from "../../engine/attempt/journal-entries.ts";
+import type { ToolCallRecord, StepCall } from "../run/journal-entries.ts";
 import { closeOpenGroup } from "../run/close-open-group.ts";
 import { ASK_USER } from "../define/agent.ts";
 import { deadlineFields, readTimeoutSeconds, timeoutProperty } from "../define/answer-timeout.ts";

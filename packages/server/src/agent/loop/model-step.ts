@@ -11,17 +11,18 @@ import type { Usage } from "@turnstream/protocol";
 import { ModelError } from "../../models/errors.ts";
 import type { Model, Prompt } from "../../models/model.ts";
 import { retryDelay } from "../../models/retry.ts";
-import { addUsage, NO_USAGE, usageOf } from "../../models/usage.ts";
+import { addUsage, NO_USAGE } from "../../util/usage.ts";
+import { usageOf } from "../../models/usage.ts";
 import { askOnce } from "../run/ask-once.ts";
 import { startGroup } from "../run/close-open-group.ts";
-import type { TurnAttempt, StepAttempts } from "../../engine/attempt/attempt.ts";
-import { type StepRecord, stepKey } from "../../engine/attempt/journal-entries.ts";
+import type { StepAttempts } from "../run/agent-turn.ts";
+import { type StepRecord, stepKey } from "../run/journal-entries.ts";
 import { MAIN_RUN } from "../../engine/events/turn-writer.ts";
 import { resolveImages } from "../prompt/images.ts";
 import { enforceLimits, enforceUsageLimits } from "./enforce-limits.ts";
-import { ModelStreamInterrupted, TurnFailed } from "../../engine/attempt/outcomes.ts";
+import { RestartAttempt, TurnFailed } from "../../engine/attempt/outcomes.ts";
 import { type RunContext, toModelTools } from "../run/run-context.ts";
-import { toUsageRecord } from "../../engine/attempt/usage.ts";
+import { toUsageRecord } from "../run/usage-record.ts";
 import { StepWriter } from "./step-writer.ts";
 import { sleep } from "../../util/sleep.ts";
 
@@ -44,12 +45,12 @@ async function makeStep({ scope, n, model, prompt }: Step): Promise<StepRecord> 
   const { attempt, path } = scope;
   const key = stepKey(path, n);
   // The answer in memory is paid for, so no limit may discard it.
-  if (!attempt.modelCalls.has(key)) {
+  if (!scope.modelCalls.has(key)) {
     enforceLimits(scope, n);
     // The first step of a turn was checked before the title and the prompt, which may call a model too.
     if (n > 0 || path !== MAIN_RUN) await enforceUsageLimits(attempt);
   }
-  const { unsavedAnswers } = stepAttemptsOf(attempt, key);
+  const { unsavedAnswers } = stepAttemptsOf(scope, key);
   // Limit the retries: every model call costs money, and the error that prevents the commit may persist.
   if (unsavedAnswers >= scope.agent.retry.maxAttempts)
     throw new TurnFailed(`${unsavedAnswers} answers of the model could not be committed`, { canRetry: true });
@@ -59,29 +60,29 @@ async function makeStep({ scope, n, model, prompt }: Step): Promise<StepRecord> 
     const used = toUsageRecord(scope.agent, model.modelId, usage);
     const record: StepRecord = { ...(await stepWriter.finish()), ...used };
     // The commit that ends the turn follows at once. Until then, another attempt reads the answer from memory.
-    const isLast = path === MAIN_RUN && record.calls.length === 0 && attempt.modelCalls.has(key);
+    const isLast = path === MAIN_RUN && record.calls.length === 0 && scope.modelCalls.has(key);
     if (isLast) {
       // The log may refuse the events, so the end of the turn must not follow before they are there.
       await attempt.flush();
       attempt.journalLater(key, record);
     } else {
       await attempt.commitStep(key, record);
-      attempt.modelCalls.delete(key);
+      scope.modelCalls.delete(key);
     }
     attempt.usage.add(path, record);
     return record;
   } catch (error) {
-    const isModels = error instanceof ModelError || error instanceof ModelStreamInterrupted;
+    const isModels = error instanceof ModelError || (error instanceof RestartAttempt && error.isPacedByBody);
     // Count only failures of this step that cost another model call. An abort comes from another branch or the user.
-    if (!isModels && !attempt.signal.aborted && !attempt.modelCalls.has(key)) {
-      const { modelFailures } = stepAttemptsOf(attempt, key);
-      attempt.stepAttempts.set(key, { modelFailures, unsavedAnswers: unsavedAnswers + 1, nextAt: 0 });
+    if (!isModels && !attempt.signal.aborted && !scope.modelCalls.has(key)) {
+      const { modelFailures } = stepAttemptsOf(scope, key);
+      scope.stepAttempts.set(key, { modelFailures, unsavedAnswers: unsavedAnswers + 1, nextAt: 0 });
     }
     throw error;
   }
 }
 
-function stepAttemptsOf({ stepAttempts }: TurnAttempt, key: string): StepAttempts {
+function stepAttemptsOf({ stepAttempts }: RunContext, key: string): StepAttempts {
   return stepAttempts.get(key) ?? { modelFailures: 0, unsavedAnswers: 0, nextAt: 0 };
 }
 
@@ -96,14 +97,14 @@ async function askUntilAnswered(
   const { env } = attempt.context;
   let wasted = NO_USAGE;
   const { maxAttempts: maxTries, initialDelayMs: firstMs } = agent.retry;
-  const before = stepAttemptsOf(attempt, key);
+  const before = stepAttemptsOf(scope, key);
   // The previous attempt failed after it wrote output, so the wait before the retry happens here.
   if (before.nextAt > 0) await waitForRetry(scope, stepWriter, before, maxTries);
   while (true) {
     let usage: Usage | null = null;
     try {
       const tools = toModelTools(pinned);
-      const answer = askOnce(attempt, key, model, prompt, async () => ({
+      const answer = askOnce(scope, key, model, prompt, async () => ({
         ...agent.modelSettings,
         prompt: await resolveImages(scope, prompt),
         ...(tools.length === 0 ? {} : { tools }),
@@ -116,8 +117,8 @@ async function askUntilAnswered(
       return addUsage(wasted, usage ?? { ...NO_USAGE, calls: 1 });
     } catch (error) {
       if (!(error instanceof ModelError)) throw error;
-      attempt.modelCalls.delete(key);
-      const attempts = stepAttemptsOf(attempt, key);
+      scope.modelCalls.delete(key);
+      const attempts = stepAttemptsOf(scope, key);
       const modelFailures = attempts.modelFailures + 1;
       const random = (env.randomBytes(1)[0] ?? 0) / 256;
       const delayMs = retryDelay({ attempt: modelFailures, error, random, limits: { maxTries, firstMs } });
@@ -127,8 +128,11 @@ async function askUntilAnswered(
         await attempt.recordUsage(scope.path, key, toUsageRecord(agent, model.modelId, wasted));
       if (delayMs === null) throw error;
       const next: StepAttempts = { ...attempts, modelFailures, nextAt: performance.now() + delayMs };
-      attempt.stepAttempts.set(key, next);
-      if (stepWriter.hasWritten) throw new ModelStreamInterrupted(error);
+      scope.stepAttempts.set(key, next);
+      if (stepWriter.hasWritten)
+        throw new RestartAttempt("the model stream failed in the middle of a step", error, {
+          isPacedByBody: true,
+        });
       await waitForRetry(scope, stepWriter, next, maxTries);
     }
   }

@@ -12,8 +12,9 @@ import { toJsonSchema } from "../../models/tool-schema.ts";
 import type { TurnAttempt } from "../../engine/attempt/attempt.ts";
 import type { Memory } from "../../store/memories.ts";
 import { type Agent, type RecallLimits, CALL_AGENT, LOOKUP_ATTACHMENTS, RESERVED } from "../define/agent.ts";
-import { type PinnedAgent, pinnedKey } from "../../engine/attempt/journal-entries.ts";
-import type { RuntimeContext } from "../../engine/attempt/context.ts";
+import { type PinnedAgent, pinnedKey } from "../run/journal-entries.ts";
+import type { AgentTurn } from "../run/agent-turn.ts";
+import type { EngineContext } from "../../engine/attempt/context.ts";
 import type { RuntimeTool } from "../run/run-context.ts";
 import { lookupAttachments } from "../files/lookup-tool.ts";
 import { turnFiles } from "../files/read-files.ts";
@@ -25,7 +26,9 @@ const task = z.string().describe("What to do, with everything it needs to know."
 const TASK = toJsonSchema(z.strictObject({ task }), CALL_AGENT) as Json;
 
 /** Returns the tools of the runtime by name, in the order in which a model reads them. */
-export function runtimeTools({ requestKinds }: RuntimeContext): ReadonlyMap<string, RuntimeTool> {
+export function runtimeTools({
+  requestKinds,
+}: Pick<EngineContext, "requestKinds">): ReadonlyMap<string, RuntimeTool> {
   const tools = [shareThoughtTool, askUserTool, ...requestTools(requestKinds.values())];
   return new Map(tools.map((tool) => [tool.name, tool]));
 }
@@ -54,7 +57,7 @@ async function hasAttachments(agent: Agent, attempt: TurnAttempt): Promise<boole
   return (await context.store.attachments.list(ref, { limit: 1 })).length > 0;
 }
 
-async function pin(agent: Agent, attempt: TurnAttempt): Promise<PinnedAgent> {
+async function pin(agent: Agent, { attempt, host }: AgentTurn): Promise<PinnedAgent> {
   const { row, context } = attempt;
   const { tenant, user, session, message } = row;
   const { instructions: made } = agent;
@@ -70,20 +73,21 @@ async function pin(agent: Agent, attempt: TurnAttempt): Promise<PinnedAgent> {
   });
   const agents = isSingle ? [callAgentTool(agent.subAgents)] : each;
   const ofRuntime = [...runtimeTools(context).values()]
-    .filter((tool) => tool.isOffered(agent, context))
+    .filter((tool) => tool.isOffered(agent))
     .map(({ name, description, input }) => ({ name, description, input: input as Json }));
   const own = [...tools, ...agents, ...ofRuntime];
   if (await hasAttachments(agent, attempt)) own.push(LOOKUP);
-  const sourced = await context.toolSources.pin(agent, [...RESERVED, ...own.map(({ name }) => name)]);
+  const sourced = await host.toolSources.pin(agent, [...RESERVED, ...own.map(({ name }) => name)]);
   return { instructions, tools: [...own, ...sourced], images: agent.images };
 }
 
 /** Returns the definition that this run uses: the journaled one, or the current one if none is journaled yet. */
-export async function pinAgent(attempt: TurnAttempt, path: string, agent: Agent): Promise<PinnedAgent> {
+export async function pinAgent(turn: AgentTurn, path: string, agent: Agent): Promise<PinnedAgent> {
+  const { attempt } = turn;
   const key = pinnedKey(path);
   const known = attempt.fromJournal(key);
   if (known !== undefined) return known;
-  const pinned = await pin(agent, attempt);
+  const pinned = await pin(agent, turn);
   // The run does nothing that lasts before its first commit, which has the definition too. If the worker dies before it,
   // the next attempt supersedes what this one showed, and may start with a newer definition.
   attempt.journalLater(key, pinned);

@@ -13,7 +13,7 @@ import { allOrAbort } from "../../util/concurrency.ts";
 import { FairSemaphore } from "../../util/fair-semaphore.ts";
 import { stringField } from "../../util/json.ts";
 import { closeOpenGroup, startGroup } from "../run/close-open-group.ts";
-import { callKey, type StepCall, type ToolCallRecord } from "../../engine/attempt/journal-entries.ts";
+import { callKey, type StepCall, type ToolCallRecord } from "../run/journal-entries.ts";
 import {
   LimitReached,
   outcomeFor,
@@ -33,6 +33,10 @@ import {
 } from "../run/run-context.ts";
 import { failedResult, successResult } from "../run/tool-result.ts";
 import { findSubAgent } from "../define/agent.ts";
+import type { TurnOutcome } from "../../engine/events/closing-events.ts";
+import { ModelError } from "../../models/errors.ts";
+import type { RuntimeStrings } from "../../strings/runtime-strings.ts";
+import { outcomeOfModelError } from "./model-outcome.ts";
 import { RuntimeError } from "../errors.ts";
 import { markersIn } from "../events/citation-markers.ts";
 import { isInOpenGroup } from "../../engine/events/groups.ts";
@@ -167,7 +171,7 @@ async function runSubAgent(scope: RunContext, call: StepCall): Promise<ToolCallR
   // The call is hidden, because a tool of this name was hidden when it was called. A sub-agent must be visible.
   if (findToolResult(attempt.turn, call.call)?.hidden === true)
     return failedResult(describeMissingTool(call.name, true));
-  const pinned = await pinAgent(attempt, call.call, sub);
+  const pinned = await pinAgent(scope, call.call, sub);
   const inner = await subAgentContext(scope, call.call, sub, pinned);
   const prompt: Prompt = [...systemPrompt(pinned), { role: "user", content: [{ type: "text", text: task }] }];
   const name = toolLabel({ label: sub.label, name: sub.name });
@@ -182,13 +186,20 @@ async function runSubAgent(scope: RunContext, call: StepCall): Promise<ToolCallR
     return { ...record, pool, ending: asked, usage: attempt.usage.of(call.call).usage };
   } catch (error) {
     // The calling agent handles a failure of the sub-agent. Errors that end the turn are thrown.
-    const end = attempt.signal.aborted ? null : outcomeFor(error, attempt.strings);
+    const end = attempt.signal.aborted ? null : failureOf(error, attempt.strings);
     const endsWholeTurn = error instanceof LimitReached ? error.isOfTurn : error instanceof UsageLimitReached;
     if (end?.reason !== "error" || endsWholeTurn) throw error;
     attempt.context.onError(error, { during: `the sub-agent ${sub.name}` });
     const record = failedResult(`${name} could not finish: ${end.text}`);
     return { ...record, usage: attempt.usage.of(call.call).usage };
   }
+}
+
+/** The agent that called reads the text, so it has no message of a provider. */
+function failureOf(error: unknown, strings: RuntimeStrings): TurnOutcome | null {
+  return error instanceof ModelError
+    ? outcomeOfModelError(error, strings, false)
+    : outcomeFor(error, strings);
 }
 
 /**

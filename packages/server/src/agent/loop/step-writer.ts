@@ -14,7 +14,7 @@ import { parseArguments } from "../../models/tool-schema.ts";
 import { defined } from "../../util/defined.ts";
 import { asJsonObject } from "../../util/json.ts";
 import { closeOpenGroup, startGroup } from "../run/close-open-group.ts";
-import type { StepCall, WrittenStep } from "../../engine/attempt/journal-entries.ts";
+import type { StepCall, WrittenStep } from "../run/journal-entries.ts";
 import { callLabel, displayOf, type RunContext } from "../run/run-context.ts";
 import { MarkerScanner } from "../events/citation-markers.ts";
 import { isFree } from "../../engine/events/groups.ts";

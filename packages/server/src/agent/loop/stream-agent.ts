@@ -15,15 +15,11 @@ import type { ModelUsage, Prompt, StreamPart } from "../../models/model.ts";
 import { usageOf } from "../../models/usage.ts";
 import { abortable } from "../../util/concurrency.ts";
 import type { TurnAttempt } from "../../engine/attempt/attempt.ts";
-import {
-  type StepCall,
-  STREAM_STARTED_KEY,
-  type ToolCallRecord,
-} from "../../engine/attempt/journal-entries.ts";
+import { type StepCall, STREAM_STARTED_KEY, type ToolCallRecord } from "../run/journal-entries.ts";
 import { LimitReached, TurnFailed } from "../../engine/attempt/outcomes.ts";
 import type { RunContext } from "../run/run-context.ts";
 import { failedResult, parseToolOutput, successResult } from "../run/tool-result.ts";
-import { toUsageRecord } from "../../engine/attempt/usage.ts";
+import { toUsageRecord } from "../run/usage-record.ts";
 import type {
   AiSdkPart,
   AiSdkResult,
@@ -32,7 +28,7 @@ import type {
   StreamBodyEvent,
 } from "../define/stream-body.ts";
 import type { BlockRef, TurnEventDraft } from "../../engine/events/turn-writer.ts";
-import { commitRequests } from "../interactions/ending-request.ts";
+import { commitRequests } from "../../engine/interactions/commit-requests.ts";
 import { resolveImages } from "../prompt/images.ts";
 import { offloadLargeOutput } from "../tool-calls/offload-output.ts";
 import { writeToolResult } from "../tool-calls/write-result.ts";
@@ -49,7 +45,9 @@ export async function runStreamAgent(scope: RunContext, body: StreamBody, prompt
       canRetry: true,
     });
   const { context, row, signal, drainGate } = attempt;
-  await context.modelSlots.run(row, signal, () => drainGate.run(signal, () => runBody(scope, body, prompt)));
+  await scope.host.modelSlots.run(row, signal, () =>
+    drainGate.run(signal, () => runBody(scope, body, prompt)),
+  );
 }
 
 async function runBody(scope: RunContext, body: StreamBody, prompt: Prompt): Promise<void> {

@@ -9,10 +9,10 @@ import { truncateText } from "@turnstream/protocol/writer";
 import type { Model, Prompt } from "../../models/model.ts";
 import { publishCommitted } from "../../session/archive/relay-outbox.ts";
 import { askForText } from "../run/ask-once.ts";
-import type { TurnAttempt } from "../../engine/attempt/attempt.ts";
+import type { AgentTurn } from "../run/agent-turn.ts";
 import type { Agent } from "../define/agent.ts";
-import { usageKey } from "../../engine/attempt/journal-entries.ts";
-import { toUsageRecord } from "../../engine/attempt/usage.ts";
+import { usageKey } from "../../engine/attempt/journal-keys.ts";
+import { toUsageRecord } from "../run/usage-record.ts";
 
 /** The usage key of the title, which belongs to no run. */
 const TITLE = "title";
@@ -30,13 +30,14 @@ function titleFrom(text: string): string {
 }
 
 /** Never fails the turn, because a session works without a title. */
-export async function generateTitle(attempt: TurnAttempt, agent: Agent): Promise<void> {
+export async function generateTitle(turn: AgentTurn, agent: Agent): Promise<void> {
+  const { attempt } = turn;
   const { context, ref, row, writer } = attempt;
   const text = row.message?.text ?? "";
   if (agent.title === false || writer.title !== null || text.trim() === "") return;
   try {
     const { model } = agent.title;
-    const generated = model === null ? null : await ask(attempt, model, text);
+    const generated = model === null ? null : await ask(turn, model, text);
     const title = titleFrom(generated?.text ?? "") || titleFrom(text);
     const spent =
       generated === null || model === null ? null : toUsageRecord(agent, model.modelId, generated.usage);
@@ -50,18 +51,18 @@ export async function generateTitle(attempt: TurnAttempt, agent: Agent): Promise
       await tx.sessions.rename({ tenant: row.tenant, user: row.user }, ref.session, title);
       await tx.outbox.add(ref, { key: `title/${row.turn}`, draft: { type: "session.update", title } });
     });
-    attempt.modelCalls.delete(TITLE);
+    turn.modelCalls.delete(TITLE);
     await publishCommitted(context, ref);
   } catch (error) {
     if (!attempt.signal.aborted) context.onError(error, { during: "generating the title of a session" });
   }
 }
 
-function ask(attempt: TurnAttempt, model: Model, message: string) {
+function ask(turn: AgentTurn, model: Model, message: string) {
   const text = truncateText(message, MAX_MESSAGE_CHARS);
   const prompt: Prompt = [
     { role: "system", content: ASK },
     { role: "user", content: [{ type: "text", text }] },
   ];
-  return askForText(attempt, TITLE, model, { prompt });
+  return askForText(turn, TITLE, model, { prompt });
 }

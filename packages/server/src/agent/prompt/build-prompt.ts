@@ -6,7 +6,7 @@
  */
 import type { Turn, UserMessage } from "@turnstream/protocol";
 import type { Prompt } from "../../models/model.ts";
-import { fileKey } from "../../engine/attempt/journal-entries.ts";
+import { fileKey } from "../run/journal-entries.ts";
 import { type RunContext, systemPrompt } from "../run/run-context.ts";
 import { compactIfNeeded, summaryPrompt } from "./compact.ts";
 import { listMessages, continuationMessage } from "./continuations.ts";
@@ -32,7 +32,7 @@ export async function buildPrompt(scope: RunContext): Promise<Prompt> {
     if (cited === null) continue;
     // References of the retried turn can still be cited, so their ids must not be allocated again.
     scope.pool.add(cited.pool);
-    attempt.references.startAfter(cited.lastId);
+    scope.references.startAfter(cited.lastId);
   }
   const { tried: retried, earlier } = splitRetried(read, row.retries);
   const system = systemPrompt(pinned);

@@ -11,9 +11,9 @@ import type { Model, Prompt } from "../../models/model.ts";
 import { COMPACT } from "../define/agent.ts";
 import { askForText } from "../run/ask-once.ts";
 import { startGroup } from "../run/close-open-group.ts";
-import { type CompactionRecord, COMPACTION_KEY } from "../../engine/attempt/journal-entries.ts";
+import { type CompactionRecord, COMPACTION_KEY } from "../run/journal-entries.ts";
 import { type RunContext, toModelTools } from "../run/run-context.ts";
-import { toUsageRecord } from "../../engine/attempt/usage.ts";
+import { toUsageRecord } from "../run/usage-record.ts";
 import { withoutImages } from "./images.ts";
 import { estimatePrompt, estimateTokens } from "./trim-to-budget.ts";
 import { listMessages } from "./continuations.ts";
@@ -82,7 +82,7 @@ async function compact(
     const used = toUsageRecord(scope.agent, model.modelId, usage);
     const record: CompactionRecord = { summary, upTo, blocks, ...used };
     await attempt.commitStep(COMPACTION_KEY, record);
-    attempt.modelCalls.delete(COMPACTION_KEY);
+    scope.modelCalls.delete(COMPACTION_KEY);
     attempt.usage.add(path, record);
     return record;
   } catch (error) {
@@ -93,13 +93,13 @@ async function compact(
   }
 }
 
-async function ask({ attempt, agent }: RunContext, model: Model, earlier: PriorTurns) {
-  const { providerOptions, headers } = agent.modelSettings;
+async function ask(scope: RunContext, model: Model, earlier: PriorTurns) {
+  const { providerOptions, headers } = scope.agent.modelSettings;
   const prompt: Prompt = [
     ...withoutImages(summaryPrompt(earlier)),
     { role: "user", content: [{ type: "text", text: ASK }] },
   ];
   const request = { prompt, ...defined({ providerOptions, headers }) };
-  const { text, usage } = await askForText(attempt, COMPACTION_KEY, model, request);
+  const { text, usage } = await askForText(scope, COMPACTION_KEY, model, request);
   return { summary: truncateText(text, SUMMARY_CHARS), usage };
 }

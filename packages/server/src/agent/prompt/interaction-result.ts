@@ -3,7 +3,7 @@
  */
 import { findRun, type Json, listBlocks, mainRun, type RequestBlock, type Turn } from "@turnstream/protocol";
 import { findSubAgentRun, interactionId } from "@turnstream/protocol/writer";
-import { listRequests } from "../interactions/ending-request.ts";
+import { listRequests } from "../../engine/interactions/commit-requests.ts";
 import type { RequestKind, RequestOutcome } from "../../engine/attempt/request-kind.ts";
 
 export type RequestKinds = ReadonlyMap<string, RequestKind>;

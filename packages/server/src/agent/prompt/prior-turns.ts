@@ -23,19 +23,18 @@ import { resolveResult } from "../../session/history/result-reference.ts";
 import { textLength } from "../../session/history/turn-pages.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
+import { CALL_PREFIX, startKey } from "../../engine/attempt/journal-keys.ts";
 import {
-  CALL_PREFIX,
   callKey,
-  startKey,
   type ToolCallRecord,
   type CompactionRecord,
   COMPACTION_KEY,
   type FileRecord,
   fileKey,
-} from "../../engine/attempt/journal-entries.ts";
+} from "../run/journal-entries.ts";
 import type { Prompt } from "../../models/model.ts";
 import { lastId } from "../run/reference-pool.ts";
-import type { RuntimeContext } from "../../engine/attempt/context.ts";
+import type { EngineContext } from "../../engine/attempt/context.ts";
 import type { RequestOutcome } from "../../engine/attempt/request-kind.ts";
 import { continuationText, type TurnWithMessages } from "./continuations.ts";
 import { estimatePrompt } from "./trim-to-budget.ts";
@@ -75,7 +74,7 @@ type FileOf = (n: number) => FileRecord | undefined;
 
 /** The attempt whose session is read. */
 export interface SessionReader {
-  readonly context: Pick<RuntimeContext, "store" | "requestKinds">;
+  readonly context: Pick<EngineContext, "store" | "requestKinds">;
   readonly ref: SessionRef;
 }
 

@@ -23,7 +23,7 @@ import { uploadIdOf } from "../../session/blobs/upload.ts";
 import type { ModelContent, StoredImage } from "../../session/history/model-content.ts";
 import { COMPACT, SHARE_THOUGHT } from "../define/agent.ts";
 import { findRequests, type RequestKinds, resultJson } from "./interaction-result.ts";
-import type { FileRecord } from "../../engine/attempt/journal-entries.ts";
+import type { FileRecord } from "../run/journal-entries.ts";
 import { asJsonObject } from "../../util/json.ts";
 import { markersIn, withoutMarkers } from "../events/citation-markers.ts";
 import { escapeReferenceTags, referenceIds, modelText, unwrapReferences } from "../run/reference-pool.ts";

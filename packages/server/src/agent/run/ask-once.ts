@@ -8,8 +8,9 @@
 import type { Usage } from "@turnstream/protocol";
 import { askModel } from "../../models/ask-model.ts";
 import type { Model, ModelRequest, Prompt, StreamPart } from "../../models/model.ts";
-import { NO_USAGE, usageOf } from "../../models/usage.ts";
-import type { TurnAttempt } from "../../engine/attempt/attempt.ts";
+import { NO_USAGE } from "../../util/usage.ts";
+import { usageOf } from "../../models/usage.ts";
+import type { AgentTurn } from "./agent-turn.ts";
 
 /**
  * @param key names the step in the turn; the same in every attempt
@@ -17,14 +18,14 @@ import type { TurnAttempt } from "../../engine/attempt/attempt.ts";
  * @param createRequest called when the call has its slot, so that calls that wait for one hold no images
  */
 export function askOnce(
-  { context, row, signal, modelCalls }: TurnAttempt,
+  { attempt: { row, signal }, host, modelCalls }: AgentTurn,
   key: string,
   model: Model,
   prompt: Prompt,
   createRequest: () => ModelRequest | Promise<ModelRequest>,
 ): AsyncGenerator<StreamPart> {
   return modelCalls.read(key, prompt, signal, (callSignal, onPart) =>
-    context.modelSlots.run(row, callSignal, async () => {
+    host.modelSlots.run(row, callSignal, async () => {
       for await (const part of askModel(model, await createRequest(), { signal: callSignal })) {
         const paused = onPart(part);
         if (paused !== undefined) await paused;
@@ -35,14 +36,14 @@ export function askOnce(
 
 /** @param key names the call in the turn; the same in every attempt */
 export async function askForText(
-  attempt: TurnAttempt,
+  turn: AgentTurn,
   key: string,
   model: Model,
   request: ModelRequest,
 ): Promise<{ readonly text: string; readonly usage: Usage }> {
   let text = "";
   let usage = NO_USAGE;
-  for await (const part of askOnce(attempt, key, model, request.prompt, () => request)) {
+  for await (const part of askOnce(turn, key, model, request.prompt, () => request)) {
     if (part.type === "text-delta") text += part.delta;
     if (part.type === "finish") usage = usageOf(part.usage);
   }

@@ -14,7 +14,7 @@ import { closeGroup, groupBlocks, groupSummary, isShownCall, openGroup } from ".
 import { MAIN_RUN } from "../../engine/events/turn-writer.ts";
 import type { TurnAttempt } from "../../engine/attempt/attempt.ts";
 import type { RunContext } from "./run-context.ts";
-import { UsageCollector } from "../../engine/attempt/usage.ts";
+import { UsageCollector } from "./usage-record.ts";
 
 /** How long the text after a group waits for its summary. */
 const SUMMARY_TIMEOUT_MS = 3_000;

@@ -12,7 +12,8 @@ import {
   plainText,
   textParts,
 } from "../../session/history/model-content.ts";
-import { CALL_PREFIX, type ToolCallRecord } from "../../engine/attempt/journal-entries.ts";
+import { CALL_PREFIX } from "../../engine/attempt/journal-keys.ts";
+import { type ToolCallRecord } from "./journal-entries.ts";
 
 /** Escaped in content, so that a page can't end its item or fake another one. */
 const TAG = /<(?=\/?\s*referencable-item)/gi;

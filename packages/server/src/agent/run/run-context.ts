@@ -10,16 +10,10 @@ import type { Json } from "@turnstream/protocol";
 import { truncateText, MAX_LABEL, findSubAgentRun } from "@turnstream/protocol/writer";
 import { type Agent, CALL_AGENT, findSubAgent, COMPACT } from "../define/agent.ts";
 import type { Tool } from "../define/tool.ts";
-import type { TurnAttempt } from "../../engine/attempt/attempt.ts";
+import type { AgentTurn } from "./agent-turn.ts";
 import type { Slot } from "../../util/fair-semaphore.ts";
 import type { PausableTimer } from "../../util/pausable-timer.ts";
-import type { RuntimeContext } from "../../engine/attempt/context.ts";
-import type {
-  PinnedAgent,
-  PinnedTool,
-  StepCall,
-  ToolCallRecord,
-} from "../../engine/attempt/journal-entries.ts";
+import type { PinnedAgent, PinnedTool, StepCall, ToolCallRecord } from "./journal-entries.ts";
 import { MAIN_RUN } from "../../engine/events/turn-writer.ts";
 import { ReferencePool } from "./reference-pool.ts";
 
@@ -34,12 +28,11 @@ export interface RuntimeTool {
   readonly input: JsonSchema;
   /** When the calls of a step run: work in parallel, then questions one at a time, and requests that end the turn last. */
   readonly phase: "work" | "question" | "request";
-  isOffered(agent: Agent, context: RuntimeContext): boolean;
+  isOffered(agent: Agent): boolean;
   run(scope: RunContext, call: StepCall): ToolCallRecord | Promise<ToolCallRecord>;
 }
 
-export interface RunContext {
-  readonly attempt: TurnAttempt;
+export interface RunContext extends AgentTurn {
   /** The tools of the runtime, by name. An agent is offered some of them. */
   readonly runtimeTools: ReadonlyMap<string, RuntimeTool>;
   readonly agent: Agent;
@@ -90,13 +83,13 @@ export class RequestSlot {
 
 /** Returns the context of the main run, which has started. */
 export function mainRunContext(
-  attempt: TurnAttempt,
+  turn: AgentTurn,
   agent: Agent,
   pinned: PinnedAgent,
   runtimeTools: RunContext["runtimeTools"],
 ): RunContext {
   const pool = new ReferencePool();
-  return { attempt, runtimeTools, agent, root: agent, pinned, run: MAIN_RUN, path: MAIN_RUN, depth: 0, pool };
+  return { ...turn, runtimeTools, agent, root: agent, pinned, run: MAIN_RUN, path: MAIN_RUN, depth: 0, pool };
 }
 
 /**
@@ -108,7 +101,7 @@ export async function subAgentContext(
   agent: Agent,
   pinned: PinnedAgent,
 ): Promise<RunContext> {
-  const { attempt, runtimeTools, depth, root } = parent;
+  const { attempt, host, stepAttempts, modelCalls, references, runtimeTools, depth, root } = parent;
   const { writer } = attempt;
   const known = findSubAgentRun(writer.turn, call);
   const run = known?.id ?? `r${writer.turn.runs.length}`;
@@ -124,7 +117,8 @@ export async function subAgentContext(
   }
   const inherited = [...(parent.inherited ?? []), { ...parent, inherited: [] }];
   const pool = new ReferencePool();
-  return { attempt, runtimeTools, agent, root, pinned, run, path: call, depth: depth + 1, pool, inherited };
+  const shared = { attempt, host, stepAttempts, modelCalls, references, runtimeTools, root };
+  return { ...shared, agent, pinned, run, path: call, depth: depth + 1, pool, inherited };
 }
 
 /** Returns the source of a tool that the model was offered under this name; undefined for other tools. */

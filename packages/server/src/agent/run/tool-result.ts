@@ -9,7 +9,7 @@
 import type { Artifact, Json } from "@turnstream/protocol";
 import { truncateText, MAX_PREVIEW } from "@turnstream/protocol/writer";
 import type { ArtifactInput, ToolOutput } from "../define/tool.ts";
-import type { ToolCallRecord, ResultPart } from "../../engine/attempt/journal-entries.ts";
+import type { ToolCallRecord, ResultPart } from "./journal-entries.ts";
 import { parseArtifact, parseImage } from "../define/media-input.ts";
 import { isJsonObject } from "../../util/json.ts";
 

@@ -8,7 +8,7 @@
 import type { Reference } from "@turnstream/protocol";
 import { truncateText, MAX_LABEL, MAX_PREVIEW } from "@turnstream/protocol/writer";
 import { type ContentPart, plainText } from "../../session/history/model-content.ts";
-import type { ToolCallRecord, ResultPart } from "../../engine/attempt/journal-entries.ts";
+import type { ToolCallRecord, ResultPart } from "../run/journal-entries.ts";
 import type { StoredItem } from "./offload-output.ts";
 import { escapeReferenceTags, type ReferenceIdAllocator } from "../run/reference-pool.ts";
 

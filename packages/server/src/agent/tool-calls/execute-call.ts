@@ -8,13 +8,8 @@
  */
 import { findSubAgentRun } from "@turnstream/protocol/writer";
 import { parseInput } from "../../models/tool-schema.ts";
-import {
-  type ToolCallRecord,
-  callKey,
-  type PinnedTool,
-  startKey,
-  type StepCall,
-} from "../../engine/attempt/journal-entries.ts";
+import { type ToolCallRecord, callKey, type PinnedTool, type StepCall } from "../run/journal-entries.ts";
+import { startKey } from "../../engine/attempt/journal-keys.ts";
 import { CALL_AGENT } from "../define/agent.ts";
 import type { Tool } from "../define/tool.ts";
 import type { TurnAttempt } from "../../engine/attempt/attempt.ts";
@@ -62,7 +57,7 @@ export async function executeToolCall(
  */
 function canRunAgain(scope: RunContext, { call, name }: StepCall, record: ToolCallRecord): boolean {
   const { attempt, agent } = scope;
-  const tool = agent.tools[name] ?? attempt.context.builtInTools.get(name) ?? findToolSource(scope, name);
+  const tool = agent.tools[name] ?? scope.host.builtInTools.get(name) ?? findToolSource(scope, name);
   if (tool === undefined || attempt.mayHaveRun(call)) return false;
   return record.ending === null && record.usage === null && record.isRefusal !== true;
 }
@@ -96,7 +91,7 @@ async function resolveResult(
   const wasStarted = attempt.fromJournal(startKey(call.call)) !== undefined;
   if (isOffered && !wasStarted && (name === CALL_AGENT || agent.subAgents[name] !== undefined))
     return runSubAgent(scope, call);
-  const tool = attempt.context.builtInTools.get(name) ?? agent.tools[name];
+  const tool = scope.host.builtInTools.get(name) ?? agent.tools[name];
   // The tool was removed, but its earlier start may have taken effect.
   if (wasStarted && tool === undefined) return interrupted(scope, call);
   const wasAgent = findSubAgentRun(attempt.turn, call.call) !== undefined;
@@ -120,7 +115,7 @@ async function performFromSource(
   // The source may have changed since the call started, but the call may have taken effect.
   if (attempt.fromJournal(startKey(call.call)) !== undefined) return interrupted(scope, call);
   const source = agent.toolSources.find((candidate) => candidate.name === name);
-  const offered = source === undefined ? {} : await attempt.context.toolSources.list(source);
+  const offered = source === undefined ? {} : await scope.host.toolSources.list(source);
   if (offered === null)
     return failedResult(`${name}, where the tool ${call.name} comes from, is not available now.`, toolFailed);
   const tool = Object.hasOwn(offered, toolName) ? offered[toolName] : undefined;
@@ -162,7 +157,7 @@ async function performTool(checked: CheckedCall): Promise<ToolCallRecord> {
     (isOnce ? attempt.toolSignal : attempt.signal).throwIfAborted();
     return runTool({ scope: { ...scope, toolSlot }, call, tool, input }, place);
   };
-  return context.toolSlots.run(attempt.row, attempt.signal, (slot) =>
+  return scope.host.toolSlots.run(attempt.row, attempt.signal, (slot) =>
     attempt.drainGate.run(attempt.signal, () => start(slot)),
   );
 }

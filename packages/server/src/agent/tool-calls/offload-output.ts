@@ -10,7 +10,7 @@ import type { Artifact, Json, FullContent } from "@turnstream/protocol";
 import { artifactPreview, blobUrl, MAX_PREVIEW } from "@turnstream/protocol/writer";
 import { plainText } from "../../session/history/model-content.ts";
 import type { CitableItem, ArtifactInput, ImageInput, ResultBlock, ToolOutput } from "../define/tool.ts";
-import type { ResultPart, StepCall } from "../../engine/attempt/journal-entries.ts";
+import type { ResultPart, StepCall } from "../run/journal-entries.ts";
 import type { StoredImage } from "../../session/history/model-content.ts";
 import { type LargeImage, parseArtifact, parseImage } from "../define/media-input.ts";
 import { detectImageType } from "../../text-extraction/image-type.ts";

@@ -11,7 +11,7 @@ import type { BlockRef } from "../../engine/events/turn-writer.ts";
 import type { RunContext } from "../run/run-context.ts";
 import type { StoredImage } from "../../session/history/model-content.ts";
 import { BlobUploader } from "./offload-output.ts";
-import type { StepCall } from "../../engine/attempt/journal-entries.ts";
+import type { StepCall } from "../run/journal-entries.ts";
 
 /** Further parts are dropped, so that a tool can't flood the log. */
 const MAX_PROGRESS = 200;

@@ -13,7 +13,7 @@ import { checkTimeout, toSeconds } from "../define/answer-timeout.ts";
 import { type FormSpec, parseForm } from "../define/form.ts";
 import { type RequestFormOptions, type ToolContext, ToolError } from "../define/tool.ts";
 import type { StoredImage } from "../../session/history/model-content.ts";
-import type { ToolCallRecord, StepCall } from "../../engine/attempt/journal-entries.ts";
+import type { ToolCallRecord, StepCall } from "../run/journal-entries.ts";
 import { endingRecord, InteractionRequested } from "../interactions/ending-request.ts";
 import { MAX_TIMER_MS } from "../../util/sleep.ts";
 import type { BlockRef } from "../../engine/events/turn-writer.ts";
@@ -30,7 +30,7 @@ import type { CheckedCall, RunContext } from "../run/run-context.ts";
 import { offloadLargeOutput, type StoredOutput } from "./offload-output.ts";
 import { ToolProgress } from "./progress.ts";
 import { showsResult } from "./write-result.ts";
-import { UsageCollector } from "../../engine/attempt/usage.ts";
+import { UsageCollector } from "../run/usage-record.ts";
 import type { ReportUsage } from "../define/report-usage.ts";
 import { abortable } from "../../util/concurrency.ts";
 import { defined } from "../../util/defined.ts";
@@ -90,7 +90,7 @@ async function perform(
       ...defined({ structured }),
       whole: output.whole as Json,
     };
-    const cited = attachReferences(record, output.references ?? [], attempt.references, maxResultChars);
+    const cited = attachReferences(record, output.references ?? [], scope.references, maxResultChars);
     const images = scope.pinned.images === null ? [] : listImages(cited, output, progress);
     return images.length === 0 ? cited : { ...cited, images };
   } catch (error) {

@@ -9,7 +9,7 @@ import { z } from "zod";
 import { toJsonSchema } from "../../models/tool-schema.ts";
 import { stringField } from "../../util/json.ts";
 import { closeOpenGroup } from "../run/close-open-group.ts";
-import type { StepCall } from "../../engine/attempt/journal-entries.ts";
+import type { StepCall } from "../run/journal-entries.ts";
 import type { RunContext, RuntimeTool } from "../run/run-context.ts";
 import { failedResult, successResult } from "../run/tool-result.ts";
 import { SHARE_THOUGHT } from "../define/agent.ts";

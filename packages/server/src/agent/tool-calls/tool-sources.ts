@@ -10,8 +10,8 @@ import type { Json } from "@turnstream/protocol";
 import { MAX_LABEL, truncateText } from "@turnstream/protocol/writer";
 import { isJsonObject } from "../../util/json.ts";
 import { withTimeout } from "../../util/with-timeout.ts";
-import type { ToolSourceRegistry } from "../../engine/attempt/context.ts";
-import type { PinnedTool } from "../../engine/attempt/journal-entries.ts";
+import type { ToolSourceRegistry } from "../run/agent-turn.ts";
+import type { PinnedTool } from "../run/journal-entries.ts";
 import type { Agent } from "../define/agent.ts";
 import type {
   ToolSourceConnection,

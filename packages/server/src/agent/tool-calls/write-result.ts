@@ -13,7 +13,7 @@ import {
   type Artifact,
 } from "@turnstream/protocol";
 import { findSubAgentRun } from "@turnstream/protocol/writer";
-import type { ToolCallRecord, StepCall } from "../../engine/attempt/journal-entries.ts";
+import type { ToolCallRecord, StepCall } from "../run/journal-entries.ts";
 import type { BlockRef } from "../../engine/events/turn-writer.ts";
 import { writeThought } from "./share-thought.ts";
 import type { RunContext } from "../run/run-context.ts";

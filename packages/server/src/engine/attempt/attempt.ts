@@ -21,40 +21,23 @@ import {
   STEP_PREFIX,
   type UsageRecord,
   usageKey,
-} from "./journal-entries.ts";
+} from "./journal-keys.ts";
 import { isShown, lacksResult, listWholeResults, referToResult } from "./journaled-result.ts";
-import type { RuntimeContext } from "./context.ts";
-import type { ModelCalls } from "../../agent/run/model-calls.ts";
+import type { EngineContext } from "./context.ts";
+import type { TurnMemory } from "./turn-memory.ts";
 import { abortable } from "../../util/concurrency.ts";
 import { PausableTimer } from "../../util/pausable-timer.ts";
 import type { TurnWriter } from "../events/turn-writer.ts";
 import { selectStrings } from "../../strings/catalogs.ts";
 import type { RuntimeStrings } from "../../strings/runtime-strings.ts";
 import { retryStore } from "./retry-store.ts";
-import { ReferenceIdAllocator } from "../../agent/run/reference-pool.ts";
 import { findUsage, UsageTracker } from "./usage.ts";
-
-/** How often this process tried a step, and when to retry it. */
-export interface StepAttempts {
-  /** How often the model call failed. */
-  readonly modelFailures: number;
-  /** How often the model answered and the answer was lost before it was committed. */
-  readonly unsavedAnswers: number;
-  /** By a monotonic clock. */
-  readonly nextAt: number;
-}
-
-/** What this process remembers of a turn from one attempt to the next. */
-export interface TurnMemory {
-  readonly stepAttempts: Map<string, StepAttempts>;
-  readonly modelCalls: ModelCalls;
-}
 
 /** Additional writes in the same transaction. */
 type AlsoCommit = (tx: Store) => Promise<void>;
 
 interface TurnAttemptOptions {
-  readonly context: RuntimeContext;
+  readonly context: EngineContext;
   readonly row: RunningTurn;
   readonly epoch: number;
   readonly writer: TurnWriter;
@@ -72,18 +55,16 @@ interface TurnAttemptOptions {
 }
 
 export class TurnAttempt {
-  readonly context: RuntimeContext;
+  readonly context: EngineContext;
   readonly isFirstAfterLoss: boolean;
   readonly row: RunningTurn;
   readonly ref: SessionRef;
   readonly epoch: number;
   readonly writer: TurnWriter;
-  readonly stepAttempts: Map<string, StepAttempts>;
-  readonly modelCalls: ModelCalls;
+  readonly memory: TurnMemory;
   /** Lets running steps and tools end when the worker shuts down. */
   readonly drainGate = new DrainGate(() => this.handOver(new EngineError("LEFT", `turn ${this.row.turn}`)));
   readonly usage: UsageTracker;
-  readonly references: ReferenceIdAllocator;
   /** The language of the user, for texts that the turn shows. */
   readonly locale: string;
   readonly strings: RuntimeStrings;
@@ -111,10 +92,8 @@ export class TurnAttempt {
     this.epoch = options.epoch;
     this.writer = options.writer;
     this.isFirstAfterLoss = options.isFirstAfterLoss;
-    this.stepAttempts = options.memory.stepAttempts;
-    this.modelCalls = options.memory.modelCalls;
+    this.memory = options.memory;
     this.usage = UsageTracker.from(options.journal);
-    this.references = ReferenceIdAllocator.from(options.journal);
     const { catalogs } = options.context;
     this.locale = options.writer.turn.locale ?? catalogs.defaultLocale;
     this.strings = selectStrings(this.locale, catalogs);
@@ -183,6 +162,11 @@ export class TurnAttempt {
   async requireLease(): Promise<void> {
     if (this.context.lease.isFresh() || (await this.context.lease.untilFresh(this.toolSignal))) return;
     throw new EngineError("LEFT", `turn ${this.row.turn}`);
+  }
+
+  /** The journal as this attempt knows it. */
+  get entries(): ReadonlyMap<string, Json> {
+    return this.#journal;
   }
 
   fromJournal<T>(key: JournalKey<T>): T | undefined {

@@ -12,7 +12,7 @@ import {
   toResultReference,
 } from "../../session/history/result-reference.ts";
 import type { JournalEntry } from "../../store/journal.ts";
-import { CALL_PREFIX } from "./journal-entries.ts";
+import { CALL_PREFIX } from "./journal-keys.ts";
 
 /** @param turn the turn of the entry, as it is archived in the commit of the entry */
 export function referToResult<T extends JournalEntry>(entry: T, turn: Turn | undefined): T {

@@ -3,14 +3,12 @@
  * or passed as abort reasons.
  *
  * Invariant: `runTurn` alone decides what happens to the turn. `outcomeFor` returns null for `RestartAttempt` and
- * unknown errors, which don't end a turn by themselves. Texts for users come from `RuntimeStrings`, never from an
- * error's message. The only exception is the message of a model provider, if the worker shows it to developers.
+ * unknown errors, which don't end a turn by themselves, and for errors of a body, which `TurnBody.outcomeFor` maps. Texts for
+ * users come from `RuntimeStrings`, never from an error's message.
  */
 import type { Json, TextTemplate } from "@turnstream/protocol";
 import type { TurnErrorCode } from "@turnstream/protocol/writer";
-import { ModelError } from "../../models/errors.ts";
 import { type ExceededLimit, toWireName } from "../../store/rules/limits.ts";
-import { describeMessage } from "../../util/describe-error.ts";
 import type { TurnOutcome } from "../events/closing-events.ts";
 import type { ReachedLimit, RuntimeStrings } from "../../strings/runtime-strings.ts";
 import { defined } from "../../util/defined.ts";
@@ -28,17 +26,13 @@ export class StopRequested extends Error {
 
 /** The events of this attempt can't stay. A new attempt continues from the journal in a new epoch. */
 export class RestartAttempt extends Error {
-  constructor(why: string, cause?: unknown) {
+  /** True if the body counts its failures itself and sets the delay, so that the next attempt starts at once. */
+  readonly isPacedByBody: boolean;
+
+  constructor(why: string, cause?: unknown, { isPacedByBody = false } = {}) {
     super(why, { cause });
     this.name = "RestartAttempt";
-  }
-}
-
-/** The model stream failed after output was written. The step counts these failures and sets the delay. */
-export class ModelStreamInterrupted extends RestartAttempt {
-  constructor(cause: ModelError) {
-    super("the model stream failed in the middle of a step", cause);
-    this.name = "ModelStreamInterrupted";
+    this.isPacedByBody = isPacedByBody;
   }
 }
 
@@ -85,15 +79,8 @@ export class TurnFailed extends Error {
   }
 }
 
-/**
- * Returns how the turn ends for this error, or null if the error doesn't end a turn.
- * @param showsProviderErrors adds the message of the model provider to the text for the user
- */
-export function outcomeFor(
-  error: unknown,
-  strings: RuntimeStrings,
-  showsProviderErrors = false,
-): TurnOutcome | null {
+/** Returns how the turn ends for this error, or null if the error doesn't end a turn. */
+export function outcomeFor(error: unknown, strings: RuntimeStrings): TurnOutcome | null {
   if (error instanceof StopRequested) return { reason: "user_stopped", by: error.by };
   if (error instanceof LimitReached) {
     const { reached } = error;
@@ -111,31 +98,13 @@ export function outcomeFor(
     const text = { text: strings.crashed, template: { code: "TURN_CRASHED" } };
     return errorOutcome("SERVER_ERROR", text, { canRetry: true });
   }
-  if (error instanceof ModelError) {
-    const { code, isRetryable: canRetry, status } = error;
-    const details = status === null ? {} : { status };
-    // For a wrong API key or an unknown model, "try again" would mislead the user.
-    const isNotRetryable = code === "LLM_ERROR" && !canRetry;
-    const text = isNotRetryable ? notRetryableText(strings) : errorText(strings, code);
-    const shown = showsProviderErrors ? withProviderMessage(text, error) : text;
-    return errorOutcome(code, shown, { canRetry, details });
-  }
   if (!(error instanceof TurnFailed)) return null;
   const { canRetry } = error;
   return errorOutcome("SERVER_ERROR", errorText(strings, "SERVER_ERROR"), { canRetry });
 }
 
-/** Without a template, so that a client with its own catalogs shows the message too. */
-function withProviderMessage(catalogText: CatalogText, { cause, status }: ModelError) {
-  // Inside a stream, the error of a provider can be a text or a plain object.
-  const { message: own = cause } = Object(cause) as { readonly message?: unknown };
-  const message = typeof own === "string" ? describeMessage(own) : "";
-  if (message === "") return catalogText;
-  return { text: `${catalogText.text} (${status === null ? "" : `HTTP ${status}: `}${message})` };
-}
-
 /** A text of the catalogs, and the template that identifies it for clients with their own catalogs. */
-interface CatalogText {
+export interface CatalogText {
   readonly text: string;
   readonly template: TextTemplate;
 }

@@ -6,25 +6,25 @@
  * end, or after a commit of the step, it changes nothing.
  */
 import { findToolResult, type Json, mainRun } from "@turnstream/protocol";
-import { subtractUsage } from "../../models/usage.ts";
+import { subtractUsage } from "../../util/usage.ts";
 import { referenceTo } from "../../session/history/result-reference.ts";
-import type { Agent } from "../../agent/define/agent.ts";
+import type { TurnBody } from "../turn-body.ts";
 import { MAIN_RUN } from "../events/turn-writer.ts";
 import type { TurnAttempt } from "./attempt.ts";
-import { CALL_PREFIX, type JournalKey, stepKey } from "./journal-entries.ts";
-import { toUsageRecord } from "./usage.ts";
+import { CALL_PREFIX, type JournalKey, STEP_PREFIX, type StepEntry } from "./journal-keys.ts";
 
-/** @param agent the agent of the turn; its prices apply */
-export function recoverEnd(attempt: TurnAttempt, agent: Agent | undefined): void {
+/** @param body the body of the turn; its prices apply */
+export function recoverEnd(attempt: TurnAttempt, body: TurnBody | undefined): void {
   const { turn, usage } = attempt;
   const run = mainRun(turn);
   if (run === undefined || run.status === "running") return;
   const unsaved = run.usage && subtractUsage(run.usage, usage.of(MAIN_RUN).usage);
   if (unsaved !== null && unsaved.calls > 0)
-    usage.add(
-      MAIN_RUN,
-      toUsageRecord({ pricing: agent?.pricing ?? null }, turn.model ?? turn.agent, unsaved),
-    );
+    usage.add(MAIN_RUN, {
+      usage: unsaved,
+      model: turn.model ?? turn.agent,
+      cost: body?.costOf(unsaved) ?? 0,
+    });
   for (const call of requestedCalls(attempt)) {
     const key: JournalKey<Json> = `${CALL_PREFIX}${call}`;
     const result = findToolResult(turn, call);
@@ -38,7 +38,8 @@ export function recoverEnd(attempt: TurnAttempt, agent: Agent | undefined): void
 function requestedCalls(attempt: TurnAttempt): string[] {
   const calls: string[] = [];
   for (let n = 0; ; n++) {
-    const step = attempt.fromJournal(stepKey(MAIN_RUN, n));
+    const key: JournalKey<StepEntry> = `${STEP_PREFIX}${MAIN_RUN}/${n}`;
+    const step = attempt.fromJournal(key);
     if (step === undefined) return calls;
     calls.push(...step.calls.map(({ call }) => call));
   }

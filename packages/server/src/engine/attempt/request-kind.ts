@@ -3,14 +3,13 @@
  * model reads about it later. Features add further kinds. Types only.
  */
 import type { Json, RequestBlock, Turn } from "@turnstream/protocol";
-import type { JsonSchema } from "../../models/model.ts";
 import type { Interaction } from "../../store/interactions.ts";
 import type { Store } from "../../store/store.ts";
 import type { Env } from "../../util/env.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { BlockDraft } from "../events/turn-writer.ts";
 import type { RuntimeStrings } from "../../strings/runtime-strings.ts";
-import type { EndingRequest, JournalKey } from "./journal-entries.ts";
+import type { EndingRequest, JournalKey } from "./journal-keys.ts";
 
 /** What is known of a request after its turn: fields of its block, and what changed since. */
 export interface RequestOutcome {
@@ -37,7 +36,7 @@ interface RequestTool {
   readonly name: string;
   readonly description: string;
   /** Describes the arguments for the model. */
-  readonly input: JsonSchema;
+  readonly input: object;
   /** Reads the arguments. The model reads the problem, and can correct it. @param timeoutSeconds that of the agent */
   parse(input: Json, timeoutSeconds: number | null): ParsedRequest;
 }

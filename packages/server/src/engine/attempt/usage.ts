@@ -1,28 +1,12 @@
 /**
- * `UsageTracker` sums the tokens and the cost of a turn by run and by model. `toUsageRecord` computes the cost of a
- * call. `UsageCollector` collects what a tool or a hook reports.
+ * `UsageTracker` sums the tokens and the cost of a turn by run and by model.
  *
- * Invariant: every attempt starts with what the journal has, and each journaled record counts once. A cost is computed
- * when the model is called, so a price change doesn't change earlier records.
+ * Invariant: every attempt starts with what the journal has, and each journaled record counts once.
  */
 import type { Json, Usage } from "@turnstream/protocol";
-import { addUsage, NO_USAGE } from "../../models/usage.ts";
-import type { Agent } from "../../agent/define/agent.ts";
-import { parseUsageReport, type ReportUsage } from "../../agent/define/report-usage.ts";
-import { COMPACTION_KEY, runPath, type UsageRecord, USAGE_PREFIX, STEP_PREFIX } from "./journal-entries.ts";
+import { addUsage, NO_USAGE } from "../../util/usage.ts";
 import { MAIN_RUN } from "../events/turn-writer.ts";
-
-const MILLION = 1_000_000;
-
-/** @param agent the agent that calls the model; its prices apply */
-export function toUsageRecord({ pricing }: Pick<Agent, "pricing">, model: string, usage: Usage): UsageRecord {
-  const { input_tokens, output_tokens } = usage;
-  const cost =
-    pricing === null
-      ? 0
-      : (input_tokens * pricing.inputPerMillion + output_tokens * pricing.outputPerMillion) / MILLION;
-  return { usage, model, cost };
-}
+import { runPath, STEP_PREFIX, SUMMARY, USAGE_PREFIX, type UsageRecord } from "./journal-keys.ts";
 
 /** Returns the usage in a journal entry and the path of its run, or null if entries with this key have none. */
 export function findUsage(
@@ -30,7 +14,7 @@ export function findUsage(
   value: Json,
 ): { readonly path: string; readonly record: UsageRecord } | null {
   const isOfRun = key.startsWith(STEP_PREFIX) || key.startsWith(USAGE_PREFIX);
-  if (!isOfRun && key !== COMPACTION_KEY) return null;
+  if (!isOfRun && key !== SUMMARY) return null;
   return { path: isOfRun ? runPath(key) : MAIN_RUN, record: value as unknown as UsageRecord };
 }
 
@@ -38,7 +22,7 @@ export type Spent = Pick<UsageRecord, "usage" | "cost">;
 
 export const NOTHING_SPENT: Spent = { usage: NO_USAGE, cost: 0 };
 
-function addSpent(one: Spent, other: Spent): Spent {
+export function addSpent(one: Spent, other: Spent): Spent {
   return { usage: addUsage(one.usage, other.usage), cost: one.cost + other.cost };
 }
 
@@ -77,44 +61,5 @@ export class UsageTracker {
 
   get total(): Spent {
     return [...this.#byRun.values()].reduce(addSpent, NOTHING_SPENT);
-  }
-}
-
-/** The part of an attempt that journals usage. */
-interface UsageJournal {
-  recordUsage(path: string, what: string, spent: UsageRecord): Promise<void>;
-}
-
-export class UsageCollector {
-  readonly #records = new Map<string, UsageRecord>();
-  readonly #name: string;
-  #isClosed = false;
-
-  /** @param name the tool or agent: the model of reports that name none */
-  constructor(name: string) {
-    this.#name = name;
-  }
-
-  /** Usage that is reported after `record` is ignored. */
-  readonly report: ReportUsage = (given) => {
-    const { inputTokens, outputTokens, calls, cost } = parseUsageReport(given);
-    if (this.#isClosed) return;
-    const model = given.model ?? this.#name;
-    const usage: Usage = {
-      input_tokens: inputTokens,
-      output_tokens: outputTokens,
-      total_tokens: inputTokens + outputTokens,
-      calls,
-    };
-    const spent = addSpent(this.#records.get(model) ?? NOTHING_SPENT, { usage, cost });
-    this.#records.set(model, { model, ...spent });
-  };
-
-  /** Journals the reported usage. Returns its sum, or null if nothing was reported. */
-  async record(attempt: UsageJournal, path: string, what: string): Promise<Usage | null> {
-    this.#isClosed = true;
-    const records = [...this.#records.values()];
-    for (const [n, record] of records.entries()) await attempt.recordUsage(path, `${what}/${n}`, record);
-    return records.length === 0 ? null : records.reduce(addSpent, NOTHING_SPENT).usage;
   }
 }

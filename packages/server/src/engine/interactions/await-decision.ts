@@ -24,7 +24,7 @@ import { StoreError } from "../../store/errors.ts";
 import type { Interaction, InteractionChange } from "../../store/interactions.ts";
 import type { Store } from "../../store/store.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
-import { requestedKey } from "../attempt/journal-entries.ts";
+import { requestedKey } from "../attempt/journal-keys.ts";
 import type { BlockDraft, TurnEventDraft } from "../events/turn-writer.ts";
 import type { DecisionWaiter } from "../attempt/decision-waiters.ts";
 import { defined } from "../../util/defined.ts";

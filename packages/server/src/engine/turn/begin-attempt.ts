@@ -35,17 +35,20 @@ import type { HeldTurn, StartedTurn } from "../../store/turn-queue.ts";
 import { defined } from "../../util/defined.ts";
 import { asJsonObject } from "../../util/json.ts";
 import type { SessionRef } from "../../util/refs.ts";
-import { TurnAttempt, type TurnMemory } from "../attempt/attempt.ts";
-import type { RuntimeContext } from "../attempt/context.ts";
+import { TurnAttempt } from "../attempt/attempt.ts";
+import type { TurnMemory } from "../attempt/turn-memory.ts";
+import type { EngineContext } from "../attempt/context.ts";
 import {
+  type BlocksEntry,
   CALL_PREFIX,
-  COMPACTION_KEY,
   FILES_KEY,
   LOSS_KEY,
   runPath,
   STEP_PREFIX,
   START_PREFIX,
-} from "../attempt/journal-entries.ts";
+  type StepEntry,
+  SUMMARY,
+} from "../attempt/journal-keys.ts";
 import { resolveJournal } from "../attempt/journaled-result.ts";
 import { TurnWriter } from "../events/turn-writer.ts";
 import { findSuperseded } from "./supersede.ts";
@@ -60,7 +63,7 @@ interface Prepared extends FirstEvent {
 }
 
 export async function beginAttempt(
-  context: RuntimeContext,
+  context: EngineContext,
   { held, row }: Pick<StartedTurn, "held" | "row">,
   memory: TurnMemory,
 ): Promise<TurnAttempt> {
@@ -128,7 +131,7 @@ export async function beginAttempt(
  * @throws EngineError LEFT if this process no longer runs the turn, or StoreError NOT_FOUND if the session was erased
  */
 function createTurnEpochs(
-  { store, lease }: RuntimeContext,
+  { store, lease }: EngineContext,
   held: HeldTurn,
 ): (seen: number) => Promise<SessionWithEpoch> {
   let isUsed = false;
@@ -154,7 +157,7 @@ function isFirstAfterLoss(turn: string, { turns }: SessionState, lostAfter: numb
 class MessageNotInLog extends Error {}
 
 async function restoreMessage(
-  context: RuntimeContext,
+  context: EngineContext,
   ref: SessionRef,
   takeEpoch: NonNullable<ClaimRequest["takeEpoch"]>,
 ): Promise<void> {
@@ -176,7 +179,7 @@ interface TurnToStart {
 }
 
 function firstEvent(
-  context: RuntimeContext,
+  context: EngineContext,
   { row, session }: TurnToStart,
   state: SessionState,
   journal: ReadonlyMap<string, Json>,
@@ -194,13 +197,9 @@ function firstEvent(
   return { type: "turn.takeover", turn: turn.id, ...superseded };
 }
 
-function startOf(
-  { agents, defaultAgent }: RuntimeContext,
-  { row, session }: TurnToStart,
-  state: SessionState,
-): EventDraft {
-  const { agent = defaultAgent, mode, locale } = readTurnOptions(row.options);
-  const definition = agents.get(agent);
+function startOf({ bodies }: EngineContext, { row, session }: TurnToStart, state: SessionState): EventDraft {
+  const { agent = bodies.defaultName, mode, locale } = readTurnOptions(row.options);
+  const body = bodies.byName.get(agent);
   const last = state.turns.last();
   return {
     type: "turn.start",
@@ -208,11 +207,11 @@ function startOf(
     number: (last?.number ?? 0) + 1,
     message_number: (last?.message_number ?? 0) + (row.message === null ? 0 : 1),
     agent,
-    mode: mode ?? definition?.displayMode ?? "agent",
+    mode: mode ?? body?.displayMode ?? "agent",
     from_share: isFirstOfFork(session, last) || (row.retries !== null && last?.from_share === true),
     ...defined({
       message: row.message?.id,
-      model: definition?.model?.modelId,
+      model: body?.model,
       retries: row.retries ?? undefined,
       resumes: row.message?.resumes ?? undefined,
       // Retries and forms name no language, so they continue in that of the session.
@@ -248,7 +247,7 @@ function listShownCalls(turn: Turn): Set<string> {
 }
 
 /** The entries besides steps that have written blocks. */
-const WITH_BLOCKS: readonly string[] = [FILES_KEY, LOSS_KEY, COMPACTION_KEY];
+const WITH_BLOCKS: readonly string[] = [FILES_KEY, LOSS_KEY, SUMMARY];
 
 /** Returns the blocks and calls that journaled work has written, and the calls that journaled steps request. */
 function listJournaled(journal: ReadonlyMap<string, Json>): {
@@ -266,7 +265,7 @@ function listJournaled(journal: ReadonlyMap<string, Json>): {
     // The steps of a sub-agent are inside the result of the call that started it.
     else if (isStep) journaledCalls.add(runPath(key));
     if (!isStep && !WITH_BLOCKS.includes(key)) continue;
-    const { blocks, calls = [] } = value as { blocks: string[]; calls?: { call: string }[] };
+    const { blocks, calls = [] } = value as unknown as BlocksEntry & Partial<StepEntry>;
     for (const block of blocks) journaledBlocks.add(block);
     for (const { call } of calls) requestedCalls.add(call);
   }

@@ -9,31 +9,25 @@
  */
 import { listBlocks, mainRun, type Turn } from "@turnstream/protocol";
 import { outlivesTurn } from "@turnstream/protocol/writer";
-import { EngineError } from "../errors.ts";
+import { EngineError, isEngineError } from "../errors.ts";
 import { isLogError } from "../../log/errors.ts";
 import { enqueueTurnEvent } from "../../session/webhooks/enqueue-events.ts";
 import { isStoreError } from "../../store/errors.ts";
 import { type EndReceipt, type HeldTurn, MAX_DEATHS, type StartedTurn } from "../../store/turn-queue.ts";
 import type { RunningTurn } from "../../store/running-turn.ts";
-import type { TurnAttempt, TurnMemory } from "../attempt/attempt.ts";
-import { ModelCalls } from "../../agent/run/model-calls.ts";
+import type { TurnAttempt } from "../attempt/attempt.ts";
+import { TurnMemory } from "../attempt/turn-memory.ts";
+import type { TurnBody } from "../turn-body.ts";
 import { recoverEnd } from "../attempt/recover-end.ts";
-import { runStreamAgent } from "../../agent/loop/stream-agent.ts";
 import { beginAttempt } from "./begin-attempt.ts";
 import { nextClosingEvents, type TurnOutcome } from "../events/closing-events.ts";
 import type { RuntimeStrings } from "../../strings/runtime-strings.ts";
-import { buildPrompt } from "../../agent/prompt/build-prompt.ts";
-import type { Agent } from "../../agent/define/agent.ts";
-import { commitRequests, listRequests } from "../../agent/interactions/ending-request.ts";
+import { commitRequests, listRequests } from "../interactions/commit-requests.ts";
 import { withdrawPending } from "../interactions/await-decision.ts";
-import { RuntimeError } from "../../agent/errors.ts";
-import { LOSS_KEY, OUTCOME_KEY, stepKey, STREAM_STARTED_KEY } from "../attempt/journal-entries.ts";
-import { closeOpenGroup } from "../../agent/run/close-open-group.ts";
+import { LOSS_KEY, OUTCOME_KEY } from "../attempt/journal-keys.ts";
 import { MAIN_RUN } from "../events/turn-writer.ts";
-import { readFiles } from "../../agent/files/read-files.ts";
 import {
   RestartAttempt,
-  ModelStreamInterrupted,
   outcomeFor,
   errorOutcome,
   errorText,
@@ -43,24 +37,16 @@ import {
   TurnCrashed,
   UsageLimitReached,
 } from "../attempt/outcomes.ts";
-import type { RuntimeContext } from "../attempt/context.ts";
-import { enforceUsageLimits } from "../../agent/loop/enforce-limits.ts";
-import { pinAgent, runtimeTools } from "../../agent/loop/pinned-agent.ts";
-import { runAgent } from "../../agent/loop/run-agent.ts";
-import { mainRunContext } from "../../agent/run/run-context.ts";
+import type { EngineContext } from "../attempt/context.ts";
 import { NOTHING_SPENT } from "../attempt/usage.ts";
-import { generateTitle } from "../../agent/loop/title.ts";
 import { untilAborted } from "../../util/concurrency.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { backoffDelay } from "../../util/retry.ts";
-import { sleep } from "../../util/sleep.ts";
 import { runAs } from "../../util/work-owner.ts";
 import type { ActiveTurns } from "./active-turns.ts";
 import { parkWhenIdle, TurnParked } from "./park-turn.ts";
 
 const BACKOFF = { initialDelayMs: 100, maxDelayMs: 10_000 };
-/** How long a finished turn waits for the title of its session. */
-const TITLE_MS = 3_000;
 
 /**
  * Runs a turn that the store has given to this process. Returns when the turn has ended, is parked, or belongs to another
@@ -68,13 +54,12 @@ const TITLE_MS = 3_000;
  * session can't be claimed in many attempts.
  */
 export async function runTurn(
-  context: RuntimeContext,
+  context: EngineContext,
   activeTurns: ActiveTurns,
   { held, row }: StartedTurn,
   signal: AbortSignal,
 ): Promise<void> {
-  const modelCalls = new ModelCalls(context.modelCallMemory);
-  const memory: TurnMemory = { stepAttempts: new Map(), modelCalls };
+  const memory = new TurnMemory();
   const turn: CurrentTurn = { context, activeTurns, held, row, signal, memory };
   let failure: AttemptFailure | null = null;
   try {
@@ -83,13 +68,13 @@ export async function runTurn(
       failure = await runAttempt(turn, failure);
     } while (failure !== null);
   } finally {
-    modelCalls.close(new RestartAttempt("this worker no longer runs the turn"));
+    memory.close(new RestartAttempt("this worker no longer runs the turn"));
   }
 }
 
 /** A turn that this process runs, at its newest attempt. */
 interface CurrentTurn {
-  readonly context: RuntimeContext;
+  readonly context: EngineContext;
   readonly activeTurns: ActiveTurns;
   readonly held: HeldTurn;
   readonly signal: AbortSignal;
@@ -139,21 +124,21 @@ async function runAttempt(turn: CurrentTurn, last: AttemptFailure | null): Promi
       throw error;
     }
     const isExpected = error instanceof RestartAttempt;
-    const isModels = error instanceof ModelStreamInterrupted;
+    const isPaced = isExpected && error.isPacedByBody;
     if (!isExpected && !isTransient(error)) context.onError(error, { during: `turn ${row.turn}` });
     // A worker without a lease has lost the turn. Another claim would take it from its new owner.
     if (!(await context.lease.confirm(signal))) {
-      memory.modelCalls.close(error);
+      memory.close(error);
       // Until the abort, because this process must not return the turn to the queue.
       return untilAborted(signal);
     }
     // Other turns need the slot.
     if (!hasClaimed && row.attemptsWithoutProgress > context.maxAttemptsWithoutProgress) throw error;
     return {
-      // A step counts its own model failures. An outage may be long, and must not use up all attempts.
-      isCounted: !isModels && (hasClaimed || !isOutage(error)),
-      failures: isModels ? failures : failures + 1,
-      delayMs: isModels ? 0 : retryDelayMs(failures, isExpected),
+      // An outage may be long, and must not use up all attempts.
+      isCounted: !isPaced && (hasClaimed || !isOutage(error)),
+      failures: isPaced ? failures : failures + 1,
+      delayMs: isPaced ? 0 : retryDelayMs(failures, isExpected),
     };
   }
 }
@@ -164,14 +149,14 @@ function isOutage(error: unknown): boolean {
 }
 
 /** The log or the journal refused a write, because another worker has the session. */
-function reportFenced({ reportSecurityEvent }: RuntimeContext, ref: SessionRef, error: unknown): void {
+function reportFenced({ reportSecurityEvent }: EngineContext, ref: SessionRef, error: unknown): void {
   const reason = isLogError(error, "FENCED") ? "log" : isStoreError(error, "FENCED") ? "journal" : null;
   if (reason !== null)
     reportSecurityEvent({ type: "writer_fenced", reason, tenant: ref.tenant, subject: ref.session });
 }
 
 /** Doesn't count an attempt that a shutdown ended: a turn may wait for a user across many deploys. */
-async function forgiveAttempt(context: RuntimeContext, row: RunningTurn): Promise<void> {
+async function forgiveAttempt(context: EngineContext, row: RunningTurn): Promise<void> {
   const forgiven = context.store.running.forgive(row, row);
   await forgiven.catch((error: unknown) => context.onError(error, { during: `turn ${row.turn}` }));
 }
@@ -201,9 +186,9 @@ async function finishAttempt(attempt: TurnAttempt, turn: CurrentTurn): Promise<v
   context.draining.addEventListener("abort", drain, { once: true });
   activeTurns.add(attempt);
   try {
-    const agent = context.agents.get(attempt.turn.agent);
-    const end = attempt.fromJournal(OUTCOME_KEY) ?? (await runOrFail(attempt, agent));
-    await finishTurn(attempt, end);
+    const body = context.bodies.byName.get(attempt.turn.agent);
+    const end = attempt.fromJournal(OUTCOME_KEY) ?? (await runOrFail(attempt, body));
+    await finishTurn(attempt, body, end);
   } finally {
     attempt.branches.close();
     // Another attempt follows an error. It runs no tool again whose outcome is only in memory.
@@ -216,20 +201,20 @@ async function finishAttempt(attempt: TurnAttempt, turn: CurrentTurn): Promise<v
   }
 }
 
-async function runOrFail(attempt: TurnAttempt, agent: Agent | undefined): Promise<TurnOutcome> {
+async function runOrFail(attempt: TurnAttempt, body: TurnBody | undefined): Promise<TurnOutcome> {
   const outcome = outcomeOf(attempt.turn);
   if (outcome !== null) return outcome;
   const { context } = attempt;
   let end: TurnOutcome;
   try {
-    await work(attempt, agent);
+    await work(attempt, body);
     return { reason: completionReason(attempt.turn) };
   } catch (error) {
     const reason: unknown = attempt.signal.aborted ? attempt.signal.reason : error;
     if (reason instanceof TurnParked) throw reason;
-    const known = outcomeFor(reason, attempt.strings, context.showsProviderErrors);
+    const known = outcomeFor(reason, attempt.strings) ?? body?.outcomeFor(reason, attempt) ?? null;
     if (known === null && canRetryAttempt(reason, attempt)) throw reason;
-    attempt.modelCalls.close(reason);
+    attempt.memory.close(reason);
     if (!EXPECTED.some((type) => reason instanceof type))
       context.onError(reason, { during: `turn ${attempt.row.turn}` });
     end = known ?? failureFor(reason, attempt.strings);
@@ -253,7 +238,7 @@ function failureFor(error: unknown, strings: RuntimeStrings): TurnOutcome {
 function canRetryAttempt(error: unknown, { row, context }: TurnAttempt): boolean {
   if (isTransient(error) || error instanceof RestartAttempt)
     return row.attemptsWithoutProgress < context.maxAttemptsWithoutProgress;
-  return error instanceof EngineError;
+  return isEngineError(error, "LEFT");
 }
 
 /** Returns how the turn has ended or will end. If the main run has ended, the outcome is already visible to users. */
@@ -287,7 +272,7 @@ function waitedMs(turn: Turn, now: number): number {
   return waited;
 }
 
-async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<void> {
+async function work(attempt: TurnAttempt, body: TurnBody | undefined): Promise<void> {
   const { context, row, turn, writer } = attempt;
   if (mainRun(turn) === undefined)
     await writer.write({ type: "run.start", run: MAIN_RUN, agent: turn.agent });
@@ -295,31 +280,14 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
   if (row.deaths >= MAX_DEATHS) throw new TurnCrashed(row.deaths);
   if (row.attemptsWithoutProgress > context.maxAttemptsWithoutProgress)
     throw new Error(`the turn made no progress in ${row.attemptsWithoutProgress} attempts in a row`);
-  if (agent === undefined) throw new RuntimeError("UNKNOWN_AGENT", `the agent ${turn.agent}`);
-  const left = agent.limits.timeoutMs - attempt.ageMs + waitedMs(turn, context.storeClock.now());
-  const limit = { limit: "seconds", value: Math.round(agent.limits.timeoutMs / 1000) } as const;
+  if (body === undefined) throw new EngineError("UNKNOWN_AGENT", `the agent ${turn.agent}`);
+  const left = body.timeoutMs - attempt.ageMs + waitedMs(turn, context.storeClock.now());
+  const limit = { limit: "seconds", value: Math.round(body.timeoutMs / 1000) } as const;
   if (left <= 0) throw new LimitReached(limit);
   attempt.setDeadline(left, () => new LimitReached(limit));
   try {
-    const firstStep = stepKey(MAIN_RUN, 0);
-    const hasStarted =
-      attempt.modelCalls.has(firstStep) ||
-      [firstStep, STREAM_STARTED_KEY].some((key) => attempt.fromJournal<unknown>(key) !== undefined);
-    if (!hasStarted) await enforceUsageLimits(attempt);
-    const pinned = await pinAgent(attempt, MAIN_RUN, agent);
-    const scope = mainRunContext(attempt, agent, pinned, runtimeTools(context));
     await announceLoss(attempt);
-    await readFiles(scope);
-    let isTitled = false;
-    const title = attempt.branches.run(() => generateTitle(attempt, agent)).finally(() => (isTitled = true));
-    const prompt = await buildPrompt(scope);
-    if (agent.body === null) await runAgent(scope, prompt);
-    else await runStreamAgent(scope, agent.body, prompt);
-    const isHookCalled = agent.summarizeGroup !== null && attempt.turn.group !== null;
-    // Both take longer than a commit.
-    if (isHookCalled || !isTitled) await attempt.commitLastStep();
-    await closeOpenGroup(scope);
-    await Promise.race([title, sleep(TITLE_MS, { signal: attempt.signal })]);
+    await body.run(attempt);
   } finally {
     attempt.stopClock();
   }
@@ -329,9 +297,9 @@ async function work(attempt: TurnAttempt, agent: Agent | undefined): Promise<voi
  * Ends a turn: writes closing events until nothing is open. Then one commit archives the turn, counts its usage and
  * lets the next turn start. A later attempt can repeat all of it: it finds the last step in the events.
  */
-async function finishTurn(attempt: TurnAttempt, end: TurnOutcome): Promise<void> {
+async function finishTurn(attempt: TurnAttempt, body: TurnBody | undefined, end: TurnOutcome): Promise<void> {
   const { context, writer, row, ref, usage, ageMs: durationMs } = attempt;
-  recoverEnd(attempt, context.agents.get(attempt.turn.agent));
+  recoverEnd(attempt, body);
   const closing = {
     usage: usage.total.usage,
     durationMs,

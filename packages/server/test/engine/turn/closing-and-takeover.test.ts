@@ -19,7 +19,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type TurnOutcome, nextClosingEvents } from "../../../src/engine/events/closing-events.ts";
 import { findSuperseded } from "../../../src/engine/turn/supersede.ts";
-import { NO_USAGE } from "../../../src/models/usage.ts";
+import { NO_USAGE } from "../../../src/util/usage.ts";
 
 const CASES: CaseCounts = { push: 150, full: 2_000 };
 

@@ -4,7 +4,7 @@ import { truncateText, MAX_PREVIEW } from "@turnstream/protocol/writer";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { failedResult, successResult } from "../../../src/agent/run/tool-result.ts";
-import type { ResultPart, ToolCallRecord } from "../../../src/engine/attempt/journal-entries.ts";
+import type { ResultPart, ToolCallRecord } from "../../../src/agent/run/journal-entries.ts";
 import {
   isResultReference,
   resolveResult,

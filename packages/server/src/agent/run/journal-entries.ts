@@ -1,16 +1,22 @@
 /**
- * `JournalKey` and the functions beside it define the keys and entry types of a turn's journal.
- *
- * Invariant: after a deploy, the code reads journals that the release before wrote. So keys must not change, and a new
- * field must be optional. A key is the same in every attempt. `session/history/turn-result.ts` repeats `CALL_PREFIX`.
+ * `StepRecord`, `ToolCallRecord` and the types beside them are what an agent writes to the journal of its turn, each with
+ * its key. The rules of `journal-keys.ts` hold for them.
  */
-import type { Json, Reference, RequestBlock, Usage } from "@turnstream/protocol";
-import type { FileErrorCode } from "../../agent/errors.ts";
+import type { Json, Reference, Usage } from "@turnstream/protocol";
+import {
+  CALL_PREFIX,
+  type EndingRequest,
+  FILE_PREFIX,
+  type JournalKey,
+  STEP_PREFIX,
+  SUMMARY,
+  type UsageRecord,
+} from "../../engine/attempt/journal-keys.ts";
 import type { AssistantContent } from "../../models/model.ts";
 import type { ModelContent } from "../../session/history/model-content.ts";
-import type { TurnOutcome } from "../events/closing-events.ts";
-import type { ApprovalRequirement } from "../../agent/define/approval.ts";
-import type { ImageLimits } from "../../agent/define/limits.ts";
+import type { ApprovalRequirement } from "../define/approval.ts";
+import type { ImageLimits } from "../define/limits.ts";
+import type { FileErrorCode } from "../../strings/runtime-strings.ts";
 
 /** The agent's definition at the start of the run. A turn that is days old continues with it after a deploy. */
 export interface PinnedAgent {
@@ -33,14 +39,6 @@ export interface PinnedTool {
     readonly server?: string;
     readonly title?: string;
   };
-}
-
-/** Tokens and cost of model calls. */
-export interface UsageRecord {
-  readonly usage: Usage;
-  readonly model: string;
-  /** At the prices of the calling agent. */
-  readonly cost: number;
 }
 
 export interface StepCall {
@@ -66,12 +64,6 @@ export type ResultPart = { readonly reference?: Reference } & (
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "image"; readonly url: string }
 );
-
-/** A request that ends the turn, until its block is written. Its kind adds fields. */
-export interface EndingRequest {
-  readonly kind: RequestBlock["kind"];
-  readonly [field: string]: unknown;
-}
 
 /** The outcome of a call: `content` and `pool` are for the model, the other fields for users. */
 export interface ToolCallRecord extends ModelContent {
@@ -119,43 +111,15 @@ export interface CompactionRecord extends UsageRecord {
   readonly blocks: readonly string[];
 }
 
-/** A key with the type of its entry. */
-export type JournalKey<T> = string & { readonly record?: T };
-
-export const OUTCOME_KEY: JournalKey<TurnOutcome> = "end";
-export const COMPACTION_KEY: JournalKey<CompactionRecord> = "compact";
+export const COMPACTION_KEY: JournalKey<CompactionRecord> = SUMMARY;
 /** The body of a stream agent has started. */
 export const STREAM_STARTED_KEY: JournalKey<boolean> = "body";
-/** The files of the message are read, and this block shows them. */
-export const FILES_KEY: JournalKey<{ readonly blocks: readonly string[] }> = "files";
-/** The turn has announced that earlier events of the session are lost, in this block. */
-export const LOSS_KEY: JournalKey<{ readonly blocks: readonly string[] }> = "loss";
-export const STEP_PREFIX = "step/";
-export const USAGE_PREFIX = "spent/";
-export const CALL_PREFIX = "call/";
-export const START_PREFIX = "start/";
-const FILE_PREFIX = "file/";
-/** Later turns read these entries, so that they stay after the end of the turn. */
-const RETAINED = [COMPACTION_KEY, CALL_PREFIX, START_PREFIX, FILE_PREFIX];
-
-export function isRetained(key: string): boolean {
-  return RETAINED.some((prefix) => key.startsWith(prefix));
-}
-
 /** @param path the call that started the run; "main" for the main run */
 export const stepKey = (path: string, n: number): JournalKey<StepRecord> => `${STEP_PREFIX}${path}/${n}`;
-/** Usage that belongs to no journaled step. @param what unique within the path */
-export const usageKey = (path: string, what: string): JournalKey<UsageRecord> =>
-  `${USAGE_PREFIX}${path}/${what}`;
-/** Returns the run's path from a step key or usage key. */
-export const runPath = (key: string): string => key.split("/")[1] ?? "";
 export const callKey = (call: string): JournalKey<ToolCallRecord> => `${CALL_PREFIX}${call}`;
 export const approvalKey = (call: string): JournalKey<ApprovalRequirement | null> => `approval/${call}`;
 /** The call was approved but differs from the call that the user saw. */
 export const mismatchKey = (call: string): JournalKey<boolean> => `mismatch/${call}`;
 /** @param n index of the file in the message, from 0 */
 export const fileKey = (n: number): JournalKey<FileRecord> => `${FILE_PREFIX}${n}`;
-/** @param id id of the committed request */
-export const requestedKey = (id: string): JournalKey<boolean> => `asked/${id}`;
-export const startKey = (call: string): JournalKey<boolean> => `${START_PREFIX}${call}`;
 export const pinnedKey = (path: string): JournalKey<PinnedAgent> => `pinned/${path}`;
