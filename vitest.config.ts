@@ -35,7 +35,7 @@ const chaos = "tests/chaos/**/*.nightly.test.ts";
 
 /** Tests that need a process of their own, with the reason. None of them needs a server. */
 const ISOLATED = {
-  "packages/server/test/runtime/interactions/interaction-losses.test.ts":
+  "packages/server/test/agent/interactions/interaction-losses.test.ts":
     "moves a fake clock by minutes, which also runs the timers of other files in its process",
   "packages/client/test/tabs/shared-channels.test.ts":
     "moves a fake clock by minutes, which also runs the timers of other files in its process",

@@ -61,8 +61,8 @@ const clean: Tree = {
   "packages/protocol/src/commands/socket.ts": `export { z as commands } from "zod";`,
   "packages/protocol/test/fold.test.ts": `import { z } from "vitest"; import "../src/index.ts"; z;`,
   ...workspace("server", ["@turnstream/protocol"]),
-  "packages/server/src/index.ts": `import "./runtime/turn.ts"; import "./gateway/http.ts";`,
-  "packages/server/src/runtime/turn.ts": `export { log } from "../log/port.ts";`,
+  "packages/server/src/index.ts": `import "./engine/turn.ts"; import "./gateway/http.ts";`,
+  "packages/server/src/engine/turn.ts": `export { log } from "../log/port.ts";`,
   "packages/server/src/gateway/http.ts": `export { log } from "../log/port.ts";`,
   "packages/server/src/log/port.ts": `export { fold as log } from "@turnstream/protocol";`,
   "packages/client/src/index.ts": `export { fold } from "@turnstream/protocol";`,
@@ -99,7 +99,11 @@ test.each<[rule: string, planted: Tree]>([
     "protocol-direction",
     { "packages/protocol/src/x.ts": `import type {} from "../../client/src/index.ts";` },
   ],
-  ["runtime-and-gateway-apart", { "packages/server/src/runtime/x.ts": `import "../gateway/http.ts";` }],
+  ["worker-and-gateway-apart", { "packages/server/src/engine/x.ts": `import "../gateway/http.ts";` }],
+  [
+    "engine-runs-any-body",
+    { "packages/server/src/engine/x.ts": `import "../agent/y.ts";`, "packages/server/src/agent/y.ts": "" },
+  ],
   [
     "no-cycles",
     {

@@ -17,12 +17,12 @@ interface OptionTable {
 }
 
 export const OPTION_TABLES: readonly OptionTable[] = [
-  table("agents.md", "## `defineAgent(options)`", ["runtime/define/agent.ts", "agentShape"]),
-  table("agents.md", "### Limits", ["runtime/define/limits.ts", "limitShape"]),
-  table("agents.md", "### `approval`", ["runtime/define/approval.ts", "approvalShape"]),
-  table("agents.md", "## `startWorker(options)`", ["runtime/worker/options.ts", "workerShape"]),
-  table("files.md", "## Options of the worker", ["runtime/define/file-limits.ts", "fileLimitShape"]),
-  table("files.md", "## Let the model see images", ["runtime/define/limits.ts", "imageLimitShape"]),
+  table("agents.md", "## `defineAgent(options)`", ["agent/define/agent.ts", "agentShape"]),
+  table("agents.md", "### Limits", ["agent/define/limits.ts", "limitShape"]),
+  table("agents.md", "### `approval`", ["agent/define/approval.ts", "approvalShape"]),
+  table("agents.md", "## `startWorker(options)`", ["worker/options.ts", "workerShape"]),
+  table("files.md", "## Options of the worker", ["agent/define/file-limits.ts", "fileLimitShape"]),
+  table("files.md", "## Let the model see images", ["agent/define/limits.ts", "imageLimitShape"]),
   table("files.md", "## Safe fetch", ["safe-fetch/policy.ts", "policyShape"]),
   table(
     "gateway.md",

@@ -4,7 +4,7 @@
  */
 import type { SessionRef } from "@turnstream/server";
 import type { Browser, BrowserContext } from "playwright-core";
-import { TurnHarness } from "../../packages/server/test/runtime/turn-harness.ts";
+import { TurnHarness } from "../../packages/server/test/engine/turn-harness.ts";
 import { askingAgent, LONG_ANSWER, longAnswerAgent } from "./agents.ts";
 import { closeBrowser, openBrowser } from "./chromium.ts";
 import { type GatewayPlace, TestEnvironment } from "./test-environment.ts";

@@ -3,7 +3,7 @@
  */
 import { until } from "@turnstream/testkit/util/until.ts";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { outline } from "../../packages/server/test/runtime/turn-harness.ts";
+import { outline } from "../../packages/server/test/engine/turn-harness.ts";
 import { answerTo } from "./agents.ts";
 import { readConsole } from "./artefacts.ts";
 import { BrowserSession } from "./browser-session.ts";

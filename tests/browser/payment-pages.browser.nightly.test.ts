@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import { createTestSession } from "../../packages/server/test/gateway/pending-interactions.ts";
 import { requestTestPayment, type TestPayment } from "../../packages/server/test/gateway/pending-payments.ts";
 import { openServer, type TestServer } from "../../packages/server/test/gateway/test-server.ts";
-import { openRealBackend } from "../../packages/server/test/runtime/real-backend.ts";
+import { openRealBackend } from "../../packages/server/test/engine/real-backend.ts";
 import { openWatchedPage } from "./open-watched-page.ts";
 import { closeBrowser, openBrowser } from "./chromium.ts";
 

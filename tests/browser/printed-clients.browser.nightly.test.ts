@@ -9,7 +9,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { rest } from "../../packages/server/test/stories/http-client.ts";
-import { TurnHarness } from "../../packages/server/test/runtime/turn-harness.ts";
+import { TurnHarness } from "../../packages/server/test/engine/turn-harness.ts";
 import { closeBrowser, openBrowser } from "./chromium.ts";
 import { pageUrl } from "./pages.ts";
 import { TestEnvironment } from "./test-environment.ts";

@@ -1,7 +1,7 @@
 /** Tests the routes of knowledge bases. The tests of the gateway check the access to each of them. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { GatewayHarness } from "../../server/test/gateway/gateway-harness.ts";
-import { openRealBackend } from "../../server/test/runtime/real-backend.ts";
+import { openRealBackend } from "../../server/test/engine/real-backend.ts";
 
 let harness: GatewayHarness;
 beforeEach(async () => {

@@ -1,9 +1,9 @@
 /** Tests the tools of knowledge bases without PostgreSQL: with a search of the app, and without any store for them. */
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { defineAgent } from "../../server/src/runtime/define/agent.ts";
+import { defineAgent } from "../../server/src/agent/define/agent.ts";
 import { createMemoryBackend } from "../../server/test/gateway/test-server.ts";
-import { caller } from "../../server/test/runtime/built-in/tool-caller.ts";
-import { TurnHarness } from "../../server/test/runtime/turn-harness.ts";
+import { caller } from "../../server/test/agent/built-in/tool-caller.ts";
+import { TurnHarness } from "../../server/test/engine/turn-harness.ts";
 import { knowledgeTools } from "../src/knowledge-tools.ts";
 
 let harness: TurnHarness;

@@ -4,7 +4,7 @@ import type { McpServerOptions } from "../src/options.ts";
 import { createMemoryLog } from "../../server/src/log/memory.ts";
 import { createMemorySignals } from "../../server/src/signals/memory.ts";
 import { createMemoryStore } from "@turnstream/testing";
-import type { HarnessBackend } from "../../server/test/runtime/turn-harness.ts";
+import type { HarnessBackend } from "../../server/test/engine/turn-harness.ts";
 import { EverythingHttp, everythingStdio } from "./everything.ts";
 
 export interface Reached {

@@ -7,7 +7,7 @@ import type { McpServerOptions } from "../src/options.ts";
 import { mcpServer } from "../src/server.ts";
 import { declineForm, submitForm } from "../../server/src/session/interactions/submit-form.ts";
 import type { SessionRef } from "../../server/src/util/refs.ts";
-import { outline, TurnHarness, type HarnessBackend } from "../../server/test/runtime/turn-harness.ts";
+import { outline, TurnHarness, type HarnessBackend } from "../../server/test/engine/turn-harness.ts";
 import { Caller } from "./fake-call.ts";
 import type { Reached } from "./connect.ts";
 

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Block, listBlocks, type Turn } from "@turnstream/protocol";
 import type { McpToolOptions } from "../src/options.ts";
 import { mcpServer } from "../src/server.ts";
-import { outline, TurnHarness, type HarnessBackend } from "../../server/test/runtime/turn-harness.ts";
+import { outline, TurnHarness, type HarnessBackend } from "../../server/test/engine/turn-harness.ts";
 import { Caller, type Wanted } from "./fake-call.ts";
 import type { Reached } from "./connect.ts";
 

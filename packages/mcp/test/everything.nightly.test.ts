@@ -1,7 +1,7 @@
 /**
  * Runs the contracts on the MCP reference server over stdio and Streamable HTTP, with memory backends and real servers.
  */
-import { openRealBackend } from "../../server/test/runtime/real-backend.ts";
+import { openRealBackend } from "../../server/test/engine/real-backend.ts";
 import { elicitationContract } from "./elicitation.contract.ts";
 import { everythingContract } from "./everything.contract.ts";
 import { inMemory, overHttp, overStdio } from "./connect.ts";

@@ -1,8 +1,8 @@
 /** `Caller` is an agent that makes scripted calls, one per step, and records the input of the model. */
 import { script } from "../../server/src/models/script-parts.ts";
 import { type ScriptCall, scriptedModel } from "../../server/src/models/scripted-model.ts";
-import { type Agent, defineAgent } from "../../server/src/runtime/define/agent.ts";
-import type { ToolSource } from "../../server/src/runtime/define/tool-source.ts";
+import { type Agent, defineAgent } from "../../server/src/agent/define/agent.ts";
+import type { ToolSource } from "../../server/src/agent/define/tool-source.ts";
 
 export type Wanted = readonly [name: string, input?: Record<string, unknown>];
 

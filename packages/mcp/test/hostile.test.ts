@@ -6,11 +6,11 @@ import { type ApprovalBlock, listBlocks } from "@turnstream/protocol";
 import { limitEvents } from "../src/event-limit.ts";
 import type { McpHttpOptions } from "../src/options.ts";
 import { mcpServer } from "../src/server.ts";
-import type { ToolSourceConnection } from "../../server/src/runtime/define/tool-source.ts";
-import type { ToolContext } from "../../server/src/runtime/define/tool.ts";
+import type { ToolSourceConnection } from "../../server/src/agent/define/tool-source.ts";
+import type { ToolContext } from "../../server/src/agent/define/tool.ts";
 import { decideApproval } from "../../server/src/session/interactions/decide-approval.ts";
 import { systemEnv } from "../../server/src/util/env.ts";
-import { TurnHarness } from "../../server/test/runtime/turn-harness.ts";
+import { TurnHarness } from "../../server/test/engine/turn-harness.ts";
 import { inMemory } from "./connect.ts";
 import { Caller } from "./fake-call.ts";
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { McpHttpOptions } from "../src/options.ts";
 import { mcpServer } from "../src/server.ts";
-import { outline, TurnHarness } from "../../server/test/runtime/turn-harness.ts";
+import { outline, TurnHarness } from "../../server/test/engine/turn-harness.ts";
 import { Caller, type Wanted } from "./fake-call.ts";
 import { inMemory } from "./connect.ts";
 

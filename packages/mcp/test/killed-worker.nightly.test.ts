@@ -8,8 +8,8 @@ import { listBlocks } from "@turnstream/protocol";
 import { ChildProgram } from "@turnstream/testkit/processes/child-program.ts";
 import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
 import { freshPrefix, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
-import { openBackendOn } from "../../server/test/runtime/real-backend.ts";
-import { outline, TurnHarness } from "../../server/test/runtime/turn-harness.ts";
+import { openBackendOn } from "../../server/test/engine/real-backend.ts";
+import { outline, TurnHarness } from "../../server/test/engine/turn-harness.ts";
 import { hangingCaller, type WorkerSettings } from "./worker-process.ts";
 
 const PROCESS = fileURLToPath(new URL("worker-process.ts", import.meta.url));

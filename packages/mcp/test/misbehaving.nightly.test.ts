@@ -9,7 +9,7 @@ import type { McpServerOptions } from "../src/options.ts";
 import { mcpServer } from "../src/server.ts";
 import { createMemorySignals } from "../../server/src/signals/memory.ts";
 import { createMemoryStore } from "@turnstream/testing";
-import { outline, TurnHarness } from "../../server/test/runtime/turn-harness.ts";
+import { outline, TurnHarness } from "../../server/test/engine/turn-harness.ts";
 import { Caller, type Wanted } from "./fake-call.ts";
 import { everythingStdio, oddStdio } from "./everything.ts";
 

@@ -10,7 +10,7 @@ import { createMcpHandler, inputRequired, McpServer } from "@modelcontextprotoco
 import { listBlocks } from "@turnstream/protocol";
 import { mcpServer } from "../src/server.ts";
 import { submitForm } from "../../server/src/session/interactions/submit-form.ts";
-import { outline, TurnHarness } from "../../server/test/runtime/turn-harness.ts";
+import { outline, TurnHarness } from "../../server/test/engine/turn-harness.ts";
 import { Caller } from "./fake-call.ts";
 import { inMemory } from "./connect.ts";
 

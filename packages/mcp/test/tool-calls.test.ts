@@ -8,7 +8,7 @@ import { Redactor } from "../src/redact.ts";
 import { toToolError, toToolOutput } from "../src/tool-output.ts";
 import { RunningCalls } from "../src/running-call.ts";
 import { createValidator, isTooDeep } from "../src/input-schema.ts";
-import type { ToolContext } from "../../server/src/runtime/define/tool.ts";
+import type { ToolContext } from "../../server/src/agent/define/tool.ts";
 import { systemEnv } from "../../server/src/util/env.ts";
 
 const output = (content: CallToolResult["content"], more: Partial<CallToolResult> = {}) =>

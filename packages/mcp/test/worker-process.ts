@@ -1,7 +1,7 @@
 /** A worker process for tests to kill. Its agent calls a tool of an MCP server that never responds. */
 import { mcpServer } from "../src/server.ts";
-import { createWorker } from "../../server/src/runtime/worker/worker.ts";
-import { openBackendOn } from "../../server/test/runtime/real-backend.ts";
+import { createWorker } from "../../server/src/worker/worker.ts";
+import { openBackendOn } from "../../server/test/engine/real-backend.ts";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 import { Caller } from "./fake-call.ts";
 import { oddStdio } from "./everything.ts";

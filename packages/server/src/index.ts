@@ -23,27 +23,27 @@ export type { Log } from "./log/log.ts";
 export { createRedisLog, type RedisLogOptions } from "./log/redis/create-redis-log.ts";
 export { ModelError } from "./models/errors.ts";
 export type { Model } from "./models/model.ts";
-export { type BuiltInOptions, builtInTools } from "./runtime/built-in/tools.ts";
+export { type BuiltInOptions, builtInTools } from "./agent/built-in/tools.ts";
 export {
   type Agent,
   type AgentOptions,
   defineAgent,
   type InstructionsContext,
-} from "./runtime/define/agent.ts";
-export type { Approval, ApprovalContext, ApprovalOptions } from "./runtime/define/approval.ts";
-export type { FileLimits } from "./runtime/define/file-limits.ts";
-export type { FormSpec } from "./runtime/define/form.ts";
-export type { ImageLimits } from "./runtime/define/limits.ts";
-export type { Limits } from "./runtime/define/limits.ts";
-export { defineStreamAgent, type StreamAgentOptions } from "./runtime/define/stream-agent.ts";
-export type { StreamBodyContext, StreamBodyEvent } from "./runtime/define/stream-body.ts";
-export type { SummarizeGroup } from "./runtime/define/summarize-group.ts";
+} from "./agent/define/agent.ts";
+export type { Approval, ApprovalContext, ApprovalOptions } from "./agent/define/approval.ts";
+export type { FileLimits } from "./agent/define/file-limits.ts";
+export type { FormSpec } from "./agent/define/form.ts";
+export type { ImageLimits } from "./agent/define/limits.ts";
+export type { Limits } from "./agent/define/limits.ts";
+export { defineStreamAgent, type StreamAgentOptions } from "./agent/define/stream-agent.ts";
+export type { StreamBodyContext, StreamBodyEvent } from "./agent/define/stream-body.ts";
+export type { SummarizeGroup } from "./agent/define/summarize-group.ts";
 export type {
   SourceTool,
   ToolSource,
   ToolSourceConnection,
   ToolSourceContext,
-} from "./runtime/define/tool-source.ts";
+} from "./agent/define/tool-source.ts";
 export {
   type ArtifactInput,
   type CitableItem,
@@ -56,13 +56,13 @@ export {
   ToolError,
   type ToolOptions,
   type ToolOutput,
-} from "./runtime/define/tool.ts";
-export type { TurnActivity, TurnObserver } from "./runtime/define/turn-observer.ts";
-export { RuntimeError } from "./runtime/errors.ts";
-export { BUILT_IN_STRINGS, type StringCatalogs } from "./runtime/strings/catalogs.ts";
-export type { RuntimeStrings } from "./runtime/strings/runtime-strings.ts";
-export type { WorkerOptions } from "./runtime/worker/options.ts";
-export { startWorker, type SupervisedWorker } from "./runtime/worker/supervise.ts";
+} from "./agent/define/tool.ts";
+export type { TurnActivity, TurnObserver } from "./engine/turn/turn-observer.ts";
+export { RuntimeError } from "./agent/errors.ts";
+export { BUILT_IN_STRINGS, type StringCatalogs } from "./strings/catalogs.ts";
+export type { RuntimeStrings } from "./strings/runtime-strings.ts";
+export type { WorkerOptions } from "./worker/options.ts";
+export { startWorker, type SupervisedWorker } from "./worker/supervise.ts";
 export { FetchError } from "./safe-fetch/errors.ts";
 export type { FetchPolicy } from "./safe-fetch/policy.ts";
 export type { Backend, CommandBackend } from "./session/backend.ts";

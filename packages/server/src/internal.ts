@@ -21,21 +21,21 @@ export { type Durability, readDurability } from "./log/redis/connection/durabili
 export { withTimeout } from "./log/redis/connection/with-timeout.ts";
 export { Writer } from "./log/writer/writer.ts";
 export type { JsonSchema, PromptMessage } from "./models/model.ts";
-export type { EndingRequest, JournalKey } from "./runtime/attempt/journal-entries.ts";
-export type { RequestHost, RequestKind } from "./runtime/attempt/request-kind.ts";
-export type { RunContext } from "./runtime/attempt/run-context.ts";
-export { toCitations } from "./runtime/built-in/citations.ts";
-export type { EnabledTools } from "./runtime/built-in/tools.ts";
-export { EXTRACT_MEMORY_MB } from "./runtime/define/file-limits.ts";
-export { isTooLarge } from "./runtime/define/form.ts";
-export type { StreamBodyEvent } from "./runtime/define/stream-body.ts";
-export type { TaskContext } from "./runtime/feature.ts";
-export { InteractionRequested } from "./runtime/interactions/ending-request.ts";
-export { awaitFormInTool } from "./runtime/interactions/form-in-tool.ts";
-export { SUMMARY_INTRO } from "./runtime/prompt/compact.ts";
-export { readPriorTurns } from "./runtime/prompt/prior-turns.ts";
-export { hostOf } from "./runtime/tool-calls/run-tool.ts";
-export { createWorker } from "./runtime/worker/worker.ts";
+export type { EndingRequest, JournalKey } from "./engine/attempt/journal-keys.ts";
+export type { RequestHost, RequestKind } from "./engine/attempt/request-kind.ts";
+export type { RunContext } from "./agent/run/run-context.ts";
+export { toCitations } from "./agent/built-in/citations.ts";
+export type { EnabledTools } from "./agent/built-in/tools.ts";
+export { EXTRACT_MEMORY_MB } from "./agent/define/file-limits.ts";
+export { isTooLarge } from "./agent/define/form.ts";
+export type { StreamBodyEvent } from "./agent/define/stream-body.ts";
+export type { TaskContext } from "./worker/worker-feature.ts";
+export { InteractionRequested } from "./agent/interactions/ending-request.ts";
+export { awaitFormInTool } from "./agent/interactions/form-in-tool.ts";
+export { SUMMARY_INTRO } from "./agent/prompt/compact.ts";
+export { readPriorTurns } from "./agent/prompt/prior-turns.ts";
+export { hostOf } from "./agent/tool-calls/run-tool.ts";
+export { createWorker } from "./worker/worker.ts";
 export { isFetchError } from "./safe-fetch/errors.ts";
 export { safeFetch, type SafeResponse } from "./safe-fetch/safe-fetch.ts";
 export { archiveSession, changedTurns } from "./session/archive/archive.ts";
@@ -114,7 +114,7 @@ export {
   tokenize,
   type WeightedTerm,
   weightTerms,
-} from "./runtime/built-in/search.ts";
+} from "./agent/built-in/search.ts";
 export * from "./store/running-turn.ts";
 export * from "./store/running-turns.ts";
 export * from "./store/sessions.ts";

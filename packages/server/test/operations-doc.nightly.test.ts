@@ -15,8 +15,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { script } from "../src/models/script-parts.ts";
 import { scriptedModel } from "../src/models/scripted-model.ts";
-import { defineAgent } from "../src/runtime/define/agent.ts";
-import { tool } from "../src/runtime/define/tool.ts";
+import { defineAgent } from "../src/agent/define/agent.ts";
+import { tool } from "../src/agent/define/tool.ts";
 import { type Turnstream, turnstream } from "../src/turnstream/turnstream.ts";
 
 const page = readFileSync(new URL("../../../docs/backup-and-restore.md", import.meta.url), "utf8");

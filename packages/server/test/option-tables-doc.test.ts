@@ -19,16 +19,10 @@ function namesIn(page: string, heading: string, column: string): string[] {
 }
 
 test.each([
-  ["agents.md", "## `tool(options)`", "Option", "runtime/define/tool.ts", "ToolOptions"],
-  ["agents.md", "### `context`", "Field", "runtime/define/tool.ts", "ToolContext"],
-  ["agents.md", "### Strings", "String", "runtime/strings/runtime-strings.ts", "RuntimeStrings"],
-  [
-    "built-in-tools.md",
-    "## `builtInTools(options)`",
-    "Option",
-    "runtime/built-in/tools.ts",
-    "BuiltInOptions",
-  ],
+  ["agents.md", "## `tool(options)`", "Option", "agent/define/tool.ts", "ToolOptions"],
+  ["agents.md", "### `context`", "Field", "agent/define/tool.ts", "ToolContext"],
+  ["agents.md", "### Strings", "String", "strings/runtime-strings.ts", "RuntimeStrings"],
+  ["built-in-tools.md", "## `builtInTools(options)`", "Option", "agent/built-in/tools.ts", "BuiltInOptions"],
   ["built-in-tools.md", "## `webTools(options)`", "Option", "../../tools/src/web-tools.ts", "WebToolOptions"],
   [
     "knowledge.md",

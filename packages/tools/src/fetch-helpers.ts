@@ -23,7 +23,7 @@ export function resolveFetchPolicy(
   context: ToolContext,
   limits: { readonly maxBytes: number; readonly timeoutMs: number },
 ): FetchPolicy {
-  const policy = own ?? hostOf(context).scope.attempt.context.fetchPolicy;
+  const policy = own ?? hostOf(context).scope.host.fetchPolicy;
   const { maxBytes = Infinity, timeoutMs = Infinity } = policy;
   return {
     ...policy,

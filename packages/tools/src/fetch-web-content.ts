@@ -107,15 +107,15 @@ async function read(answer: SafeResponse, context: ToolContext): Promise<Page> {
   const charset = charsetOf(answer.headers["content-type"] ?? "");
   const bytes = await answer.bytes();
   const { signal } = context;
-  const { row, context: runtime } = hostOf(context).scope.attempt;
-  const { fileLimits, fileSlots } = runtime;
+  const { attempt, host } = hostOf(context).scope;
+  const { fileLimits, fileSlots } = host;
   const limits = {
     maxChars: fileLimits.maxChars,
     timeoutMs: fileLimits.extractTimeoutMs,
     memoryMb: EXTRACT_MEMORY_MB,
   };
   const file = { name, mediaType, charset, bytes };
-  const got = await fileSlots.run(row, signal, () => extract(file, limits, signal));
+  const got = await fileSlots.run(attempt.row, signal, () => extract(file, limits, signal));
   if (got.kind === "image" || got.kind === "other") throw noText(url, got.mediaType);
   return { title: got.title, text: got.pieces.join(""), isCut: got.isCut };
 }

@@ -7,12 +7,12 @@ import { expect, it } from "vitest";
 import { script } from "../../server/src/models/script-parts.ts";
 import { scriptedModel } from "../../server/src/models/scripted-model.ts";
 import { webTools } from "../src/web-tools.ts";
-import { defineAgent } from "../../server/src/runtime/define/agent.ts";
+import { defineAgent } from "../../server/src/agent/define/agent.ts";
 import { decideApproval } from "../../server/src/session/interactions/decide-approval.ts";
-import { type LocalServer, localServer } from "../../server/test/runtime/built-in/local-server.ts";
-import { crashPoints } from "../../server/test/runtime/crash-injection.ts";
-import { startCrashingTurn } from "../../server/test/runtime/crashing-turn.ts";
-import { outline } from "../../server/test/runtime/turn-harness.ts";
+import { type LocalServer, localServer } from "../../server/test/agent/built-in/local-server.ts";
+import { crashPoints } from "../../server/test/engine/crash-injection.ts";
+import { startCrashingTurn } from "../../server/test/engine/crashing-turn.ts";
+import { outline } from "../../server/test/engine/turn-harness.ts";
 
 function agentFor({ origin }: LocalServer) {
   const allow = [

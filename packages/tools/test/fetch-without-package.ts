@@ -1,11 +1,11 @@
 /** A program for tests: without `@turnstream/files`, it fetches a text and a page. Prints the results as JSON. */
 import { createMemoryStore } from "@turnstream/testing";
 import { createMemoryLog } from "../../server/src/log/memory.ts";
-import { defineAgent } from "../../server/src/runtime/define/agent.ts";
+import { defineAgent } from "../../server/src/agent/define/agent.ts";
 import { createMemorySignals } from "../../server/src/signals/memory.ts";
-import { localServer } from "../../server/test/runtime/built-in/local-server.ts";
-import { caller } from "../../server/test/runtime/built-in/tool-caller.ts";
-import { TurnHarness } from "../../server/test/runtime/turn-harness.ts";
+import { localServer } from "../../server/test/agent/built-in/local-server.ts";
+import { caller } from "../../server/test/agent/built-in/tool-caller.ts";
+import { TurnHarness } from "../../server/test/engine/turn-harness.ts";
 import { hideFilesPackage } from "../../server/test/text-extraction/hide-files-package.ts";
 import { webTools } from "../src/web-tools.ts";
 

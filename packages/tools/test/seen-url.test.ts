@@ -6,13 +6,13 @@ import { script } from "../../server/src/models/script-parts.ts";
 import { scriptedModel } from "../../server/src/models/scripted-model.ts";
 import { isSeenUrl } from "../src/seen-url.ts";
 import { webTools } from "../src/web-tools.ts";
-import { defineAgent } from "../../server/src/runtime/define/agent.ts";
-import { tool } from "../../server/src/runtime/define/tool.ts";
+import { defineAgent } from "../../server/src/agent/define/agent.ts";
+import { tool } from "../../server/src/agent/define/tool.ts";
 import { createMemorySignals } from "../../server/src/signals/memory.ts";
 import { createMemoryStore } from "@turnstream/testing";
-import { TurnHarness } from "../../server/test/runtime/turn-harness.ts";
-import { type LocalServer, localServer } from "../../server/test/runtime/built-in/local-server.ts";
-import { caller } from "../../server/test/runtime/built-in/tool-caller.ts";
+import { TurnHarness } from "../../server/test/engine/turn-harness.ts";
+import { type LocalServer, localServer } from "../../server/test/agent/built-in/local-server.ts";
+import { caller } from "../../server/test/agent/built-in/tool-caller.ts";
 
 const utter = (text: string, isModel = false) => ({ text, isModel });
 

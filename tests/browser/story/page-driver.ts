@@ -9,7 +9,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { SessionRef } from "@turnstream/server";
 import { until } from "@turnstream/testkit/util/until.ts";
 import type { Browser } from "playwright-core";
-import type { TurnHarness } from "../../../packages/server/test/runtime/turn-harness.ts";
+import type { TurnHarness } from "../../../packages/server/test/engine/turn-harness.ts";
 import type { StoryDriver } from "../../../packages/server/test/stories/driver.ts";
 import { bytesOf } from "../../../packages/server/test/stories/story-environment.ts";
 import type { TestEnvironment } from "../test-environment.ts";

@@ -56,13 +56,13 @@ const EDITS: readonly Edit[] = [
 `,
   },
   {
-    file: "packages/server/src/runtime/events/turn-writer.ts",
+    file: "packages/server/src/engine/events/turn-writer.ts",
     find: "turn: this.turn.id }, draft) as EventDraft;\n    // Local",
     replace: `turn: this.turn.id }, draft, draft.type === "turn.end" ? { mood: "calm" } : {}) as EventDraft;
     // Local`,
   },
   {
-    file: "packages/server/src/runtime/events/turn-writer.ts",
+    file: "packages/server/src/engine/events/turn-writer.ts",
     find: "    return this.#writer.write(whole);\n  }\n\n  /** Folds an event about",
     replace: `    const written = this.#writer.write(whole);
     if (draft.type !== "run.start" && draft.type !== "tool_result.end") return written;

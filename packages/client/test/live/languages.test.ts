@@ -1,7 +1,7 @@
 /** Tests that texts of the server are in the language of the user, and that a lost worker is shown, over both channels. */
 import { describe, expect, test } from "vitest";
 import { listBlocks } from "@turnstream/protocol";
-import { BUILT_IN_STRINGS } from "../../../server/src/runtime/strings/catalogs.ts";
+import { BUILT_IN_STRINGS } from "../../../server/src/strings/catalogs.ts";
 import type { Session, SessionView } from "../../src/session/session.ts";
 import { LiveGateway, isLive, isOver, until } from "./live-gateway.ts";
 

@@ -4,15 +4,15 @@ import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy
 import { signToken } from "../../../server/src/gateway/auth/tokens.ts";
 import { script } from "../../../server/src/models/script-parts.ts";
 import { scriptedModel } from "../../../server/src/models/scripted-model.ts";
-import { defineAgent } from "../../../server/src/runtime/define/agent.ts";
-import { tool } from "../../../server/src/runtime/define/tool.ts";
-import type { Worker } from "../../../server/src/runtime/worker/worker.ts";
+import { defineAgent } from "../../../server/src/agent/define/agent.ts";
+import { tool } from "../../../server/src/agent/define/tool.ts";
+import type { Worker } from "../../../server/src/worker/worker.ts";
 import {
   createMemoryBackend,
   openServer,
   type TestServer,
 } from "../../../server/test/gateway/test-server.ts";
-import { TurnHarness } from "../../../server/test/runtime/turn-harness.ts";
+import { TurnHarness } from "../../../server/test/engine/turn-harness.ts";
 import { createClient } from "../../src/client.ts";
 import type { Client } from "../../src/client-interface.ts";
 import type { ClientOptions } from "../../src/options.ts";

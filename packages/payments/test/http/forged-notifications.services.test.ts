@@ -17,7 +17,7 @@ import { type PaymentSandbox, startPaymentSandbox } from "@turnstream/payments/s
 import type { SessionRef } from "../../../server/src/util/refs.ts";
 import { createTestSession } from "../../../server/test/gateway/pending-interactions.ts";
 import { requestTestPayment, type TestPayment } from "../../../server/test/gateway/pending-payments.ts";
-import { openRealBackend } from "../../../server/test/runtime/real-backend.ts";
+import { openRealBackend } from "../../../server/test/engine/real-backend.ts";
 import { openServer, type TestServer } from "../../../server/test/gateway/test-server.ts";
 
 /** Not signed, and not read by the adapter. */

@@ -11,9 +11,9 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { script } from "../../../server/src/models/script-parts.ts";
 import { scriptedModel } from "../../../server/src/models/scripted-model.ts";
 import { newebPay } from "@turnstream/payments/newebpay";
-import { defineAgent } from "../../../server/src/runtime/define/agent.ts";
+import { defineAgent } from "../../../server/src/agent/define/agent.ts";
 import type { SessionRef } from "../../../server/src/util/refs.ts";
-import { openRealBackend } from "../../../server/test/runtime/real-backend.ts";
+import { openRealBackend } from "../../../server/test/engine/real-backend.ts";
 import { StreamClient } from "../../../server/test/gateway/clients.ts";
 import { GatewayHarness } from "../../../server/test/gateway/gateway-harness.ts";
 

@@ -3,16 +3,16 @@
  * the client polls the status. The payment provider is the sandbox.
  */
 import { payments } from "../../src/payments.ts";
-import { openRealBackend } from "../../../server/test/runtime/real-backend.ts";
+import { openRealBackend } from "../../../server/test/engine/real-backend.ts";
 import { postCheckoutForm } from "@turnstream/testkit/payments/post-checkout-form.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { script } from "../../../server/src/models/script-parts.ts";
 import { scriptedModel } from "../../../server/src/models/scripted-model.ts";
 import { type PaymentSandbox, startPaymentSandbox } from "@turnstream/payments/sandbox";
-import { defineAgent } from "../../../server/src/runtime/define/agent.ts";
+import { defineAgent } from "../../../server/src/agent/define/agent.ts";
 import type { SessionRef } from "../../../server/src/util/refs.ts";
-import { outline } from "../../../server/test/runtime/turn-harness.ts";
+import { outline } from "../../../server/test/engine/turn-harness.ts";
 import { StreamClient } from "../../../server/test/gateway/clients.ts";
 import { GatewayHarness } from "../../../server/test/gateway/gateway-harness.ts";
 

@@ -15,7 +15,7 @@ import { PaymentError, type PaymentProvider } from "../../src/provider.ts";
 import { type PaymentSandbox, startPaymentSandbox } from "@turnstream/payments/sandbox";
 import { systemEnv } from "../../../server/src/util/env.ts";
 import type { SessionRef } from "../../../server/src/util/refs.ts";
-import type { HarnessBackend } from "../../../server/test/runtime/turn-harness.ts";
+import type { HarnessBackend } from "../../../server/test/engine/turn-harness.ts";
 import { SocketClient } from "../../../server/test/gateway/clients.ts";
 import { createTestSession } from "../../../server/test/gateway/pending-interactions.ts";
 import { requestTestPayment, type TestPayment } from "../../../server/test/gateway/pending-payments.ts";

@@ -12,15 +12,15 @@ import { script } from "../../../server/src/models/script-parts.ts";
 import { scriptedModel } from "../../../server/src/models/scripted-model.ts";
 import { newebPay } from "@turnstream/payments/newebpay";
 import type { PaymentOptions } from "../../src/payment-options.ts";
-import { type Agent, defineAgent } from "../../../server/src/runtime/define/agent.ts";
-import { defineStreamAgent } from "../../../server/src/runtime/define/stream-agent.ts";
-import { tool } from "../../../server/src/runtime/define/tool.ts";
+import { type Agent, defineAgent } from "../../../server/src/agent/define/agent.ts";
+import { defineStreamAgent } from "../../../server/src/agent/define/stream-agent.ts";
+import { tool } from "../../../server/src/agent/define/tool.ts";
 import { applyReport } from "../../src/query-payment.ts";
 import { systemEnv } from "../../../server/src/util/env.ts";
-import { crashPoints } from "../../../server/test/runtime/crash-injection.ts";
-import { startCrashingTurn } from "../../../server/test/runtime/crashing-turn.ts";
-import { openRealBackend } from "../../../server/test/runtime/real-backend.ts";
-import { outline } from "../../../server/test/runtime/turn-harness.ts";
+import { crashPoints } from "../../../server/test/engine/crash-injection.ts";
+import { startCrashingTurn } from "../../../server/test/engine/crashing-turn.ts";
+import { openRealBackend } from "../../../server/test/engine/real-backend.ts";
+import { outline } from "../../../server/test/engine/turn-harness.ts";
 
 const DEPOSIT = { description: "Deposit", amount: 1200, currency: "TWD" };
 const keys = {

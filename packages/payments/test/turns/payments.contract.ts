@@ -14,10 +14,10 @@ import { hashCheckoutToken, readCheckoutToken } from "../../src/checkout-link.ts
 import type { PaymentOptions } from "../../src/payment-options.ts";
 import type { ProviderReport } from "../../src/provider.ts";
 import { type PaymentSandbox, startPaymentSandbox } from "@turnstream/payments/sandbox";
-import { type Agent, type AgentOptions, defineAgent } from "../../../server/src/runtime/define/agent.ts";
-import { defineStreamAgent } from "../../../server/src/runtime/define/stream-agent.ts";
-import type { StreamBodyEvent } from "../../../server/src/runtime/define/stream-body.ts";
-import { tool } from "../../../server/src/runtime/define/tool.ts";
+import { type Agent, type AgentOptions, defineAgent } from "../../../server/src/agent/define/agent.ts";
+import { defineStreamAgent } from "../../../server/src/agent/define/stream-agent.ts";
+import type { StreamBodyEvent } from "../../../server/src/agent/define/stream-body.ts";
+import { tool } from "../../../server/src/agent/define/tool.ts";
 import { submitForm } from "../../../server/src/session/interactions/submit-form.ts";
 import { sendMessage } from "../../../server/src/session/messages/send.ts";
 import { applyReport } from "../../src/query-payment.ts";
@@ -26,7 +26,7 @@ import { openCheckout } from "../../src/checkout.ts";
 import type { PaymentBackend } from "../../src/apply-payment.ts";
 import type { SessionRef } from "../../../server/src/util/refs.ts";
 import { systemEnv } from "../../../server/src/util/env.ts";
-import { outline, TurnHarness, type HarnessBackend } from "../../../server/test/runtime/turn-harness.ts";
+import { outline, TurnHarness, type HarnessBackend } from "../../../server/test/engine/turn-harness.ts";
 
 const DEPOSIT = { description: "Deposit for bed 12", amount: 1200, currency: "TWD" };
 const FORM = { title: "Contact", fields: [{ name: "email", label: "E-mail", type: "email" }] } as const;

@@ -7,7 +7,7 @@
  */
 import { listBlocks, type Turn } from "@turnstream/protocol";
 import { type EventDraft, truncateText } from "@turnstream/protocol/writer";
-import type { TurnObserver } from "../runtime/define/turn-observer.ts";
+import type { TurnObserver } from "../engine/turn/turn-observer.ts";
 import { describeError, describeMessage, oneLine } from "../util/describe-error.ts";
 import type { ErrorHandler } from "../util/error-handler.ts";
 import { createSecurityLog, type SecurityEventHandler } from "../util/security-event.ts";

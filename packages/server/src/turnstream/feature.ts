@@ -3,6 +3,6 @@
  * only.
  */
 import type { GatewayFeature } from "../gateway/feature.ts";
-import type { WorkerFeature } from "../runtime/feature.ts";
+import type { WorkerFeature } from "../worker/worker-feature.ts";
 
 export interface ServerFeature extends GatewayFeature, WorkerFeature {}

@@ -8,8 +8,8 @@ import { APICallError, LoadAPIKeyError } from "@ai-sdk/provider";
 import type { Model } from "../models/model.ts";
 import { script } from "../models/script-parts.ts";
 import { scriptedModel } from "../models/scripted-model.ts";
-import type { Agent } from "../runtime/define/agent.ts";
-import type { AiSdkPart, StreamBody } from "../runtime/define/stream-body.ts";
+import type { Agent } from "../agent/define/agent.ts";
+import type { AiSdkPart, StreamBody } from "../agent/define/stream-body.ts";
 
 /** @param variable the name of the variable to set, or null if the provider names none */
 export type MissingKeyHandler = (variable: string | null) => void;

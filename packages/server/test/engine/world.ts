@@ -2,8 +2,8 @@
 import { seededRandom } from "@turnstream/testkit/util/seeded-random.ts";
 import { vi } from "vitest";
 import { EngineError } from "../../src/engine/errors.ts";
-import { Lease, type LeaseOptions, RECOVERED_CHANNEL } from "../../src/engine/lease.ts";
-import { type TurnHandler, TurnLoop } from "../../src/runtime/worker/turn-loop.ts";
+import { Lease, type LeaseOptions, RECOVERED_CHANNEL } from "../../src/engine/lease/lease.ts";
+import { type TurnHandler, TurnLoop } from "../../src/engine/worker/turn-loop.ts";
 import { TURNS_CHANNEL } from "../../src/session/signal-channels.ts";
 import type { Signals } from "../../src/signals/signals.ts";
 import { createMemoryStore } from "@turnstream/testing";

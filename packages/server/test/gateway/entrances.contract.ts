@@ -7,10 +7,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
-import { defineAgent } from "../../src/runtime/define/agent.ts";
-import { tool } from "../../src/runtime/define/tool.ts";
+import { defineAgent } from "../../src/agent/define/agent.ts";
+import { tool } from "../../src/agent/define/tool.ts";
 import type { Actor, SessionRef } from "../../src/util/refs.ts";
-import { type HarnessBackend, TurnHarness } from "../runtime/turn-harness.ts";
+import { type HarnessBackend, TurnHarness } from "../engine/turn-harness.ts";
 import { type Entrance, ENTRANCES } from "./entrances.ts";
 
 const QUESTION = { question: "Which day?", options: [{ label: "Sat" }, { label: "Sun" }] };

@@ -1,5 +1,5 @@
 /** Runs the contract of the entrances on PostgreSQL and Redis. */
-import { openRealBackend } from "../runtime/real-backend.ts";
+import { openRealBackend } from "../engine/real-backend.ts";
 import { entrancesContract } from "./entrances.contract.ts";
 
 entrancesContract("PostgreSQL and Redis", openRealBackend);

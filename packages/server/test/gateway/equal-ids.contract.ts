@@ -5,9 +5,9 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
-import { defineAgent } from "../../src/runtime/define/agent.ts";
+import { defineAgent } from "../../src/agent/define/agent.ts";
 import { finishErasures } from "../../src/session/lifecycle/erase.ts";
-import type { HarnessBackend } from "../runtime/turn-harness.ts";
+import type { HarnessBackend } from "../engine/turn-harness.ts";
 import { SocketClient } from "./clients.ts";
 import { GatewayHarness } from "./gateway-harness.ts";
 import type { TestResponse } from "./test-server.ts";

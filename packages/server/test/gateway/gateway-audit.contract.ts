@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { signToken } from "../../src/gateway/auth/tokens.ts";
 import { systemEnv } from "../../src/util/env.ts";
 import { verifyTenantAudit } from "../../../cli/src/audit/verify-audit.ts";
-import type { HarnessBackend } from "../runtime/turn-harness.ts";
+import type { HarnessBackend } from "../engine/turn-harness.ts";
 import { createTestSession, requestInteraction } from "./pending-interactions.ts";
 import { openServer, type TestServer } from "./test-server.ts";
 

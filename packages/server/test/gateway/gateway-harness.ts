@@ -5,7 +5,7 @@
 import { errorReply } from "@turnstream/protocol/schema";
 import { createRouter } from "../../src/gateway/http/router.ts";
 import type { ServerOptions } from "../../src/gateway/create-server.ts";
-import { TurnHarness, type HarnessBackend } from "../runtime/turn-harness.ts";
+import { TurnHarness, type HarnessBackend } from "../engine/turn-harness.ts";
 import { ALL_ROUTES } from "./all-routes.ts";
 import { type TestRequest, openServer, type TestServer, type TestResponse } from "./test-server.ts";
 

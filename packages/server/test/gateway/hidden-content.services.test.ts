@@ -1,5 +1,5 @@
 /** Runs the contract of hidden content on PostgreSQL and Redis. */
-import { openRealBackend } from "../runtime/real-backend.ts";
+import { openRealBackend } from "../engine/real-backend.ts";
 import { hiddenContentContract } from "./hidden-content.contract.ts";
 
 hiddenContentContract("real servers", openRealBackend, 4);

@@ -16,8 +16,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { createServer, type Server } from "../../src/gateway/create-server.ts";
 import { readHistory } from "../../src/session/history/read-history.ts";
 import { listen } from "../safe-fetch/listeners.ts";
-import { openRealBackend } from "../runtime/real-backend.ts";
-import type { HarnessBackend } from "../runtime/turn-harness.ts";
+import { openRealBackend } from "../engine/real-backend.ts";
+import type { HarnessBackend } from "../engine/turn-harness.ts";
 import { SessionHarness } from "../session/session-harness.ts";
 
 const page = readFileSync(new URL("../../../../docs/nginx.md", import.meta.url), "utf8");

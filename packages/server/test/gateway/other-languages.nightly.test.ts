@@ -7,8 +7,8 @@ import { startProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
-import { defineAgent } from "../../src/runtime/define/agent.ts";
-import { TurnHarness } from "../runtime/turn-harness.ts";
+import { defineAgent } from "../../src/agent/define/agent.ts";
+import { TurnHarness } from "../engine/turn-harness.ts";
 import { createMemoryBackend, openServer, type TestServer } from "./test-server.ts";
 
 const page = readFileSync(new URL("../../../../docs/http.md", import.meta.url), "utf8");

@@ -9,16 +9,16 @@ import type { Route } from "../../src/gateway/http/route.ts";
 import { ALL_ROUTES } from "./all-routes.ts";
 import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
-import { defineAgent } from "../../src/runtime/define/agent.ts";
-import { tool } from "../../src/runtime/define/tool.ts";
+import { defineAgent } from "../../src/agent/define/agent.ts";
+import { tool } from "../../src/agent/define/tool.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sampleCommands } from "./auth/access-matrix.ts";
 import { SocketClient } from "./clients.ts";
 import { GatewayHarness } from "./gateway-harness.ts";
 import { requestInteraction } from "./pending-interactions.ts";
 import { requestTestPayment } from "./pending-payments.ts";
-import { openRealBackend } from "../runtime/real-backend.ts";
-import type { HarnessBackend } from "../runtime/turn-harness.ts";
+import { openRealBackend } from "../engine/real-backend.ts";
+import type { HarnessBackend } from "../engine/turn-harness.ts";
 
 /** Fields of errors whose values clients compare. Of all others but `type`, only the kind of value is recorded. */
 const OF_ERRORS = new Set(["error", "code", "can_retry"]);

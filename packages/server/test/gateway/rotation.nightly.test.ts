@@ -8,9 +8,9 @@ import { expect, test } from "vitest";
 import { createServer, type Server } from "../../src/gateway/create-server.ts";
 import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
-import { defineAgent } from "../../src/runtime/define/agent.ts";
-import { openRealBackend } from "../runtime/real-backend.ts";
-import { type HarnessBackend, TurnHarness } from "../runtime/turn-harness.ts";
+import { defineAgent } from "../../src/agent/define/agent.ts";
+import { openRealBackend } from "../engine/real-backend.ts";
+import { type HarnessBackend, TurnHarness } from "../engine/turn-harness.ts";
 import { StreamClient } from "./clients.ts";
 import { readResponse, type TestResponse } from "./test-server.ts";
 

@@ -11,7 +11,7 @@ import { createMemoryStore } from "@turnstream/testing";
 import { withFeatures } from "@turnstream/testkit/backend/test-features.ts";
 import { mount } from "./mount.ts";
 import type { Actor } from "../../src/util/refs.ts";
-import type { HarnessBackend } from "../runtime/turn-harness.ts";
+import type { HarnessBackend } from "../engine/turn-harness.ts";
 
 export function createMemoryBackend(): HarnessBackend {
   return { log: createMemoryLog(), store: createMemoryStore(), signals: createMemorySignals() };

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { errorReply } from "@turnstream/protocol/schema";
 import { LogError } from "../../src/log/errors.ts";
-import type { HarnessBackend } from "../runtime/turn-harness.ts";
+import type { HarnessBackend } from "../engine/turn-harness.ts";
 import { type TransportName, type TransportServer, openTransport } from "./transports.ts";
 import { createTestSession, requestInteraction } from "./pending-interactions.ts";
 import { nextMillisecond } from "../next-millisecond.ts";

@@ -1,5 +1,5 @@
 /** Runs the contract of both transports on PostgreSQL and Redis. */
-import { openRealBackend } from "../runtime/real-backend.ts";
+import { openRealBackend } from "../engine/real-backend.ts";
 import { transportsContract } from "./transports.contract.ts";
 
 transportsContract("server", openRealBackend);

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import type { ErrorContext } from "../../src/util/error-handler.ts";
 import type { ServerOptions } from "../../src/gateway/create-server.ts";
-import type { HarnessBackend } from "../runtime/turn-harness.ts";
+import type { HarnessBackend } from "../engine/turn-harness.ts";
 import { nodeApp } from "./examples/in-node.ts";
 import {
   type TestRequest,

@@ -11,11 +11,11 @@ import { z } from "zod";
 import { ModelError } from "../../src/models/errors.ts";
 import { resolveModel } from "../../src/models/named-model.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
-import { defineAgent } from "../../src/runtime/define/agent.ts";
-import { tool } from "../../src/runtime/define/tool.ts";
+import { defineAgent } from "../../src/agent/define/agent.ts";
+import { tool } from "../../src/agent/define/tool.ts";
 import { createMemoryBackend } from "../gateway/test-server.ts";
 import { readParts } from "./read-parts.ts";
-import { outline, TurnHarness } from "../runtime/turn-harness.ts";
+import { outline, TurnHarness } from "../engine/turn-harness.ts";
 
 const NAME = "anthropic/claude-sonnet-4-6";
 const readError = async (name: string) => (await readParts(resolveModel(name))).error as ModelError;

@@ -1,7 +1,8 @@
 /** Tests how token usage is counted for the protocol. */
 import { expect, test } from "vitest";
 
-import { addUsage, NO_USAGE, usageOf } from "../../src/models/usage.ts";
+import { addUsage, NO_USAGE } from "../../src/util/usage.ts";
+import { usageOf } from "../../src/models/usage.ts";
 
 const tokens = (input: number | undefined, output: number | undefined) => ({
   inputTokens: { total: input, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },

@@ -7,7 +7,7 @@ import { SessionClient } from "@turnstream/conformance/clients/session-client.ts
 import { ToolCallBlocks } from "@turnstream/conformance/clients/tool-call-blocks.ts";
 import type { Story, StoryForm } from "@turnstream/conformance/stories/story.ts";
 import type { SessionRef } from "../../src/util/refs.ts";
-import type { TurnHarness } from "../runtime/turn-harness.ts";
+import type { TurnHarness } from "../engine/turn-harness.ts";
 import type { StoryDriver } from "./driver.ts";
 import { TIMEOUT_MS } from "./follow-log.ts";
 import { rest } from "./http-client.ts";

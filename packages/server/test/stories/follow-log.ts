@@ -1,7 +1,7 @@
 /** Follows the log of a story as it is written. Every wait has a timeout. */
 import type { SessionEvent } from "@turnstream/protocol";
 import type { SessionRef } from "../../src/util/refs.ts";
-import type { TurnHarness } from "../runtime/turn-harness.ts";
+import type { TurnHarness } from "../engine/turn-harness.ts";
 
 export const TIMEOUT_MS = 40_000;
 

@@ -13,7 +13,7 @@ import { declineForm, FormError, submitForm } from "../../src/session/interactio
 import { readHistory } from "../../src/session/history/read-history.ts";
 import { sendMessage } from "../../src/session/messages/send.ts";
 import type { SessionRef } from "../../src/util/refs.ts";
-import type { TurnHarness } from "../runtime/turn-harness.ts";
+import type { TurnHarness } from "../engine/turn-harness.ts";
 import { eventsAfter, TIMEOUT_MS } from "./follow-log.ts";
 import type { StoryDriver, Reload } from "./driver.ts";
 

@@ -20,7 +20,7 @@ import type { Choice, Moment, Story, StoryForm } from "@turnstream/conformance/s
 import { type SessionState, START_CURSOR } from "@turnstream/protocol";
 import type { BlocksHistory } from "@turnstream/protocol/blocks";
 import type { SessionRef } from "../../src/util/refs.ts";
-import type { TurnHarness } from "../runtime/turn-harness.ts";
+import type { TurnHarness } from "../engine/turn-harness.ts";
 import { TIMEOUT_MS } from "./follow-log.ts";
 import type { StoryDriver, Reload } from "./driver.ts";
 import { rest, RestRefused } from "./http-client.ts";

@@ -13,10 +13,10 @@ import { z } from "zod";
 import { createServer, type Server } from "../../src/gateway/create-server.ts";
 import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
-import { defineAgent } from "../../src/runtime/define/agent.ts";
-import { tool } from "../../src/runtime/define/tool.ts";
-import { openRealBackend } from "../runtime/real-backend.ts";
-import { TurnHarness } from "../runtime/turn-harness.ts";
+import { defineAgent } from "../../src/agent/define/agent.ts";
+import { tool } from "../../src/agent/define/tool.ts";
+import { openRealBackend } from "../engine/real-backend.ts";
+import { TurnHarness } from "../engine/turn-harness.ts";
 import { rest } from "./http-client.ts";
 
 const ANSWER = "我們的營業時間是週一至週五,上午 9 點到下午 6 點。";

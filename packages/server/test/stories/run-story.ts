@@ -15,7 +15,7 @@ import {
 import { checkEvent } from "@turnstream/protocol/writer";
 import { parseEvent } from "@turnstream/protocol/schema";
 import type { SessionRef } from "../../src/util/refs.ts";
-import type { TurnHarness } from "../runtime/turn-harness.ts";
+import type { TurnHarness } from "../engine/turn-harness.ts";
 import type { Gates } from "./story-agents.ts";
 import { eventsAfter } from "./follow-log.ts";
 import type { StoryDriver, Reload } from "./driver.ts";

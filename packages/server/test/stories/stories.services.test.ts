@@ -17,7 +17,7 @@ import { blocksFrameSchema, responsesFrameSchema, tasksFrameSchema } from "@turn
 import { tasks } from "@turnstream/protocol/tasks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readTurnResult } from "../../src/session/history/turn-result.ts";
-import type { TurnHarness } from "../runtime/turn-harness.ts";
+import type { TurnHarness } from "../engine/turn-harness.ts";
 import { InProcessDriver } from "./in-process-driver.ts";
 import { play, type PlayedStory } from "./run-story.ts";
 import { StoryEnvironment } from "./story-environment.ts";

@@ -9,8 +9,8 @@ import { z } from "zod";
 import { type ScriptedReply, script, type ScriptPart } from "../../src/models/script-parts.ts";
 import type { Prompt } from "../../src/models/model.ts";
 import { scriptedModel, type ScriptCall } from "../../src/models/scripted-model.ts";
-import type { ApprovalOptions } from "../../src/runtime/define/approval.ts";
-import { type Agent, defineAgent } from "../../src/runtime/define/agent.ts";
+import type { ApprovalOptions } from "../../src/agent/define/approval.ts";
+import { type Agent, defineAgent } from "../../src/agent/define/agent.ts";
 import {
   type CitableItem,
   type Tool,
@@ -18,7 +18,7 @@ import {
   type ToolContext,
   ToolError,
   type ToolOutput,
-} from "../../src/runtime/define/tool.ts";
+} from "../../src/agent/define/tool.ts";
 
 const PACE_MS = 1;
 /** A model with a delay of this plus n waits for the nth reload of the story. */

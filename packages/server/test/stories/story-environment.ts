@@ -7,8 +7,8 @@ import type { Story, StoryFile } from "@turnstream/conformance/stories/story.ts"
 import type { Prompt } from "../../src/models/model.ts";
 import { makePdf } from "../text-extraction/make-pdf.ts";
 import { listen, type Listener } from "../safe-fetch/listeners.ts";
-import { openRealBackend } from "../runtime/real-backend.ts";
-import { TurnHarness, type HarnessBackend } from "../runtime/turn-harness.ts";
+import { openRealBackend } from "../engine/real-backend.ts";
+import { TurnHarness, type HarnessBackend } from "../engine/turn-harness.ts";
 import { createStoryAgent, Gates } from "./story-agents.ts";
 
 /** The strings of the documents of the `blocks` dialect. */

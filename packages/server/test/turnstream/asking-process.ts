@@ -3,7 +3,7 @@ import { connectParent, readSettings } from "@turnstream/testkit/processes/paren
 import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
 import type { ServerSettings } from "../../src/turnstream/settings.ts";
-import { defineAgent } from "../../src/runtime/define/agent.ts";
+import { defineAgent } from "../../src/agent/define/agent.ts";
 import { turnstream } from "../../src/turnstream/turnstream.ts";
 
 const parent = connectParent<object, { readonly text: string }>();

@@ -10,7 +10,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { reactionPart, reactions } from "../../../../examples/reactions/reactions.ts";
 import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
-import { defineAgent } from "../../src/runtime/define/agent.ts";
+import { defineAgent } from "../../src/agent/define/agent.ts";
 import { openDataFolder } from "../../src/store/pglite/open-data-folder.ts";
 import type { Db } from "../../src/store/database/database.ts";
 import type { ServerFeature } from "../../src/turnstream/feature.ts";

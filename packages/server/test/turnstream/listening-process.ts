@@ -1,7 +1,7 @@
 /** A program for tests: `turnstream()` without settings on a free port, with a turn that runs for a minute. */
 import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
-import { defineAgent } from "../../src/runtime/define/agent.ts";
+import { defineAgent } from "../../src/agent/define/agent.ts";
 import { turnstream } from "../../src/turnstream/turnstream.ts";
 
 const model = scriptedModel([[script.text("One moment."), script.delay(60_000), script.text("Done.")]]);

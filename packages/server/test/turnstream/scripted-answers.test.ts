@@ -7,9 +7,9 @@ import { streamText } from "ai";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
-import { type Agent, type AgentOptions, defineAgent } from "../../src/runtime/define/agent.ts";
-import { defineStreamAgent } from "../../src/runtime/define/stream-agent.ts";
-import { tool } from "../../src/runtime/define/tool.ts";
+import { type Agent, type AgentOptions, defineAgent } from "../../src/agent/define/agent.ts";
+import { defineStreamAgent } from "../../src/agent/define/stream-agent.ts";
+import { tool } from "../../src/agent/define/tool.ts";
 import { turnstream } from "../../src/turnstream/turnstream.ts";
 
 function unset(...variables: readonly string[]): void {

@@ -6,7 +6,7 @@ import { sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
-import { defineAgent } from "../../src/runtime/define/agent.ts";
+import { defineAgent } from "../../src/agent/define/agent.ts";
 import { turnstream } from "../../src/turnstream/turnstream.ts";
 import { sessionCommandsContract } from "./session-commands.contract.ts";
 

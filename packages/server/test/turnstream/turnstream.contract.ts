@@ -7,8 +7,8 @@ import { listBlocks } from "@turnstream/protocol";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { script } from "../../src/models/script-parts.ts";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
-import { defineAgent } from "../../src/runtime/define/agent.ts";
-import { tool } from "../../src/runtime/define/tool.ts";
+import { defineAgent } from "../../src/agent/define/agent.ts";
+import { tool } from "../../src/agent/define/tool.ts";
 import type { TurnstreamOptions } from "../../src/turnstream/options.ts";
 import { turnstream } from "../../src/turnstream/turnstream.ts";
 

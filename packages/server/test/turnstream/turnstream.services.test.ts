@@ -6,7 +6,7 @@ import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { freshDatabaseUrl, sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { expect, test } from "vitest";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
-import { defineAgent } from "../../src/runtime/define/agent.ts";
+import { defineAgent } from "../../src/agent/define/agent.ts";
 import { turnstream } from "../../src/turnstream/turnstream.ts";
 import { turnstreamContract } from "./turnstream.contract.ts";
 

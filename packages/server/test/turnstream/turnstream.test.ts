@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { createDataFolder } from "@turnstream/testkit/util/data-folder.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
-import { defineAgent } from "../../src/runtime/define/agent.ts";
+import { defineAgent } from "../../src/agent/define/agent.ts";
 import type { TurnstreamOptions } from "../../src/turnstream/options.ts";
 import { turnstream } from "../../src/turnstream/turnstream.ts";
 import { turnstreamContract } from "./turnstream.contract.ts";

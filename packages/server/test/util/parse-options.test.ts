@@ -1,9 +1,9 @@
 /** Tests that misspelled and missing options of agents and tools are refused at startup with a helpful message. */
 import { expect, test } from "vitest";
 import { scriptedModel } from "../../src/models/scripted-model.ts";
-import { type AgentOptions, defineAgent } from "../../src/runtime/define/agent.ts";
-import { defineStreamAgent, type StreamAgentOptions } from "../../src/runtime/define/stream-agent.ts";
-import { tool, type ToolOptions } from "../../src/runtime/define/tool.ts";
+import { type AgentOptions, defineAgent } from "../../src/agent/define/agent.ts";
+import { defineStreamAgent, type StreamAgentOptions } from "../../src/agent/define/stream-agent.ts";
+import { tool, type ToolOptions } from "../../src/agent/define/tool.ts";
 import { suggestName } from "../../src/util/parse-options.ts";
 
 const run = () => "done";

@@ -1,5 +1,5 @@
 /** Runs the contracts of attacks with two tenants on PostgreSQL and Redis. */
-import { openRealBackend } from "../../runtime/real-backend.ts";
+import { openRealBackend } from "../../engine/real-backend.ts";
 import { decisionAttacksContract } from "./decision-attacks.contract.ts";
 import { foreignIdsContract } from "./foreign-ids.contract.ts";
 import { shareLinksContract } from "./share-links.contract.ts";

@@ -6,10 +6,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { z } from "zod";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
-import { defineAgent } from "../../../src/runtime/define/agent.ts";
-import { tool } from "../../../src/runtime/define/tool.ts";
+import { defineAgent } from "../../../src/agent/define/agent.ts";
+import { tool } from "../../../src/agent/define/tool.ts";
 import type { SessionRef } from "../../../src/util/refs.ts";
-import type { HarnessBackend } from "../../runtime/turn-harness.ts";
+import type { HarnessBackend } from "../../engine/turn-harness.ts";
 import { SocketClient } from "../clients.ts";
 import { GatewayHarness } from "../gateway-harness.ts";
 

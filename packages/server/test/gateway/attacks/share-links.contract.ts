@@ -8,9 +8,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
-import { defineAgent } from "../../../src/runtime/define/agent.ts";
-import { tool } from "../../../src/runtime/define/tool.ts";
-import type { HarnessBackend } from "../../runtime/turn-harness.ts";
+import { defineAgent } from "../../../src/agent/define/agent.ts";
+import { tool } from "../../../src/agent/define/tool.ts";
+import type { HarnessBackend } from "../../engine/turn-harness.ts";
 import { GatewayHarness } from "../gateway-harness.ts";
 import type { TestRequest } from "../test-server.ts";
 

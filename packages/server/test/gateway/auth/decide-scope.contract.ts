@@ -3,7 +3,7 @@
  * decline a form.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { HarnessBackend } from "../../runtime/turn-harness.ts";
+import type { HarnessBackend } from "../../engine/turn-harness.ts";
 import type { SessionRef } from "../../../src/util/refs.ts";
 import { SocketClient, StreamClient } from "../clients.ts";
 import { createTestSession, requestInteraction } from "../pending-interactions.ts";

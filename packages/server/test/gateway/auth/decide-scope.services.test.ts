@@ -1,5 +1,5 @@
 /** Runs the contract of the scope `decide` on PostgreSQL and Redis. */
-import { openRealBackend } from "../../runtime/real-backend.ts";
+import { openRealBackend } from "../../engine/real-backend.ts";
 import { decideScopeContract } from "./decide-scope.contract.ts";
 
 decideScopeContract("real servers", openRealBackend);

@@ -11,7 +11,7 @@ import type { Scope } from "../../../src/gateway/auth/access.ts";
 import type { Route } from "../../../src/gateway/http/route.ts";
 import { ALL_ROUTES, ALL_SCOPES, ALL_TOKEN_SCOPES } from "../all-routes.ts";
 import { signToken, type TokenClaims } from "../../../src/gateway/auth/tokens.ts";
-import type { HarnessBackend } from "../../runtime/turn-harness.ts";
+import type { HarnessBackend } from "../../engine/turn-harness.ts";
 import { systemEnv } from "../../../src/util/env.ts";
 import { requestTestPayment } from "../pending-payments.ts";
 import { openServer, type TestServer, type TestResponse } from "../test-server.ts";

@@ -10,8 +10,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createServer, type Server } from "../../../src/gateway/create-server.ts";
 import { archiveSession } from "../../../src/session/archive/archive.ts";
 import { trimLog } from "@turnstream/testkit/backend/trim-log.ts";
-import { openRealBackend } from "../../runtime/real-backend.ts";
-import type { HarnessBackend } from "../../runtime/turn-harness.ts";
+import { openRealBackend } from "../../engine/real-backend.ts";
+import type { HarnessBackend } from "../../engine/turn-harness.ts";
 import { plain, SessionHarness } from "../../session/session-harness.ts";
 
 let parts: HarnessBackend;

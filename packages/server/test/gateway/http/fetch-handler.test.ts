@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createGateway, type Gateway } from "../../../src/gateway/gateway.ts";
 import type { SessionRef } from "../../../src/util/refs.ts";
-import type { HarnessBackend } from "../../runtime/turn-harness.ts";
+import type { HarnessBackend } from "../../engine/turn-harness.ts";
 import { createTestSession, requestInteraction, testCaller } from "../pending-interactions.ts";
 import { createMemoryBackend } from "../test-server.ts";
 

@@ -6,12 +6,12 @@ import { PrintedPage } from "@turnstream/conformance/clients/printed-page.ts";
 import { afterEach, describe, expect, it } from "vitest";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
-import { defineAgent } from "../../../src/runtime/define/agent.ts";
-import { tool } from "../../../src/runtime/define/tool.ts";
+import { defineAgent } from "../../../src/agent/define/agent.ts";
+import { tool } from "../../../src/agent/define/tool.ts";
 import { archiveSession } from "../../../src/session/archive/archive.ts";
 import { messageKey } from "../../../src/session/message-event.ts";
 import type { SessionRef } from "../../../src/util/refs.ts";
-import type { HarnessBackend } from "../../runtime/turn-harness.ts";
+import type { HarnessBackend } from "../../engine/turn-harness.ts";
 import { StreamClient } from "../clients.ts";
 import { GatewayHarness } from "../gateway-harness.ts";
 

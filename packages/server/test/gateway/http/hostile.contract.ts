@@ -11,7 +11,7 @@ import { ALL_ROUTES } from "../all-routes.ts";
 import { FEATURES } from "@turnstream/testkit/backend/test-features.ts";
 import { PaymentError } from "@turnstream/payments";
 import { createSession } from "../../../src/session/lifecycle/create.ts";
-import type { HarnessBackend } from "../../runtime/turn-harness.ts";
+import type { HarnessBackend } from "../../engine/turn-harness.ts";
 import { requestInteraction } from "../pending-interactions.ts";
 import { requestTestPayment } from "../pending-payments.ts";
 

@@ -2,7 +2,7 @@
  * Runs the contract of hostile requests on PostgreSQL and Redis, because a database can refuse values that memory
  * accepts.
  */
-import { openRealBackend } from "../../runtime/real-backend.ts";
+import { openRealBackend } from "../../engine/real-backend.ts";
 import { isFull } from "@turnstream/conformance/support/cases.ts";
 import { hostileContract } from "./hostile.contract.ts";
 

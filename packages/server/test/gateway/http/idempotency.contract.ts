@@ -6,11 +6,11 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ALL_ROUTES } from "../all-routes.ts";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
-import { defineAgent } from "../../../src/runtime/define/agent.ts";
+import { defineAgent } from "../../../src/agent/define/agent.ts";
 import { StoreError } from "../../../src/store/errors.ts";
 import type { SessionRef } from "../../../src/util/refs.ts";
 import { GatewayHarness } from "../gateway-harness.ts";
-import type { HarnessBackend } from "../../runtime/turn-harness.ts";
+import type { HarnessBackend } from "../../engine/turn-harness.ts";
 
 /** Routes that change existing data or authenticate. A repeated request does no harm. */
 const MAKE_NOTHING = [

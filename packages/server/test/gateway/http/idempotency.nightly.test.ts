@@ -1,5 +1,5 @@
 /** Runs the contract of idempotency keys on PostgreSQL and Redis. */
-import { openRealBackend } from "../../runtime/real-backend.ts";
+import { openRealBackend } from "../../engine/real-backend.ts";
 import { idempotencyContract } from "./idempotency.contract.ts";
 
 idempotencyContract(openRealBackend);

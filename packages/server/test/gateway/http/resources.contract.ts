@@ -6,9 +6,9 @@ import { type IncomingMessage, request as httpRequest } from "node:http";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
-import { defineAgent } from "../../../src/runtime/define/agent.ts";
+import { defineAgent } from "../../../src/agent/define/agent.ts";
 import type { SessionRef } from "../../../src/util/refs.ts";
-import type { HarnessBackend } from "../../runtime/turn-harness.ts";
+import type { HarnessBackend } from "../../engine/turn-harness.ts";
 import { requestInteraction, createTestSession } from "../pending-interactions.ts";
 import { GatewayHarness } from "../gateway-harness.ts";
 

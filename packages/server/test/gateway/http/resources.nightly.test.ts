@@ -1,5 +1,5 @@
 /** Runs the contracts of history and shares over HTTP on PostgreSQL and Redis. */
-import { openRealBackend } from "../../runtime/real-backend.ts";
+import { openRealBackend } from "../../engine/real-backend.ts";
 import { historyContract } from "./history.contract.ts";
 import { sharesContract } from "./shares.contract.ts";
 

@@ -1,5 +1,5 @@
 /** Runs the contracts of resources and webhooks over HTTP on PostgreSQL and Redis. */
-import { openRealBackend } from "../../runtime/real-backend.ts";
+import { openRealBackend } from "../../engine/real-backend.ts";
 import { resourcesContract } from "./resources.contract.ts";
 import { webhookRoutesContract } from "./webhooks.contract.ts";
 

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { enqueueTurnEvent } from "../../../src/session/webhooks/enqueue-events.ts";
 import type { SessionRef } from "../../../src/util/refs.ts";
-import type { HarnessBackend } from "../../runtime/turn-harness.ts";
+import type { HarnessBackend } from "../../engine/turn-harness.ts";
 import { GatewayHarness } from "../gateway-harness.ts";
 import { createTestSession } from "../pending-interactions.ts";
 

@@ -6,10 +6,10 @@ import { postMessageReply } from "@turnstream/protocol/schema";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
-import { defineAgent } from "../../../src/runtime/define/agent.ts";
-import { tool } from "../../../src/runtime/define/tool.ts";
+import { defineAgent } from "../../../src/agent/define/agent.ts";
+import { tool } from "../../../src/agent/define/tool.ts";
 import type { SessionRef } from "../../../src/util/refs.ts";
-import { type HarnessBackend, TurnHarness } from "../../runtime/turn-harness.ts";
+import { type HarnessBackend, TurnHarness } from "../../engine/turn-harness.ts";
 import { openServer, type TestServer } from "../test-server.ts";
 
 const broker = defineAgent({

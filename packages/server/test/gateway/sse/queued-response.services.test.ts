@@ -1,5 +1,5 @@
 /** Runs the contract of responses to queued messages on PostgreSQL and Redis. */
-import { openRealBackend } from "../../runtime/real-backend.ts";
+import { openRealBackend } from "../../engine/real-backend.ts";
 import { queuedResponseContract } from "./queued-response.contract.ts";
 
 queuedResponseContract("real servers", openRealBackend);

@@ -11,10 +11,10 @@ import { postMessageReply, responsesFrameSchema } from "@turnstream/protocol/sch
 import { createGateway } from "../../../src/gateway/gateway.ts";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
-import { defineAgent } from "../../../src/runtime/define/agent.ts";
-import { tool } from "../../../src/runtime/define/tool.ts";
+import { defineAgent } from "../../../src/agent/define/agent.ts";
+import { tool } from "../../../src/agent/define/tool.ts";
 import type { SessionRef } from "../../../src/util/refs.ts";
-import { TurnHarness } from "../../runtime/turn-harness.ts";
+import { TurnHarness } from "../../engine/turn-harness.ts";
 import { StreamClient } from "../clients.ts";
 import { createMemoryBackend, openServer, type TestServer } from "../test-server.ts";
 

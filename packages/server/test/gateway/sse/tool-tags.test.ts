@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
-import { defineAgent } from "../../../src/runtime/define/agent.ts";
-import { TurnHarness } from "../../runtime/turn-harness.ts";
+import { defineAgent } from "../../../src/agent/define/agent.ts";
+import { TurnHarness } from "../../engine/turn-harness.ts";
 import { StreamClient } from "../clients.ts";
 import { createMemoryBackend, openServer, type TestServer } from "../test-server.ts";
 

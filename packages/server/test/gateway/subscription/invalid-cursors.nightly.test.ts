@@ -12,8 +12,8 @@ import { createServer, type Server } from "../../../src/gateway/create-server.ts
 import { archiveSession } from "../../../src/session/archive/archive.ts";
 import { trimLog } from "@turnstream/testkit/backend/trim-log.ts";
 import type { Actor } from "../../../src/util/refs.ts";
-import { openRealBackend } from "../../runtime/real-backend.ts";
-import type { HarnessBackend } from "../../runtime/turn-harness.ts";
+import { openRealBackend } from "../../engine/real-backend.ts";
+import type { HarnessBackend } from "../../engine/turn-harness.ts";
 import { SessionHarness } from "../../session/session-harness.ts";
 
 const WITHIN_MS = 1_000;

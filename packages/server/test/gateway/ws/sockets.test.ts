@@ -2,9 +2,9 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
-import { defineAgent } from "../../../src/runtime/define/agent.ts";
-import { tool } from "../../../src/runtime/define/tool.ts";
-import { TurnHarness } from "../../runtime/turn-harness.ts";
+import { defineAgent } from "../../../src/agent/define/agent.ts";
+import { tool } from "../../../src/agent/define/tool.ts";
+import { TurnHarness } from "../../engine/turn-harness.ts";
 import { SocketClient } from "../clients.ts";
 import { createMemoryBackend, openServer, type TestServer } from "../test-server.ts";
 

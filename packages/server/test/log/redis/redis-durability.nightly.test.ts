@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { createGateway } from "../../../src/gateway/gateway.ts";
 import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
-import { defineAgent } from "../../../src/runtime/define/agent.ts";
-import { startWorker } from "../../../src/runtime/worker/supervise.ts";
+import { defineAgent } from "../../../src/agent/define/agent.ts";
+import { startWorker } from "../../../src/worker/supervise.ts";
 import { createMemoryBackend } from "../../gateway/test-server.ts";
 
 test.each([

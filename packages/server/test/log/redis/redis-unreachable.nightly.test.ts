@@ -9,8 +9,8 @@ import { isLogError } from "../../../src/log/errors.ts";
 import { createRedisLog } from "../../../src/log/redis/create-redis-log.ts";
 import { createGateway } from "../../../src/gateway/gateway.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
-import { defineAgent } from "../../../src/runtime/define/agent.ts";
-import { startWorker } from "../../../src/runtime/worker/supervise.ts";
+import { defineAgent } from "../../../src/agent/define/agent.ts";
+import { startWorker } from "../../../src/worker/supervise.ts";
 import { createMemoryBackend } from "../../gateway/test-server.ts";
 
 test("onError of the gateway and of the worker name the server once, without the password", async () => {

@@ -3,8 +3,8 @@ import type { Json, ToolResultBlock } from "@turnstream/protocol";
 import { truncateText, MAX_PREVIEW } from "@turnstream/protocol/writer";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { failedResult, successResult } from "../../../src/runtime/attempt/tool-result.ts";
-import type { ResultPart, ToolCallRecord } from "../../../src/runtime/attempt/journal-entries.ts";
+import { failedResult, successResult } from "../../../src/agent/run/tool-result.ts";
+import type { ResultPart, ToolCallRecord } from "../../../src/agent/run/journal-entries.ts";
 import {
   isResultReference,
   resolveResult,

@@ -4,13 +4,13 @@ import { afterEach, expect, test } from "vitest";
 import { createMemoryLog } from "../../../src/log/memory.ts";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
-import { defineAgent } from "../../../src/runtime/define/agent.ts";
+import { defineAgent } from "../../../src/agent/define/agent.ts";
 import { retryTurn } from "../../../src/session/messages/retry-turn.ts";
 import { createMemorySignals } from "../../../src/signals/memory.ts";
 import { createMemoryStore } from "@turnstream/testing";
 import { sleep } from "../../../src/util/sleep.ts";
 import type { ClosableStore } from "../../../src/store/store.ts";
-import { TurnHarness } from "../../runtime/turn-harness.ts";
+import { TurnHarness } from "../../engine/turn-harness.ts";
 
 const COMMIT_MS = 200;
 

@@ -3,7 +3,7 @@
  * with the sender.
  */
 import type { ServerResponse } from "node:http";
-import { type Asked, type LocalServer, localServer } from "../../runtime/built-in/local-server.ts";
+import { type Asked, type LocalServer, localServer } from "../../agent/built-in/local-server.ts";
 
 interface ReceivedWebhook {
   readonly id: string;

@@ -1,5 +1,0 @@
-/** Runs the contract of the built-in tools that use the store on real servers. */
-import { openRealBackend } from "../real-backend.ts";
-import { storageContract } from "./storage.contract.ts";
-
-storageContract(openRealBackend);

@@ -1,5 +1,0 @@
-/** Runs the contract of files in a message on PostgreSQL and Redis. */
-import { filesContract } from "./files.contract.ts";
-import { openRealBackend } from "../real-backend.ts";
-
-filesContract(openRealBackend);

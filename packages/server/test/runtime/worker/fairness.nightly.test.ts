@@ -1,5 +1,0 @@
-/** Runs the contract of fairness on PostgreSQL and Redis. */
-import { openRealBackend } from "../real-backend.ts";
-import { fairnessContract } from "./fairness.contract.ts";
-
-fairnessContract(openRealBackend);

@@ -1,5 +1,0 @@
-/** Runs the contract of webhooks of whole turns on PostgreSQL and Redis. */
-import { openRealBackend } from "../real-backend.ts";
-import { turnWebhooksContract } from "./webhooks.contract.ts";
-
-turnWebhooksContract("real servers", openRealBackend);
