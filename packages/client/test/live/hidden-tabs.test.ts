@@ -1,6 +1,6 @@
 /**
  * Tests hidden tabs of one browser against a real gateway: they close their connections, still receive the ends of turns
- * and approvals, and show the log when they are visible.
+ * and approvals, and show the log when they are visible. tests/browser/hidden-tabs.browser.nightly.test.ts runs for longer.
  */
 import { seededRandom } from "@turnstream/testkit/util/seeded-random.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
