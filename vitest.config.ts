@@ -37,8 +37,6 @@ const chaos = "tests/chaos/**/*.nightly.test.ts";
 const ISOLATED = {
   "packages/server/test/agent/interactions/interaction-losses.test.ts":
     "moves a fake clock by minutes, which also runs the timers of other files in its process",
-  "packages/client/test/tabs/shared-channels.test.ts":
-    "moves a fake clock by minutes, which also runs the timers of other files in its process",
   "packages/client/test/view/form-store.test.ts":
     "moves a fake clock by seconds, which also runs the timers of other files in its process",
   "packages/client/test/session/released.test.ts":

@@ -49,7 +49,13 @@ const PARTS: Readonly<Record<string, { readonly about: string; readonly steps: r
   browser: {
     about: "pages and network faults in Chromium, and the React package and the gallery on React 18",
     steps: [
-      { tests: ["--project=browser-nightly", "--exclude=tests/gallery/**"] },
+      {
+        tests: [
+          "--project=browser-nightly",
+          "--exclude=tests/gallery/**",
+          "--exclude=tests/browser/hidden-tabs*",
+        ],
+      },
       {
         tests: ["--project=test", "--project=isolated", "packages/react/test"],
         env: { TURNSTREAM_REACT: "18" },
@@ -67,6 +73,10 @@ const PARTS: Readonly<Record<string, { readonly about: string; readonly steps: r
         env: { TURNSTREAM_REACT: "18" },
       },
     ],
+  },
+  tabs: {
+    about: "twenty tabs of a browser that are hidden and shown at random for ten minutes",
+    steps: [{ tests: ["--project=browser-nightly", "tests/browser/hidden-tabs"] }],
   },
   chaos: {
     about: "the short form of every chaos scenario",

@@ -1,4 +1,7 @@
-/** `setHidden` and `freeze` make a tab hidden, or stop its scripts. Playwright itself keeps every page visible. */
+/**
+ * `setHidden`, `setFrozen` and `freeze` make a tab hidden, or stop its scripts. Playwright itself keeps every page
+ * visible.
+ */
 import type { BrowserContext } from "playwright-core";
 import type { Tab } from "./tab.ts";
 
@@ -9,10 +12,11 @@ declare global {
 }
 
 /**
- * Allows tabs of this context to be hidden. Call it before the tabs are opened. A hidden tab draws no frames, as in a
- * real browser.
+ * Allows tabs of this context to be hidden, and their time to pass. Call it before the tabs are opened. A hidden tab draws
+ * no frames, as in a real browser.
  */
 export async function allowHiding(context: BrowserContext): Promise<void> {
+  await context.clock.install();
   await context.addInitScript(() => {
     let isHidden = false;
     const queued: FrameRequestCallback[] = [];
@@ -30,6 +34,18 @@ export async function allowHiding(context: BrowserContext): Promise<void> {
 
 export async function setHidden(tab: Tab, isHidden: boolean): Promise<void> {
   await tab.page.evaluate((value) => window.setHidden?.(value), isHidden);
+}
+
+/** Moves the clock of a tab forward. Its timers run at most once. */
+export async function passTime({ page }: Tab, ms: number): Promise<void> {
+  await page.clock.fastForward(ms);
+}
+
+/** Tells a tab that the browser freezes it, as it does with hidden tabs to save memory, or resumes it. */
+export async function setFrozen(tab: Tab, isFrozen: boolean): Promise<void> {
+  if (isFrozen) await setHidden(tab, true);
+  await tab.page.evaluate((type) => document.dispatchEvent(new Event(type)), isFrozen ? "freeze" : "resume");
+  if (!isFrozen) await setHidden(tab, false);
 }
 
 /** Stops all scripts of a tab at its next statement. @returns a function that resumes them */

@@ -1,7 +1,7 @@
-/** Tests several tabs of one user: actions in one tab are visible in the others, and all tabs share one connection. */
+/** Tests several tabs of one user: actions in one tab are visible in the others, and hidden tabs have no connection. */
 import { until } from "@turnstream/testkit/util/until.ts";
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from "vitest";
-import { freeze, allowHiding, setHidden } from "./hidden-tabs.ts";
+import { allowHiding, freeze, passTime, setFrozen, setHidden } from "./hidden-tabs.ts";
 import { answerTo, ASKING } from "./agents.ts";
 import { BrowserSession } from "./browser-session.ts";
 import { approve, findCard, stop } from "./story/cards.ts";
@@ -39,6 +39,23 @@ async function connectionsAre(count: number): Promise<void> {
   await until(`${count} connections`, () => browserSession.environment.connections === count);
 }
 
+/** Counts the notices about the connection that the tab shows from now on. @returns a function that reads the count */
+async function countBanners({ page }: Tab): Promise<() => Promise<number>> {
+  await page.evaluate(() => {
+    const seen = new WeakSet<Element>();
+    Object.assign(window, { banners: 0 });
+    const look = (): void => {
+      for (const banner of document.querySelectorAll(".ts-banner")) {
+        if (seen.has(banner)) continue;
+        seen.add(banner);
+        Object.assign(window, { banners: Number(Reflect.get(window, "banners")) + 1 });
+      }
+    };
+    new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
+  });
+  return async () => await page.evaluate(() => Number(Reflect.get(window, "banners")));
+}
+
 test.each(["one browser", "two browsers"])(
   "U05 an approval that is decided in one tab is decided in the other: %s",
   async (where) => {
@@ -68,12 +85,11 @@ test("a turn that is stopped from another tab", async () => {
   expect(screen).not.toContain("stop-60");
 });
 
-test("U08 two tabs have one connection, and none when both are closed", async () => {
+test("U08 each tab has a connection, and none when it is closed", async () => {
   const { first, second, ref } = await openTabs(2);
-  await connectionsAre(1);
+  await connectionsAre(2);
   await second.send("one");
   for (const tab of [first, second]) await tab.reads(answerTo("one"));
-  // The tab with the connection is closed, and the other continues from the same position.
   await first.close();
   await second.send("two");
   await second.reads(answerTo("two"));
@@ -83,9 +99,8 @@ test("U08 two tabs have one connection, and none when both are closed", async ()
   await connectionsAre(0);
 });
 
-test("ten tabs have one connection, and show the same", async () => {
+test("ten tabs show the same", async () => {
   const { ref, tabs, first } = await openTabs(10);
-  await connectionsAre(1);
   await first.send("ten");
   for (const tab of tabs) await tab.reads(answerTo("ten"));
   for (const tab of tabs.slice(1)) await compareScreens(first, tab, browserSession.readHead(ref));
@@ -101,6 +116,63 @@ test("U08 a hidden tab catches up when it becomes visible", async () => {
   await compareScreens(first, second, browserSession.readHead(ref));
 });
 
+test("U08 a hidden tab closes its connection, and catches up when it becomes visible without a notice", async () => {
+  const { ref, first, second } = await openTabs(2);
+  await second.send("before");
+  for (const tab of [first, second]) await tab.reads(answerTo("before"));
+  await setHidden(second, true);
+  await connectionsAre(2);
+  await passTime(second, 60_000);
+  await connectionsAre(1);
+  expect(await second.view()).toMatchObject({ phase: "hidden", wire: null, error: null, failures: 0 });
+  await first.send("away");
+  await first.reads(answerTo("away"));
+  expect(await second.view()).toMatchObject({ phase: "hidden", turns: ["end_turn"] });
+  const banners = await countBanners(second);
+  await setHidden(second, false);
+  await second.reads(answerTo("away"));
+  await second.live();
+  await compareScreens(first, second, browserSession.readHead(ref));
+  expect(await banners()).toBe(0);
+});
+
+test("a hidden tab keeps its connection during a turn, and sends a message without one", async () => {
+  const { ref, first, second } = await openTabs(2);
+  const resume = browserSession.pauseAnswerAfter(10);
+  onTestFinished(resume);
+  await first.send("long");
+  await second.reads("long-3 ");
+  await setHidden(second, true);
+  await passTime(second, 60_000);
+  await passTime(second, 60_000);
+  await connectionsAre(2);
+  resume();
+  await second.until("the end of the turn", ({ turns }) => turns.at(-1) === "end_turn");
+  await passTime(second, 60_000);
+  await connectionsAre(1);
+  await second.page.evaluate(() =>
+    window.turnstream?.session.send({ text: "later", agentId: "long-answer" }),
+  );
+  await first.reads(answerTo("later"));
+  await second.until("the end of the turn", ({ turns }) => turns.length === 2 && turns[1] === "end_turn");
+  expect(await browserSession.readMessages(ref)).toEqual(["long", "later"]);
+});
+
+test("a tab that the browser freezes closes its connection at once, also during a turn", async () => {
+  const { ref, first, second } = await openTabs(2);
+  const resume = browserSession.pauseAnswerAfter(10);
+  onTestFinished(resume);
+  await first.send("ice");
+  await second.reads("ice-3 ");
+  await setFrozen(second, true);
+  await connectionsAre(1);
+  resume();
+  await first.reads(answerTo("ice"));
+  await setFrozen(second, false);
+  await second.reads(answerTo("ice"));
+  await compareScreens(first, second, browserSession.readHead(ref));
+});
+
 test("a frozen tab catches up", async () => {
   const { ref, first, second } = await openTabs(2);
   const goOn = await freeze(second);
@@ -111,7 +183,7 @@ test("a frozen tab catches up", async () => {
   await compareScreens(first, second, browserSession.readHead(ref));
 });
 
-test("a frozen tab with the shared connection doesn't block the others", async () => {
+test("a frozen tab doesn't block the others", async () => {
   const { ref, first, second } = await openTabs(2);
   const goOn = await freeze(first);
   await second.send("leader");

@@ -3,12 +3,11 @@
  * opens the same one.
  */
 import { createClient, type Session, signIn } from "@turnstream/client";
-import { shareTabs } from "@turnstream/client/tabs";
 import { SessionProvider, Thread } from "@turnstream/react";
 import { zhTw } from "@turnstream/react/strings/zh-tw";
 import { type ReactNode, useEffect, useState, useSyncExternalStore } from "react";
 
-const client = createClient({ url: location.origin, auth: () => signIn(), tabs: shareTabs });
+const client = createClient({ url: location.origin, auth: () => signIn() });
 
 const AGENT_NAMES = { clinic: "預約助理" };
 const SUGGESTIONS = ["我想預約洗牙", "我想預約牙齒檢查"];

@@ -1,5 +1,4 @@
 /** `client` is the only client of the page. The gateway signs its user in, by the cookie of the visitor. */
 import { createClient, signIn } from "@turnstream/client";
-import { shareTabs } from "@turnstream/client/tabs";
 
-export const client = createClient({ url: location.origin, auth: () => signIn(), tabs: shareTabs });
+export const client = createClient({ url: location.origin, auth: () => signIn() });

@@ -2,13 +2,12 @@
  * `createClient` creates a client: sessions that share one connection, the list of sessions of the signed-in user, the
  * list of agents, and links to sessions.
  * Invariant: the same id always returns the same session store. If another user signs in, all sessions disconnect
- * before any reconnects, so that the previous user's connection closes. Tabs share a connection only in the native
- * dialect. At most 20 idle sessions keep their state.
+ * before any reconnects, so that the previous user's connection closes. At most 20 idle sessions keep their state.
  */
 import { createAuth } from "./auth/auth.ts";
 import { createIdentity } from "./auth/identity.ts";
 import { createNetworkTransport } from "./transport/network-transport.ts";
-import { withCommandTimeout, type Transport } from "./transport/transport.ts";
+import { withCommandTimeout } from "./transport/transport.ts";
 import { type ClientEnv, createEnv } from "./env.ts";
 import { ClientError } from "./errors.ts";
 import { type Api, type ApiOptions, createApi } from "./http/api.ts";
@@ -17,6 +16,7 @@ import type { ClientOptions } from "./options.ts";
 import { createReporter } from "./report.ts";
 import type { SessionOptions } from "./session/session.ts";
 import { listPendingSessions } from "./outbox/storage.ts";
+import { mayClose } from "./session/may-close.ts";
 import { SessionStore } from "./session/session-store.ts";
 
 /** Maximum number of sessions without a subscriber that keep their state. Other sessions reload it. */
@@ -39,28 +39,40 @@ export function createClient(options: ClientOptions): Client {
   const identity = createIdentity(url, env.storage, report);
   const auth = createAuth(options.auth, env, (credentials) => {
     identity.update(credentials);
-    shared?.onUserKnown();
     resumeOutboxes();
   });
   const api = createApi({ url, auth, env, report });
   const channels = options.channels ?? DEFAULT_CHANNELS[dialect?.name ?? "native"];
-  const createTransport = (page = env.page): Transport =>
-    createNetworkTransport({ api, env: { ...env, page }, channels, dialect });
-  // In other dialects each tab assigns its own positions, so tabs can't share a connection.
-  const tabs = dialect === undefined ? options.tabs : undefined;
-  const request: Api["request"] = (path, init) => api.request(path, init);
-  const shared = tabs?.({ url, auth, createTransport, request, env, report }) ?? null;
-  const transport = withCommandTimeout(shared ?? createTransport(), env, report);
   /** Insertion order is recency: the last used session is the last entry. */
   const sessions = new Map<string, SessionStore>();
+  let pendingRequests = 0;
+  const network = createNetworkTransport({
+    api,
+    env,
+    channels,
+    dialect,
+    mayClose: ({ followsTurns }) =>
+      mayClose(
+        { sessions: [...sessions.values()].map(({ activity }) => activity), pendingRequests },
+        { now: env.now(), followsTurns },
+      ),
+  });
+  const transport = withCommandTimeout(network, env, report);
+  const countRequest = (by: number): void => {
+    pendingRequests += by;
+    transport.onActivity();
+  };
+  const track = async <T>(request: Promise<T>): Promise<T> => {
+    countRequest(1);
+    return await request.finally(() => countRequest(-1));
+  };
   identity.onChange((isOtherUser) => {
     // All sessions disconnect before any reconnects, so that the previous user's connection closes.
     const reconnects = [...sessions.values()].map((session) => session.onIdentityChange(isOtherUser));
-    shared?.onUserChange();
     for (const reconnect of reconnects) reconnect();
   });
   const getSession = (id: string, { snapshot }: SessionOptions = {}): SessionStore => {
-    const session = sessions.get(id) ?? new SessionStore(id, { url, transport, api, env, identity });
+    const session = sessions.get(id) ?? new SessionStore(id, { url, transport, api, env, identity, track });
     sessions.delete(id);
     sessions.set(id, session);
     if (snapshot) session.hydrate(snapshot);

@@ -26,7 +26,14 @@ export interface PageEnv {
   readonly isPage: boolean;
   isOnline(): boolean;
   isHidden(): boolean;
+  /** True while the browser has stopped the page, or keeps it in the back/forward cache. */
+  isFrozen(): boolean;
+  /** Returns true if requests to this address share one connection, as over HTTP/2. If unknown, return false. */
+  isMultiplexed(url: string): boolean;
+  /** Calls `changed` after each change of `isOnline`, `isHidden` and `isFrozen`. */
   onChange(changed: () => void): () => void;
+  /** Calls `changed` when another tab changes an entry of the storage; with null if all entries may have changed. */
+  onStorage(changed: (entry: string | null) => void): () => void;
 }
 
 export function createEnv(given: Partial<ClientEnv> = {}): ClientEnv {
@@ -39,26 +46,49 @@ export function createEnv(given: Partial<ClientEnv> = {}): ClientEnv {
     storage: findLocalStorage(),
     nextFrame,
     setTimer,
-    page: browserPageEnv,
+    page: createPageEnv(),
     ...given,
   };
 }
 
-const browserPageEnv: PageEnv = {
-  isPage: typeof location !== "undefined" && typeof location.origin === "string",
-  // Node has a `navigator` without `onLine`.
-  isOnline: () => typeof navigator === "undefined" || ((navigator as Partial<Navigator>).onLine ?? true),
-  isHidden: () => typeof document !== "undefined" && document.visibilityState === "hidden",
-  onChange(changed) {
-    const inWindow = ["online", "offline", "pageshow"];
-    for (const type of inWindow) globalThis.addEventListener?.(type, changed);
-    if (typeof document !== "undefined") document.addEventListener("visibilitychange", changed);
-    return () => {
-      for (const type of inWindow) globalThis.removeEventListener?.(type, changed);
-      if (typeof document !== "undefined") document.removeEventListener("visibilitychange", changed);
-    };
-  },
-};
+function createPageEnv(): PageEnv {
+  let isFrozen = false;
+  return {
+    isPage: typeof location !== "undefined" && typeof location.origin === "string",
+    // Node has a `navigator` without `onLine`.
+    isOnline: () => typeof navigator === "undefined" || ((navigator as Partial<Navigator>).onLine ?? true),
+    isHidden: () => typeof document !== "undefined" && document.visibilityState === "hidden",
+    isFrozen: () => isFrozen,
+    isMultiplexed(url) {
+      if (typeof location === "undefined") return false;
+      const { href } = new URL(url, location.href);
+      const requests = performance.getEntriesByType("resource") as PerformanceResourceTiming[];
+      const protocol = requests.findLast(({ name }) => name.startsWith(href))?.nextHopProtocol ?? "";
+      return protocol.startsWith("h2") || protocol.startsWith("h3");
+    },
+    onChange(changed) {
+      const listener = ({ type }: Event): void => {
+        if (type === "freeze" || type === "pagehide") isFrozen = true;
+        if (type === "resume" || type === "pageshow") isFrozen = false;
+        changed();
+      };
+      const inWindow = ["online", "offline", "pageshow", "pagehide"];
+      const inDocument = ["visibilitychange", "freeze", "resume"];
+      const page = typeof document === "undefined" ? undefined : document;
+      for (const type of inWindow) globalThis.addEventListener?.(type, listener);
+      for (const type of inDocument) page?.addEventListener(type, listener);
+      return () => {
+        for (const type of inWindow) globalThis.removeEventListener?.(type, listener);
+        for (const type of inDocument) page?.removeEventListener(type, listener);
+      };
+    },
+    onStorage(changed) {
+      const listener = ({ key }: StorageEvent): void => changed(key);
+      globalThis.addEventListener?.("storage", listener);
+      return () => globalThis.removeEventListener?.("storage", listener);
+    },
+  };
+}
 
 /** `randomUUID` is missing on pages that were not loaded over TLS. */
 function createRandomId(): string {

@@ -21,7 +21,7 @@ export interface ClientErrorOptions extends ErrorOptions {
   readonly requestId?: string | null;
 }
 
-/** A `ClientError` as JSON, for logs, the storage and other tabs. `cause` is a text. */
+/** A `ClientError` as JSON, for logs and the storage. `cause` is a text. */
 export type ClientErrorJson = Pick<ClientError, "code" | "message" | keyof ClientErrorOptions>;
 
 export class ClientError extends Error {

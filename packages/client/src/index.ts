@@ -1,6 +1,6 @@
 /**
  * `@turnstream/client`: a store per session, over a connection that reconnects automatically. For browsers and Node.
- * Invariant: dialects, view logic, tab sharing and static sessions have their own subpaths, so that a page loads only the code that
+ * Invariant: dialects, view logic and static sessions have their own subpaths, so that a page loads only the code that
  * it uses.
  */
 export { createClient } from "./client.ts";
@@ -20,7 +20,6 @@ export { signIn } from "./auth/sign-in.ts";
 export { clearStoredData } from "./outbox/storage.ts";
 export type { ClientEnv, PageEnv } from "./env.ts";
 export type { ClientOptions } from "./options.ts";
-export type { TabSharing } from "./tabs/types.ts";
 export type {
   ListedShare,
   ListSharesOptions,

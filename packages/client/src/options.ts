@@ -7,7 +7,6 @@ import type { Credentials } from "./auth/auth.ts";
 import type { ClientDialect } from "./dialects/client-dialect.ts";
 import type { ClientEnv } from "./env.ts";
 import type { ReportOptions } from "./report.ts";
-import type { TabSharing } from "./tabs/types.ts";
 
 export interface ClientOptions extends ReportOptions {
   /** The address of the gateway, such as "https://chat.example.com". The client appends /api/v1. */
@@ -19,12 +18,6 @@ export interface ClientOptions extends ReportOptions {
    * The client retries after any other error, such as a network failure or a deploy of your server.
    */
   readonly auth: () => Credentials | Promise<Credentials>;
-  /**
-   * Shares one connection between the tabs of one user in one browser: `shareTabs` of `@turnstream/client/tabs`. Other
-   * dialects ignore it.
-   * @default each tab has its own connection
-   */
-  readonly tabs?: TabSharing;
   /**
    * The channels to try, in this order. The client uses event streams if sockets don't connect.
    * @default ["websocket", "sse"] (`responses`: ["sse"])

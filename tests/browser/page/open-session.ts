@@ -3,7 +3,6 @@
  * that answers, and `?mode=` the display mode. The test provides the token.
  */
 import { type Client, createClient, type Session } from "@turnstream/client";
-import { shareTabs } from "@turnstream/client/tabs";
 import type { Turn } from "@turnstream/protocol";
 import { exposeSession } from "./expose-session.ts";
 
@@ -18,7 +17,6 @@ export function openSession(): OpenedSession {
   const client = createClient({
     url: query.get("url") ?? location.origin,
     auth: () => ({ token: window.turnstreamToken ?? "" }),
-    tabs: shareTabs,
   });
   const session = client.session(query.get("session") ?? "");
   const agent = query.get("agent");

@@ -9,7 +9,8 @@
  *
  * Invariant: one message is in flight at a time, the oldest first, so messages arrive in the order of writing. A failed
  * message is skipped; a delayed message blocks those after it. The id is chosen once and the server accepts it once, so
- * a repeated send is always safe, also from two tabs.
+ * a repeated send is always safe, also from two tabs. A message that another tab saw in the log stays until this tab sees
+ * it there, so that it doesn't disappear from the screen and return as a turn.
  */
 import type { SessionState } from "@turnstream/protocol";
 import { ClientError } from "../errors.ts";
@@ -95,7 +96,10 @@ function apply(state: OutboxState, input: OutboxInput, now: number, random: numb
       const messages = state.messages.map((message) =>
         message.notBefore === 0 || message.attempts === 0 ? message : { ...message, notBefore: 0 },
       );
-      return { state: { messages, isConnected: input.isConnected }, effects: [] };
+      const effects = messages.flatMap(({ ackedAt }): OutboxEffect[] =>
+        ackedAt === null ? [] : [{ type: "wake", at: ackedAt + MAX_ACK_AGE_MS }],
+      );
+      return { state: { messages, isConnected: input.isConnected }, effects };
     }
     case "acked":
       return updateMessage(state, input.id, (message) => ({
@@ -163,9 +167,13 @@ function receiveStored(
   now: number,
 ): OutboxStep {
   const own = state.messages.find((candidate) => candidate.id === id);
-  if (message === null)
-    // Another tab saw the message in the log or discarded it. If this tab is sending it, the reply settles it.
-    return own === undefined || own.status === "sending" ? { state, effects: [] } : remove(state, [id]);
+  if (message === null) {
+    // If this tab is sending it, the reply settles it.
+    if (own === undefined || own.status === "sending") return { state, effects: [] };
+    // Another tab discarded it. A message that was tried can't be discarded, so another tab saw it in the log.
+    if (canDiscard(state, id)) return remove(state, [id]);
+    return apply(state, { type: "acked", id }, now, 0);
+  }
   if (own?.status === "sending") return { state, effects: [] };
   const notBefore = message.status === "waiting" ? now + OTHER_TAB_DELAY_MS : 0;
   return { state: put(state, { ...message, notBefore, isOwn: own?.isOwn ?? false }), effects: [] };
@@ -174,8 +182,10 @@ function receiveStored(
 /** Sends the oldest unsent message if it is due. */
 function sendNext(state: OutboxState, now: number): OutboxStep {
   const next = state.messages.find(({ status, ackedAt }) => status !== "failed" && ackedAt === null);
-  if (next === undefined || next.status === "sending" || !state.isConnected) return { state, effects: [] };
+  if (next === undefined || next.status === "sending") return { state, effects: [] };
+  // Also without a connection, because a hidden page then opens one.
   if (next.notBefore > now) return { state, effects: [{ type: "wake", at: next.notBefore }] };
+  if (!state.isConnected) return { state, effects: [] };
   const message: OutboxMessage = { ...next, status: "sending", error: null, attempts: next.attempts + 1 };
   return {
     state: put(state, message),

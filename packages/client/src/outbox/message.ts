@@ -20,7 +20,7 @@ export interface OutboxMessage extends PendingMessage {
   readonly attempts: number;
   /** Earliest time of the next attempt, by this machine's clock. */
   readonly notBefore: number;
-  /** When the server acknowledged that it stored the message; null before. */
+  /** When the server acknowledged that it stored the message, or another tab saw it in the log; null before. */
   readonly ackedAt: number | null;
 }
 

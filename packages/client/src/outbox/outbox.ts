@@ -9,7 +9,7 @@ import type { SessionState } from "@turnstream/protocol";
 import { toClientError, ClientError } from "../errors.ts";
 import type { ClientEnv } from "../env.ts";
 import type { Reporter } from "../report.ts";
-import type { MessageInput, PendingMessage, SendResult } from "../session/session.ts";
+import type { MessageInput, SendResult } from "../session/session.ts";
 import {
   canDiscard,
   loadOutbox,
@@ -26,19 +26,18 @@ export interface OutboxOptions {
   readonly key: string;
   /** Resolves once the server has stored the message. Rejects with a ClientError. */
   readonly send: (message: OutboxMessage) => Promise<unknown>;
-  readonly env: Pick<ClientEnv, "now" | "random" | "createId" | "storage">;
+  readonly env: Pick<ClientEnv, "now" | "random" | "createId" | "storage" | "setTimer"> & {
+    readonly page: Pick<ClientEnv["page"], "onStorage">;
+  };
   readonly report?: Reporter;
   readonly onChange: () => void;
-  /**
-   * Subscribes to changes of storage entries by other tabs (null: possibly all entries). @default the `storage` event
-   * of the window
-   */
-  readonly onStorage?: (changed: (entry: string | null) => void) => () => void;
+  /** Called when a message becomes due that waited for its time. */
+  readonly onDue?: () => void;
 }
 
 export interface Outbox {
   /** Returns the same array until something changes. */
-  list(): readonly PendingMessage[];
+  list(): readonly OutboxMessage[];
   add(message: MessageInput): SendResult;
   resend(id: string): void;
   /** Returns false if the server may already have the message. Then it can only be withdrawn there. */
@@ -64,13 +63,13 @@ interface Waiter {
 }
 
 export function createOutbox(options: OutboxOptions): Outbox {
-  const { env, onStorage = onWindowStorage } = options;
+  const { env } = options;
   let storage = createOutboxStorage(env.storage, options.key, options.report);
   const waiters = new Map<string, Waiter>();
   /** Ids of the messages that the current user added in this page. */
   const written = new Set<string>();
   let state = loadOutbox(storage.load(), env.now());
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let cancelTimer: (() => void) | null = null;
   let wakeAt = Infinity;
   let isClosed = false;
   let isInUse = false;
@@ -115,14 +114,15 @@ export function createOutbox(options: OutboxOptions): Outbox {
   };
 
   const wake = (at: number): void => {
-    if (timer !== undefined && wakeAt <= at) return;
-    clearTimeout(timer);
+    if (cancelTimer !== null && wakeAt <= at) return;
+    cancelTimer?.();
     wakeAt = at;
-    timer = setTimeout(
+    cancelTimer = env.setTimer(
       () => {
-        timer = undefined;
+        cancelTimer = null;
         wakeAt = Infinity;
         input({ type: "woke" });
+        options.onDue?.();
       },
       Math.max(0, at - env.now()),
     );
@@ -143,15 +143,15 @@ export function createOutbox(options: OutboxOptions): Outbox {
   const release = (): void => {
     stopListening?.();
     stopListening = null;
-    clearTimeout(timer);
-    timer = undefined;
+    cancelTimer?.();
+    cancelTimer = null;
     wakeAt = Infinity;
   };
   const updateListening = (): void => {
     const isSending = state.isConnected && state.messages.some(({ status }) => status !== "failed");
     const isNeeded = !isClosed && (isInUse || isSending);
     if (!isNeeded) return release();
-    stopListening ??= onStorage(onStored);
+    stopListening ??= env.page.onStorage(onStored);
   };
   /** Other tabs may have added or removed messages while this outbox was not listening. */
   const reload = (): void => {
@@ -209,6 +209,10 @@ export function createOutbox(options: OutboxOptions): Outbox {
     },
     setConnected(isConnected) {
       if (isConnected) reload();
+      // A page in the back/forward cache receives no storage events.
+      if (isConnected && !state.isConnected)
+        for (const { id, isOwn } of state.messages)
+          if (!isOwn && storage.read(id) === null) input({ type: "stored", id, message: null });
       input({ type: "connected", isConnected });
     },
     removeLogged: (log) => {
@@ -233,10 +237,4 @@ function createWaiter(): Waiter {
 function ignoreRejection(promise: Promise<void>): Promise<void> {
   promise.catch(() => {});
   return promise;
-}
-
-function onWindowStorage(changed: (entry: string | null) => void): () => void {
-  const listener = (event: StorageEvent): void => changed(event.key);
-  globalThis.addEventListener?.("storage", listener);
-  return () => globalThis.removeEventListener?.("storage", listener);
 }

@@ -65,7 +65,7 @@ export class SessionCommands {
     const { api, env } = this.#context;
     const headers = { "idempotency-key": env.createId() };
     const path = `${this.#path}/turns/${encodeURIComponent(turnId)}/retry`;
-    await api.json(path, { method: "POST", headers });
+    await this.#context.track(api.json(path, { method: "POST", headers }));
   }
 
   decideApproval(approvalKey: string, decision: ApprovalDecision): Promise<void> {
@@ -110,7 +110,8 @@ export class SessionCommands {
   }
 
   async saveFormDraft(formId: string, values: FormValues): Promise<void> {
-    await this.#context.api.json(this.#draftPath(formId), jsonInit("PUT", { values }));
+    const { api, track } = this.#context;
+    await track(api.json(this.#draftPath(formId), jsonInit("PUT", { values })));
   }
 
   async loadFormDraft(formId: string): Promise<FormValues | null> {
@@ -119,12 +120,15 @@ export class SessionCommands {
   }
 
   async uploadFile(file: Blob, options: UploadOptions): Promise<UploadedFile> {
-    const { api, env } = this.#context;
-    // Not part of the first load of a page.
-    const { uploadFile } = await import("../http/upload-chunk.ts");
-    return uploadFile(api, this.id, file, options, env.createId()).catch((error: unknown) => {
-      throw api.report.error(error);
-    });
+    const { api, env, track } = this.#context;
+    const upload = async (): Promise<UploadedFile> => {
+      // Not part of the first load of a page.
+      const { uploadFile } = await import("../http/upload-chunk.ts");
+      return await uploadFile(api, this.id, file, options, env.createId()).catch((error: unknown) => {
+        throw api.report.error(error);
+      });
+    };
+    return await track(upload());
   }
 
   #draftPath(formId: string): string {
@@ -132,6 +136,7 @@ export class SessionCommands {
   }
 
   async #send(command: WithoutSession<TransportCommand>): Promise<void> {
-    await this.#context.transport.command({ ...command, session_id: this.id });
+    const { transport, track } = this.#context;
+    await track(transport.command({ ...command, session_id: this.id }));
   }
 }

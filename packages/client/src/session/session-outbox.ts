@@ -19,6 +19,8 @@ export interface SessionContext {
   readonly api: Api;
   readonly env: ClientEnv;
   readonly identity: Identity;
+  /** Keeps the connection of a hidden page until the request is answered. */
+  readonly track: <T>(request: Promise<T>) => Promise<T>;
 }
 
 export interface SessionOutbox extends Outbox {
@@ -46,6 +48,7 @@ export function createSessionOutbox(
     },
     report: api.report,
     onChange,
+    onDue: () => transport.onActivity(),
   });
   return {
     ...outbox,

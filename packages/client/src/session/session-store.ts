@@ -2,8 +2,7 @@
  * `SessionStore` is the store of one session: the folded events and the outbox, over a transport.
  * Invariant: the first subscriber connects the store. After the last one it stays connected until the outbox is sent,
  * and at least for a few seconds, because a page can re-render. Events between a resync and its reply are dropped. A
- * second gap at the same position leads to a snapshot. It is independent of the kind of transport. A hydrated store shows
- * unsent messages only after the first subscription, because the server that rendered the page doesn't know them.
+ * second gap at the same position leads to a snapshot. A hydrated store shows unsent messages only after the first subscription, because the server that rendered the page doesn't know them.
  */
 import {
   comparePositions,
@@ -24,6 +23,7 @@ import type { Subscription, SubscriptionHandler } from "../transport/transport.t
 import { applyEvents } from "./apply-events.ts";
 import { createFrameScheduler, type FrameScheduler } from "./frame-scheduler.ts";
 import { prependTurns, keepLoadedTurns, findMissingHistory, restoreTurns } from "./history.ts";
+import type { SessionActivity } from "./may-close.ts";
 import { SessionCommands } from "./session-commands.ts";
 import { type SessionOutbox, createSessionOutbox, type SessionContext } from "./session-outbox.ts";
 import type { HistoryView, MessageInput, SendResult, Session, SessionView } from "./session.ts";
@@ -150,6 +150,12 @@ export class SessionStore extends SessionCommands implements Session {
     return this.#subscription === null && this.#listeners.size === 0;
   }
 
+  get activity(): SessionActivity {
+    const { state, connection } = this.#view;
+    const isSubscribed = this.#subscription !== null;
+    return { state, outbox: this.#outbox.list(), phase: connection.phase, isSubscribed };
+  }
+
   /** Drops the state, which can be loaded again. Only while idle. */
   dropState(): void {
     if (!this.isIdle) return;
@@ -206,9 +212,9 @@ export class SessionStore extends SessionCommands implements Session {
 
   async cancelMessage(messageId: string): Promise<void> {
     if (this.#outbox.discard(messageId)) return;
-    await this.#context.api.json(`${this.#path}/messages/${encodeURIComponent(messageId)}`, {
-      method: "DELETE",
-    });
+    const { api, track } = this.#context;
+    const path = `${this.#path}/messages/${encodeURIComponent(messageId)}`;
+    await track(api.json(path, { method: "DELETE" }));
   }
 
   loadMore(): Promise<void> {
@@ -301,6 +307,7 @@ export class SessionStore extends SessionCommands implements Session {
       hasLostTurns,
     };
     this.#scheduler?.update(this.#view);
+    this.#context.transport.onActivity();
   }
 
   #notify(): void {

@@ -7,9 +7,14 @@
  *                     │ ▼                          ▼                 ▼                  ▼
  *     timer, woken ─ waiting, or offline without a network; closed if a retry is useless
  *
+ *   open ──hidden for a minute, not needed──▶ hidden ──shown, or needed again──▶ authorizing
+ *   (any but idle and closed) ──frozen──▶ hidden ──resumed, and shown or needed──▶ authorizing
+ *
  * `authorizing` gets credentials and a ticket, so that a rejection has an error code. A socket that then does not open,
- * or that receives nothing, counts as blocked. After the second blocked socket, SSE is used for a while.
- * Invariant: inputs of an earlier attempt are ignored, and there is one timer, `timerAt`.
+ * or that receives nothing, counts as blocked. After the second blocked socket, SSE is used for a while. `hidden` is no
+ * failure: it has no error, no timer and no channel.
+ * Invariant: inputs of an earlier attempt are ignored, and there is one timer, `timerAt`. Whether the connection is
+ * `hidden` follows from the page and from `mayClose` after each input, so no input can be missed.
  */
 import { ClientError } from "../errors.ts";
 import {
@@ -31,16 +36,25 @@ export function stepConnection(
   context: StepContext,
 ): ConnectionStep {
   if ("attempt" in input && input.attempt !== state.attempt) return stay(state);
+  return followVisibility(apply(state, input, context), context);
+}
+
+function apply(state: ConnectionState, input: ConnectionInput, context: StepContext): ConnectionStep {
   switch (input.type) {
     case "start":
-      return state.phase === "idle" ? authorize(state, context, NO_EFFECTS) : stay(state);
+      // A session that is new to a hidden page is not loaded yet.
+      return state.phase === "idle" || state.phase === "hidden"
+        ? authorize(state, context, NO_EFFECTS)
+        : stay(state);
     case "stop":
       return {
         state: { ...state, phase: "idle", channel: null, timerAt: null, failures: 0, error: null },
         effects: isConnecting(state) ? CLOSE_CHANNEL : NO_EFFECTS,
       };
+    case "activity":
+      return stay(state);
     case "reconnect":
-      return isWaiting(state.phase) || state.phase === "closed"
+      return isWaiting(state.phase) || state.phase === "hidden" || state.phase === "closed"
         ? authorize({ ...state, failures: 0, hasRenewed: false }, context, NO_EFFECTS)
         : stay(state);
     case "authorized":
@@ -73,6 +87,45 @@ function isConnecting(state: ConnectionState): boolean {
 
 function isWaiting(phase: ConnectionState["phase"]): boolean {
   return phase === "waiting" || phase === "offline";
+}
+
+/** Closes the connection of a hidden page, or opens it again. */
+function followVisibility({ state, effects }: ConnectionStep, context: StepContext): ConnectionStep {
+  const { phase, hiddenSince, isFrozen } = state;
+  const { now, mayClose = false } = context;
+  if (phase === "idle" || phase === "closed") return { state, effects };
+  if (phase === "hidden") {
+    if (isFrozen || (hiddenSince !== null && mayClose)) return { state, effects };
+    return state.isOnline ? authorize(state, context, effects) : wait(state, context, effects, 0);
+  }
+  // The scripts of a frozen page don't run, and an open socket keeps a page out of the back/forward cache.
+  if (isFrozen) return hide(state, effects);
+  if (!isUp(state) || hiddenSince === null || !mayClose) {
+    return { state: state.unneededSince === null ? state : { ...state, unneededSince: null }, effects };
+  }
+  const unneededSince = state.unneededSince ?? now;
+  const closeAt = Math.max(hiddenSince + TIMING.hiddenMs, unneededSince + TIMING.unneededMs);
+  if (now >= closeAt) return hide(state, effects);
+  // The timer of a probe waits for its reply.
+  const timerAt = phase === "probing" ? state.timerAt : Math.min(state.timerAt ?? closeAt, closeAt);
+  return { state: { ...state, unneededSince, timerAt }, effects };
+}
+
+function hide(state: ConnectionState, effects: readonly ConnectionEffect[]): ConnectionStep {
+  return {
+    state: {
+      ...state,
+      phase: "hidden",
+      channel: null,
+      failures: 0,
+      drops: 0,
+      isLive: false,
+      unneededSince: null,
+      timerAt: null,
+      error: null,
+    },
+    effects: isConnecting(state) ? [...effects, ...CLOSE_CHANNEL] : effects,
+  };
 }
 
 /** Returns how long a channel may receive nothing. */
@@ -264,12 +317,13 @@ function openFailed(
 
 function pageChanged(
   before: ConnectionState,
-  { isOnline, isHidden, receivedAt }: ConnectionInput & { readonly type: "page" },
+  { isOnline, isHidden, isFrozen, receivedAt }: ConnectionInput & { readonly type: "page" },
   context: StepContext,
 ): ConnectionStep {
-  const state = { ...before, isOnline, isHidden };
+  const hiddenSince = isHidden ? (before.hiddenSince ?? context.now) : null;
+  const state = { ...before, isOnline, hiddenSince, isFrozen };
   const isBack = isOnline && !before.isOnline;
-  const isShown = !isHidden && before.isHidden;
+  const isShown = !isHidden && before.hiddenSince !== null;
   if (!isOnline && before.isOnline) {
     if (isConnecting(state)) return wait(state, context, CLOSE_CHANNEL, 0);
     return state.phase === "waiting" ? wait(state, context, NO_EFFECTS, 0) : stay(state);
@@ -302,6 +356,7 @@ const NO_RESPONSE = "The server has not responded for a while.";
 function timer(state: ConnectionState, receivedAt: number, context: StepContext): ConnectionStep {
   switch (state.phase) {
     case "idle":
+    case "hidden":
     case "closed":
       return stay(state);
     case "authorizing": {
@@ -324,7 +379,7 @@ function timer(state: ConnectionState, receivedAt: number, context: StepContext)
         return stay({ ...state, timerAt: receivedAt + limitMs });
       // Don't probe a hidden page, because that would wake a sleeping phone. The page is probed when it is visible
       // again.
-      if (state.isHidden)
+      if (state.hiddenSince !== null)
         return stay({
           ...state,
           timerAt: context.now + idleLimitMs({ ...state, hasReceived: true }, context),

@@ -9,7 +9,16 @@ import type { ClientError } from "../errors.ts";
 export type ChannelName = "websocket" | "sse";
 
 export interface ConnectionState {
-  readonly phase: "idle" | "authorizing" | "opening" | "open" | "probing" | "waiting" | "offline" | "closed";
+  readonly phase:
+    | "idle"
+    | "authorizing"
+    | "opening"
+    | "open"
+    | "probing"
+    | "waiting"
+    | "offline"
+    | "hidden"
+    | "closed";
   readonly attempt: number;
   readonly channel: ChannelName | null;
   /** Failed attempts since the connection was last live. */
@@ -27,13 +36,19 @@ export interface ConnectionState {
   readonly failedSockets: number;
   readonly retrySocketsAt: number;
   readonly isOnline: boolean;
-  readonly isHidden: boolean;
+  /** Since when the page is hidden; null while it is visible. */
+  readonly hiddenSince: number | null;
+  readonly isFrozen: boolean;
+  /** Since when the page is hidden and doesn't need its open connection; null while it does. */
+  readonly unneededSince: number | null;
   readonly timerAt: number | null;
   readonly error: ClientError | null;
 }
 
 export type ConnectionInput =
   | { readonly type: "start" | "stop" }
+  /** The result of `mayClose` may have changed. */
+  | { readonly type: "activity" }
   /** Retry requested by the user: skip the backoff. */
   | { readonly type: "reconnect" }
   | { readonly type: "authorized" | "opened" | "live" | "received"; readonly attempt: number }
@@ -51,6 +66,7 @@ export type ConnectionInput =
       readonly type: "page";
       readonly isOnline: boolean;
       readonly isHidden: boolean;
+      readonly isFrozen: boolean;
       readonly receivedAt: number;
     }
   | { readonly type: "timer"; readonly receivedAt: number };
@@ -75,6 +91,8 @@ export interface StepContext {
   readonly channels: readonly ChannelName[];
   /** Whether the server has another dialect and may lack Turnstream's additions. */
   readonly isOtherDialect?: boolean;
+  /** Whether a hidden page needs no connection now. */
+  readonly mayClose?: boolean;
 }
 
 export const INITIAL_STATE: ConnectionState = {
@@ -91,7 +109,9 @@ export const INITIAL_STATE: ConnectionState = {
   failedSockets: 0,
   retrySocketsAt: 0,
   isOnline: true,
-  isHidden: false,
+  hiddenSince: null,
+  isFrozen: false,
+  unneededSince: null,
   timerAt: null,
   error: null,
 };

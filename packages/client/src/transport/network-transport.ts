@@ -1,5 +1,5 @@
 /**
- * `createNetworkTransport` creates this tab's own transport: one channel for all sessions, reopened when it is lost.
+ * `createNetworkTransport` creates the transport of a client: one channel for all sessions, reopened when it is lost.
  * Invariant: the state machines decide when to connect and subscribe. Commands in flight on a lost channel reject with
  * UNSURE. Large commands, and all commands without an open channel that can send them, use HTTP.
  */
@@ -40,6 +40,8 @@ export interface NetworkTransportOptions {
   readonly channels: readonly ChannelName[];
   /** The dialect of a server without the native one. */
   readonly dialect?: ClientDialect | undefined;
+  /** Returns whether a hidden page may close the connection now. */
+  readonly mayClose: (options: { readonly followsTurns: boolean }) => boolean;
 }
 
 type SubscribedFrame = Parameters<SubscriptionHandler["onSubscribed"]>[0] & { readonly head?: string };
@@ -68,6 +70,8 @@ class NetworkTransport implements Transport {
   #timerAt: number | null = null;
   #cancelTimer = (): void => {};
   #requests = 0;
+  /** False if the open or last channel occupies one of the few connections that a browser opens per host. */
+  #followsTurns = true;
   /** The last error of the channel, which explains why it closes. */
   #channelError: ClientError | null = null;
 
@@ -118,8 +122,8 @@ class NetworkTransport implements Transport {
     return this.#commands.add(request_id, () => send(frame));
   }
 
-  request(path: string, init?: RequestInit): Promise<Response> {
-    return this.#options.api.request(path, init);
+  onActivity(): void {
+    if (this.#state.hiddenSince !== null) this.#step({ type: "activity" });
   }
 
   close(): void {
@@ -146,8 +150,13 @@ class NetworkTransport implements Transport {
 
   #onPageChange(): void {
     const { page } = this.#options.env;
-    const [isOnline, isHidden] = [page.isOnline(), page.isHidden()];
-    this.#step({ type: "page", isOnline, isHidden, receivedAt: this.#lastReceivedAt() });
+    this.#step({
+      type: "page",
+      isOnline: page.isOnline(),
+      isHidden: page.isHidden(),
+      isFrozen: page.isFrozen(),
+      receivedAt: this.#lastReceivedAt(),
+    });
   }
 
   #lastReceivedAt(): number {
@@ -160,7 +169,9 @@ class NetworkTransport implements Transport {
     const channels = all.filter((name) => name !== "websocket" || this.#ticket?.hasSockets !== false);
     const before = this.#state;
     const isOtherDialect = this.#adapter !== null;
-    const context = { now: env.now(), random: env.random(), channels, isOtherDialect };
+    const followsTurns = this.#followsTurns;
+    const mayClose = env.page.isHidden() && this.#options.mayClose({ followsTurns });
+    const context = { now: env.now(), random: env.random(), channels, isOtherDialect, mayClose };
     const { state, effects } = stepConnection(before, input, context);
     this.#state = state;
     if (state.error !== null && state.error !== before.error) this.#options.api.report.error(state.error);
@@ -232,6 +243,7 @@ class NetworkTransport implements Transport {
       },
     };
     this.#channelError = null;
+    this.#followsTurns = name !== "sse" || env.page.isMultiplexed(api.base);
     const ticket = this.#ticket;
     if (ticket === null) return;
     try {

@@ -14,6 +14,7 @@ import type { SubscriptionState } from "./subscription-machine.ts";
  *       │              └── resyncing ◀┘    the shown state is being replaced
  *    waiting ◀── lost                      until `retryAt`, or until woken
  *    offline                               no network; continues automatically
+ *    hidden                                closed, because the page is hidden; continues when it is shown
  *    closed                                closed, or rejected permanently (see `error`)
  */
 export type ConnectionPhase =
@@ -23,6 +24,7 @@ export type ConnectionPhase =
   | "waiting"
   | "resyncing"
   | "offline"
+  | "hidden"
   | "closed";
 
 export interface ConnectionView {
@@ -68,7 +70,7 @@ export function deriveConnection(
     failures: connection.failures,
     retryAt: isWaiting ? (isUp(connection) ? subscription.retryAt : connection.timerAt) : null,
     error:
-      phase === "live"
+      phase === "live" || phase === "hidden"
         ? null
         : subscription.phase === "ended"
           ? subscription.error
@@ -94,6 +96,7 @@ function derivePhase(connection: ConnectionState, subscription: SubscriptionStat
       return "connecting";
     case "waiting":
     case "offline":
+    case "hidden":
     case "closed":
       return connection.phase;
     case "open":

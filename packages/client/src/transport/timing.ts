@@ -31,6 +31,10 @@ export const TIMING = {
   offlineRetryMs: 30_000,
   /** A shorter connection counts as a failure. */
   shortConnectionMs: 5_000,
+  /** How long a page keeps a connection that it doesn't need after it was hidden. */
+  hiddenMs: 60_000,
+  /** How long a hidden page keeps its connection after it needed it, because a command can have effects after its reply. */
+  unneededMs: 5_000,
   /** How long to use event streams if sockets are blocked. */
   sseFallbackMs: 300_000,
 } as const;

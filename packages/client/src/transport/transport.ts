@@ -1,8 +1,8 @@
 /**
- * `Transport` is the port between a session's store and its connection: this tab's own one (`network-transport.ts`), or
- * that of another tab (`tabs/`). `withCommandTimeout` limits its commands to a minute.
- * Invariant: the store does not depend on which one it has. A session gets its reports in this order: connection,
- * subscribed, possibly a snapshot, events. A command rejects with OFFLINE only if it was certainly not sent.
+ * `Transport` is the port between a session's store and the connection of its client (`network-transport.ts`).
+ * `withCommandTimeout` limits its commands to a minute.
+ * Invariant: a session gets its reports in this order: connection, subscribed, possibly a snapshot, events. A command
+ * rejects with OFFLINE only if it was certainly not sent.
  */
 import type { Cursor, SessionEvent, Snapshot } from "@turnstream/protocol";
 import type { SocketCommand, SocketReply } from "@turnstream/protocol/schema";
@@ -46,8 +46,8 @@ export interface Transport {
   subscribe(session: string, cursor: () => Cursor | null, handler: SubscriptionHandler): Subscription;
   /** Rejects with a ClientError: OFFLINE if the command was certainly not sent, UNSURE if that is unknown. */
   command(command: TransportCommand): Promise<Omit<Reply<"ack">, "type" | "request_id">>;
-  /** Sends an HTTP request below /api/v1 with the current credentials. */
-  request(path: string, init?: RequestInit): Promise<Response>;
+  /** Call it after a change of what decides whether a hidden page may close its connection. */
+  onActivity(): void;
   close(): void;
 }
 
@@ -62,7 +62,7 @@ export function withCommandTimeout(
 ): Transport {
   return {
     subscribe: (session, cursor, handler) => transport.subscribe(session, cursor, handler),
-    request: (path, init) => transport.request(path, init),
+    onActivity: () => transport.onActivity(),
     close: () => transport.close(),
     command: (command: TransportCommand) =>
       new Promise((resolve, reject) => {

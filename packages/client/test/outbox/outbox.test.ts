@@ -175,7 +175,7 @@ test("only the page that wrote a message has it as its own, even after another p
   expect(openTab(storage).outbox.list()).toMatchObject([{ isOwn: false }]);
 });
 
-test("a message that one tab found in the log leaves the other tabs too", async () => {
+test("a message that one tab found in the log leaves another tab once that tab finds it too", async () => {
   const storage = sharedStorage();
   const [one, two] = [openTab(storage), openTab(storage)];
   one.outbox.setConnected(true);
@@ -183,7 +183,51 @@ test("a message that one tab found in the log leaves the other tabs too", async 
   await one.underWay[0]?.answer();
   expect(statuses(two)).toEqual(["a waiting"]);
   one.outbox.removeLogged(logWith(id));
-  expect(two.outbox.list()).toEqual([]);
+  expect([statuses(one), statuses(two)]).toEqual([[], ["a sending"]]);
+  two.outbox.removeLogged(logWith(id));
+  expect([statuses(two), two.sent]).toEqual([[], []]);
+});
+
+test("a message that another tab found in an older part of the log leaves a minute after the tab has a connection", async () => {
+  const storage = sharedStorage();
+  const [one, two] = [openTab(storage), openTab(storage)];
+  one.outbox.setConnected(true);
+  const { id } = one.outbox.add({ text: "a" });
+  one.outbox.removeLogged(logWith(id));
+  vi.advanceTimersByTime(70_000);
+  expect(statuses(two)).toEqual(["a sending"]);
+  two.outbox.setConnected(true);
+  vi.advanceTimersByTime(0);
+  expect([statuses(two), two.sent]).toEqual([[], []]);
+});
+
+test("a message that another tab discards leaves at once", () => {
+  const storage = sharedStorage();
+  const [one, two] = [openTab(storage), openTab(storage)];
+  const { id } = one.outbox.add({ text: "a" });
+  expect(statuses(two)).toEqual(["a waiting"]);
+  one.outbox.discard(id);
+  expect(statuses(two)).toEqual([]);
+});
+
+test("a message that was discarded while this page was in the back/forward cache is not sent", () => {
+  const storage = sharedStorage();
+  const [one, two] = [openTab(storage), openTab(storage)];
+  one.outbox.add({ text: "a" });
+  expect(statuses(two)).toEqual(["a waiting"]);
+  storage.entries.clear();
+  two.outbox.setConnected(true);
+  expect([statuses(two), two.sent]).toEqual([[], []]);
+});
+
+test("a tab without a connection is told when it may send the message of another tab", () => {
+  const storage = sharedStorage();
+  const [one, two] = [openTab(storage), openTab(storage)];
+  one.outbox.add({ text: "a" });
+  vi.advanceTimersByTime(9_000);
+  expect([one.due, two.due]).toEqual([0, 0]);
+  vi.advanceTimersByTime(1_000);
+  expect([one.due, two.due]).toEqual([0, 1]);
 });
 
 test("a message whose turn is not loaded leaves a minute after the server has it", async () => {

@@ -57,6 +57,8 @@ export interface Tab {
   /** The texts of all attempts to send a message. */
   readonly sent: string[];
   changes: number;
+  /** How often a message became due. */
+  due: number;
 }
 
 interface UnderWay {
@@ -72,7 +74,7 @@ let ids = 0;
 
 export function openTab(storage: SharedStorage, key = "here"): Tab {
   const self = {};
-  const tab: Omit<Tab, "outbox"> = { underWay: [], sent: [], changes: 0 };
+  const tab: Omit<Tab, "outbox"> = { underWay: [], sent: [], changes: 0, due: 0 };
   const send = (message: OutboxMessage): Promise<void> =>
     new Promise((resolve, reject) => {
       tab.sent.push(message.text);
@@ -91,13 +93,18 @@ export function openTab(storage: SharedStorage, key = "here"): Tab {
     random: () => 1,
     createId: () => `id-${++ids}`,
     storage: storage.of(self),
+    setTimer: (run: () => void, ms: number) => {
+      const timer = setTimeout(run, ms);
+      return () => clearTimeout(timer);
+    },
+    page: { onStorage: storage.listen(self) },
   };
   const outbox = createOutbox({
     key,
     send,
     env,
     onChange: () => void (tab.changes += 1),
-    onStorage: storage.listen(self),
+    onDue: () => void (tab.due += 1),
   });
   outbox.setInUse(true);
   return Object.assign(tab, { outbox });

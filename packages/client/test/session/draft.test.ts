@@ -28,7 +28,14 @@ function openPage(storage: SharedStorage, user: string) {
   );
   const api = { auth, report: NO_REPORTS } as unknown as Api;
   const open = (id: string): SessionStore =>
-    new SessionStore(id, { url: "", transport: new FakeTransport(), api, env, identity });
+    new SessionStore(id, {
+      url: "",
+      transport: new FakeTransport(),
+      api,
+      env,
+      identity,
+      track: (request) => request,
+    });
   return { env, open, signIn: () => auth.get() };
 }
 

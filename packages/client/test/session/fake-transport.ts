@@ -29,9 +29,7 @@ export class FakeTransport implements Transport {
     return {};
   }
 
-  request(): Promise<Response> {
-    return Promise.reject(new Error("no request is expected"));
-  }
+  onActivity(): void {}
 
   close(): void {}
 }

@@ -42,6 +42,7 @@ function openPage(storage: SharedStorage) {
     api: { auth, report: NO_REPORTS } as unknown as Api,
     env,
     identity,
+    track: (request) => request,
   });
   identity.onChange((isAnother) => session.onIdentityChange(isAnother)());
   const signIn = async (sub: string): Promise<void> => {

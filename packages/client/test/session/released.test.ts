@@ -13,22 +13,22 @@ const listeners = { storage: 0, page: 0 };
 beforeEach(() => {
   vi.useFakeTimers();
   Object.assign(listeners, { storage: 0, page: 0 });
-  const count = (by: number) => (type: string) => void (type === "storage" && (listeners.storage += by));
-  vi.stubGlobal("addEventListener", count(1));
-  vi.stubGlobal("removeEventListener", count(-1));
 });
-afterEach(() => {
-  vi.useRealTimers();
-  vi.unstubAllGlobals();
-});
+afterEach(() => void vi.useRealTimers());
 
 const page = {
   isPage: false,
   isOnline: () => true,
   isHidden: () => false,
+  isFrozen: () => false,
+  isMultiplexed: () => false,
   onChange() {
     listeners.page += 1;
     return () => void (listeners.page -= 1);
+  },
+  onStorage() {
+    listeners.storage += 1;
+    return () => void (listeners.storage -= 1);
   },
 };
 

@@ -58,7 +58,14 @@ function open(asked: (path: string) => unknown = () => null) {
   const api = { base: "", report: NO_REPORTS, json } as unknown as Api;
   const identity = createIdentity("", null);
   identity.update({ headers: {} });
-  const session = new SessionStore("s", { url: "", transport, api, env, identity });
+  const session = new SessionStore("s", {
+    url: "",
+    transport,
+    api,
+    env,
+    identity,
+    track: (request) => request,
+  });
   const fire = (): void => {
     // Timers that these runs set wait for the next call.
     const due = [...timers];

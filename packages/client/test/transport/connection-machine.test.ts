@@ -323,6 +323,120 @@ describe("stepConnection: changes of the page", () => {
   });
 });
 
+/** Returns the connection of a hidden page that needs none. */
+const hidden = (): FakeNetwork => {
+  const network = new FakeNetwork().live().setPage(true, true);
+  network.mayClose = true;
+  return network.take({ type: "activity" });
+};
+/** Fires its timers until the connection has closed. */
+const closes = (network: FakeNetwork): number => {
+  const since = network.now;
+  while (network.state.phase === "open") network.fire();
+  expect(network.state).toMatchObject({ phase: "hidden", timerAt: null, error: null, failures: 0 });
+  expect(network.channel).toBeNull();
+  return network.now - since;
+};
+
+describe("stepConnection: a hidden page", () => {
+  test("closes its connection after a minute without an error, and opens it at once when it is shown", () => {
+    const network = hidden();
+    expect(closes(network)).toBe(TIMING.hiddenMs);
+    network.setPage(true, false);
+    expect([network.state.phase, network.state.error]).toEqual(["authorizing", null]);
+  });
+
+  test("keeps its connection while it needs it, and for some seconds after that", () => {
+    const network = hidden().pass(30_000);
+    network.mayClose = false;
+    network.take({ type: "activity" });
+    for (let n = 0; n < 20; n++) network.fire();
+    expect(network.state.phase).toBe("open");
+    network.mayClose = true;
+    network.take({ type: "activity" });
+    expect(closes(network)).toBe(TIMING.unneededMs);
+  });
+
+  test("opens a closed connection when it needs one, and closes it again", () => {
+    const network = hidden();
+    closes(network);
+    network.mayClose = false;
+    network.take({ type: "activity" });
+    expect(network.state.phase).toBe("authorizing");
+    network.take({ type: "authorized" }).take({ type: "opened" }).take({ type: "live" });
+    network.mayClose = true;
+    network.take({ type: "activity" });
+    expect(closes(network)).toBe(TIMING.unneededMs);
+  });
+
+  test("never closes the connection of a visible page", () => {
+    const network = new FakeNetwork().live();
+    network.mayClose = true;
+    for (let n = 0; n < 5; n++) {
+      network.fire().take({ type: "received" });
+      expect(network.channel).toBe("websocket");
+    }
+  });
+
+  test("that is shown again in time keeps its connection, and a later minute starts anew", () => {
+    const network = hidden().pass(59_000);
+    network.receivedAt = network.now;
+    network.setPage(true, false).pass(60_000);
+    network.receivedAt = network.now;
+    network.setPage(true, true);
+    expect(closes(network)).toBe(TIMING.hiddenMs);
+  });
+
+  test("opens a connection for a session that it has not loaded, and for a refresh", () => {
+    for (const type of ["start", "reconnect"] as const) {
+      const network = hidden();
+      closes(network);
+      expect(network.take({ type }).state.phase).toBe("authorizing");
+    }
+  });
+
+  test("closes at once when it is frozen, even if it needs the connection, and opens it when it is resumed", () => {
+    const network = new FakeNetwork().live().setPage(true, true, true);
+    expect([network.state.phase, network.channel]).toEqual(["hidden", null]);
+    network.take({ type: "activity" }).take({ type: "reconnect" });
+    expect([network.state.phase, network.isAuthorizing]).toEqual(["hidden", false]);
+    network.setPage(true, true);
+    expect(network.state.phase).toBe("authorizing");
+  });
+
+  test("that is resumed without being shown stays closed if it needs no connection", () => {
+    const network = hidden().setPage(true, true, true).setPage(true, true);
+    expect(network.state.phase).toBe("hidden");
+  });
+
+  test("loses and regains the network without leaving the phase, and is offline only when it is shown", () => {
+    const network = hidden();
+    closes(network);
+    network.setPage(false, true).setPage(true, true).setPage(false, true);
+    expect(network.state.phase).toBe("hidden");
+    network.setPage(false, false);
+    expect(network.state.phase).toBe("offline");
+    network.setPage(true, false);
+    expect(network.state.phase).toBe("authorizing");
+  });
+
+  test("reconnects after a lost connection before it closes, because a turn may have started", () => {
+    const network = hidden().pass(50_000).take(closed(1006));
+    expect(network.state.phase).toBe("waiting");
+    network.fire().pass(20_000).take({ type: "authorized" }).take({ type: "opened" }).take({ type: "live" });
+    expect(closes(network)).toBe(TIMING.unneededMs);
+  });
+
+  test("waits for the reply to a probe before it closes", () => {
+    const network = new FakeNetwork().live().fire();
+    network.mayClose = true;
+    network.setPage(true, true).take({ type: "activity" });
+    expect(network.state.phase).toBe("probing");
+    network.take({ type: "received" });
+    expect(closes(network)).toBe(TIMING.hiddenMs);
+  });
+});
+
 const word = fc.constantFrom<ClientErrorCode>(
   "OFFLINE",
   "SERVER_ERROR",
@@ -335,7 +449,7 @@ const attempt = fc.integer({ min: -2, max: 0 });
 
 /** Random inputs. Those that belong to an attempt can belong to an earlier one. */
 const anything = fc.oneof(
-  fc.record({ type: fc.constantFrom("start", "stop", "reconnect") }),
+  fc.record({ type: fc.constantFrom("start", "stop", "reconnect", "activity") }),
   fc.record({ type: fc.constantFrom("authorized", "opened", "live", "received"), attempt }),
   fc.record({ type: fc.constant("rejected"), attempt, error: word.map((one) => refusal(one)) }),
   fc.record({ type: fc.constant("closed"), attempt, code }),
@@ -343,6 +457,7 @@ const anything = fc.oneof(
     type: fc.constant("page"),
     isOnline: fc.boolean(),
     isHidden: fc.boolean(),
+    isFrozen: fc.boolean(),
     receivedAt: fc.constant(0),
   }),
   fc.record({ type: fc.constant("timer"), receivedAt: fc.constant(0) }),
@@ -351,10 +466,11 @@ const anything = fc.oneof(
 describe("stepConnection: random inputs", () => {
   test("there are never two open channels, and every phase that can continue has a timer", () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(anything, fc.nat(60_000)), { maxLength: 60 }), (inputs) => {
+      fc.property(fc.array(fc.tuple(anything, fc.nat(60_000), fc.boolean()), { maxLength: 60 }), (inputs) => {
         const network = new FakeNetwork();
-        for (const [input, ms] of inputs) {
+        for (const [input, ms, mayClose] of inputs) {
           network.pass(ms);
+          network.mayClose = mayClose;
           // Skip inputs that can't occur: events of a channel that isn't open, and replies without a request.
           const about = "attempt" in input ? { attempt: network.state.attempt + input.attempt } : {};
           const isDue =
@@ -362,8 +478,13 @@ describe("stepConnection: random inputs", () => {
               ? network.channel !== null
               : (input.type !== "authorized" && input.type !== "rejected") || network.isAuthorizing;
           if (isDue || ("attempt" in input && input.attempt < 0)) network.raw({ ...input, ...about });
+          network.take({ type: "activity" });
           const { phase, timerAt } = network.state;
-          expect(timerAt !== null, `${phase} has no way on`).toBe(phase !== "idle" && phase !== "closed");
+          const canWait = phase === "idle" || phase === "hidden" || phase === "closed";
+          expect(timerAt !== null, `${phase} has no way on`).toBe(!canWait);
+          const { hiddenSince, isFrozen } = network.state;
+          if (phase === "hidden") expect(isFrozen || (hiddenSince !== null && mayClose)).toBe(true);
+          if (isFrozen) expect(["idle", "hidden", "closed"]).toContain(phase);
           expect(network.channel !== null).toBe(
             phase === "opening" || phase === "open" || phase === "probing",
           );

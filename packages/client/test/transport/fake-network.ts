@@ -26,6 +26,7 @@ export class FakeNetwork {
   readonly #random: () => number;
   readonly #channels: StepContext["channels"];
   isOtherDialect = false;
+  mayClose = false;
 
   constructor(random: () => number = () => 0.5, channels: StepContext["channels"] = ["websocket", "sse"]) {
     this.#random = random;
@@ -47,6 +48,7 @@ export class FakeNetwork {
       random: this.#random(),
       channels: this.#channels,
       isOtherDialect: this.isOtherDialect,
+      mayClose: this.mayClose,
     };
     const { state, effects } = stepConnection(this.state, input, context);
     this.state = state;
@@ -66,8 +68,8 @@ export class FakeNetwork {
     return this;
   }
 
-  setPage(isOnline: boolean, isHidden: boolean): this {
-    return this.take({ type: "page", isOnline, isHidden, receivedAt: this.receivedAt });
+  setPage(isOnline: boolean, isHidden: boolean, isFrozen = false): this {
+    return this.take({ type: "page", isOnline, isHidden, isFrozen, receivedAt: this.receivedAt });
   }
 
   reject(error: ClientError): this {

@@ -4,7 +4,6 @@
  * that instead of a thread, and nothing is retried until the user asks for it or returns to the page.
  */
 import { type Client, type ClientError, createClient, signIn } from "@turnstream/client";
-import { shareTabs } from "@turnstream/client/tabs";
 import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
 import { useSessionSelector } from "../hooks/use-session-selector.ts";
 import { markPart } from "../parts.tsx";
@@ -24,9 +23,9 @@ import { type Sessions, useSessions } from "./use-sessions.ts";
 
 let originClient: Client | null = null;
 
-/** One client for all chats of the page, because tabs and chats share its connection. */
+/** One client for all chats of the page, because they share its connection. */
 const getOriginClient = (): Client =>
-  (originClient ??= createClient({ url: location.origin, auth: () => signIn(), tabs: shareTabs }));
+  (originClient ??= createClient({ url: location.origin, auth: () => signIn() }));
 
 export function ChatView(props: ChatProps): ReactNode {
   const { agent, suggestions, welcome, composer, route: parameter = "session", signedOut, ...rest } = props;

@@ -1,7 +1,7 @@
 /**
  * `ConnectionBanner` shows the connection status and a retry button.
- * Invariant: it shows nothing while the connection is live, or during an interruption of less than a second. The button
- * appears only while the connection waits or is closed. Texts come from the strings, never from the error alone. While
+ * Invariant: it shows nothing while the connection is live, during an interruption of less than a second, or while the
+ * connection of a page opens again that was hidden. The button appears only while the connection waits or is closed. Texts come from the strings, never from the error alone. While
  * the running turn can't continue, the banner announces that it will, or that no worker runs. It also announces that the
  * server has lost turns.
  */
@@ -16,11 +16,13 @@ import { usePart } from "../parts.tsx";
 
 /** Most interruptions end before this. */
 const SHOW_AFTER_MS = 1_000;
+/** A page that was hidden may first have to wake the network of a phone. */
+const SHOW_AFTER_RETURN_MS = 5_000;
 
 export function ConnectionBanner(): ReactNode {
   const { strings, session } = useThreadContext();
   const connection = useConnection();
-  const isLate = useIsDelayed(connection.phase !== "live");
+  const isLate = useIsDelayed(connection.phase !== "live" && connection.phase !== "hidden");
   const now = useNow(isLate && connection.retryAt !== null);
   const isRunning = useSessionSelector(({ state }) => state.turns.last()?.status === "running");
   const hasLostTurns = useSessionSelector((view) => view.hasLostTurns);
@@ -38,7 +40,7 @@ export function ConnectionBanner(): ReactNode {
       </div>
     );
   }
-  if (connection.phase === "live" || !isLate) return null;
+  if (!isLate) return null;
   const canTry = connection.phase === "waiting" || connection.phase === "closed";
   return (
     <div {...root} data-phase={connection.phase}>
@@ -59,7 +61,7 @@ function connectionText(
   now: number | null,
 ): string {
   const threadStrings = strings.thread.connection;
-  if (phase === "live") return "";
+  if (phase === "live" || phase === "hidden") return "";
   if (phase === "closed")
     return error === null ? threadStrings.closed : `${threadStrings.closed} ${errorText(strings, error)}`;
   if (phase !== "waiting" || retryAt === null || now === null) return threadStrings[phase];
@@ -67,7 +69,7 @@ function connectionText(
   return seconds > 0 ? threadStrings.waitingFor(formatNumber(strings, seconds)) : threadStrings.waiting;
 }
 
-/** Returns true after the condition has been true for `SHOW_AFTER_MS`. */
+/** Returns true after the condition has been true for a while, and the page visible. */
 function useIsDelayed(isSo: boolean): boolean {
   const [isLate, setLate] = useState(false);
   useEffect(() => {
@@ -75,8 +77,18 @@ function useIsDelayed(isSo: boolean): boolean {
       setLate(false);
       return undefined;
     }
-    const timer = setTimeout(() => setLate(true), SHOW_AFTER_MS);
-    return () => clearTimeout(timer);
+    let timer = setTimeout(() => setLate(true), SHOW_AFTER_MS);
+    const onVisible = (): void => {
+      if (document.visibilityState === "hidden") return;
+      setLate(false);
+      clearTimeout(timer);
+      timer = setTimeout(() => setLate(true), SHOW_AFTER_RETURN_MS);
+    };
+    document.addEventListener("visibilitychange", onVisible);
+    return () => {
+      document.removeEventListener("visibilitychange", onVisible);
+      clearTimeout(timer);
+    };
   }, [isSo]);
   return isSo && isLate;
 }
