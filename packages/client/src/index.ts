@@ -1,13 +1,13 @@
 /**
  * `@turnstream/client`: a store per session, over a connection that reconnects automatically. For browsers and Node.
- * Invariant: dialects, view logic, tab sharing and static sessions have their own subpaths, so that a page loads only the code that
- * it uses.
+ * Invariant: view logic, tab sharing and static sessions have their own subpaths, so that a page loads only the code
+ * that it uses.
  */
 export { createClient } from "./client.ts";
 export type { AgentInfo, Client, SessionPage } from "./client-interface.ts";
 export type { SessionInfo } from "./session-info.ts";
 export type { ConnectionPhase, ConnectionView } from "./transport/status.ts";
-export type { ClientDialect } from "./dialects/client-dialect.ts";
+export type { ClientDialect } from "./transport/client-dialect.ts";
 export {
   ClientError,
   type ClientErrorCode,

@@ -14,7 +14,6 @@ export {
   type Position,
   START_CURSOR,
 } from "./cursor.ts";
-export type { Decoded } from "./dialects/dialect.ts";
 export { type ErrorCode, errorCodeFromNumber, ERRORS } from "./errors.ts";
 export type { EventOf, EventType, SessionEvent } from "./events/index.ts";
 export { type ReadableEvent, upgradeEvent } from "./events/upgrade.ts";

@@ -11,6 +11,7 @@ export { checkEvent } from "./check-event/check-event.ts";
 export { EVENT_RULES, type EventRule, type Violation } from "./check-event/rules.ts";
 export { coalesce, joinDeltas } from "./coalesce.ts";
 export type { Dialect, Encoded } from "./dialects/dialect.ts";
+export { QUESTION_TOOL } from "./dialects/interactions.ts";
 export { TURN_ERROR_CODES, type TurnErrorCode } from "./errors.ts";
 export type { EventDraft } from "./events/index.ts";
 export { isKnownMessage } from "./fold/fold.ts";

@@ -150,8 +150,8 @@ function framesAfter(
   return name === "tasks" ? encoded(tasks, state, rest) : encoded(responses, state, rest);
 }
 
-function encoded<E, D, F, O>(
-  dialect: Dialect<E, D, F, O>,
+function encoded<E, F, O>(
+  dialect: Dialect<E, F, O>,
   state: SessionState,
   events: readonly SessionEvent[],
 ): F[] {

@@ -76,7 +76,7 @@ function stateAt(log: Log, k: number): SessionState {
 }
 
 /** The frames after a resume at position k. */
-function after<E, D, F extends Frame, O>(log: Log, dialect: Dialect<E, D, F, O>, k: number): F[] {
+function after<E, F extends Frame, O>(log: Log, dialect: Dialect<E, F, O>, k: number): F[] {
   return resumeFrames(dialect, log.states, log.events, k);
 }
 
@@ -107,9 +107,9 @@ function reloads(log: Log, replay: readonly Frame[]): HandoffVector["reload"] {
 }
 
 /** Resumes a client that has the frames of the first k events, from the last cursor of these frames. */
-function resumePoints<E, D, F extends Frame, O>(
+function resumePoints<E, F extends Frame, O>(
   log: Log,
-  dialect: Dialect<E, D, F, O>,
+  dialect: Dialect<E, F, O>,
   replay: readonly Frame[],
 ): ResumePoint[] {
   const cursorAt = (k: number): string => {
