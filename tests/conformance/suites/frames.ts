@@ -11,7 +11,7 @@ import {
   type Turn,
 } from "@turnstream/protocol";
 import type { Dialect } from "@turnstream/protocol/writer";
-import { parseEvent } from "@turnstream/protocol/schema";
+import { parseEvent } from "../support/parse-event.ts";
 import type { Decoder, Decoding } from "../support/codecs.ts";
 import { decodeAll, framesFrom } from "../support/replay.ts";
 

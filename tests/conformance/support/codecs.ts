@@ -14,6 +14,9 @@ import { tasksDecoder } from "../../../packages/dialects/src/tasks/decode.ts";
 export type { Decoder, Decoding };
 export type Codec<E, D extends Decoding, F, O> = Dialect<E, F, O> & Decoder<D, F>;
 
-export const blocks = { ...blocksDialect, ...blocksDecoder };
-export const tasks = { ...tasksDialect, ...tasksDecoder };
-export const responses = { ...responsesDialect, ...responsesDecoder };
+export const blocks: typeof blocksDialect & typeof blocksDecoder = { ...blocksDialect, ...blocksDecoder };
+export const tasks: typeof tasksDialect & typeof tasksDecoder = { ...tasksDialect, ...tasksDecoder };
+export const responses: typeof responsesDialect & typeof responsesDecoder = {
+  ...responsesDialect,
+  ...responsesDecoder,
+};

@@ -3,7 +3,7 @@
  */
 import { emptyState, type SessionEvent, fold, type SessionState } from "@turnstream/protocol";
 import { type Dialect, checkEvent } from "@turnstream/protocol/writer";
-import { parseEvent } from "@turnstream/protocol/schema";
+import { parseEvent } from "./parse-event.ts";
 import type { Codec, Decoder, Decoding } from "./codecs.ts";
 import { decodeAll, expectSame, framesFrom, positionOf, resumeFrames, sameAs, statesOf } from "./replay.ts";
 

@@ -13,13 +13,11 @@ import {
   type Json,
 } from "@turnstream/protocol";
 import { responsesFromSse } from "@turnstream/protocol/responses";
-import {
-  blocksFrames,
-  eventSchemas,
-  FIELD_TYPES,
-  responsesFrames,
-  tasksFrames,
-} from "@turnstream/protocol/schema";
+import { FIELD_TYPES } from "@turnstream/protocol/schema";
+import { blocksFrames } from "../../../packages/protocol/src/dialects/blocks/frames.ts";
+import { eventSchemas } from "../../../packages/protocol/src/events/index.ts";
+import { responsesFrames } from "../../../packages/protocol/src/dialects/responses/frames.ts";
+import { tasksFrames } from "../../../packages/protocol/src/dialects/tasks/frames.ts";
 import fc from "fast-check";
 import { blocksDecoder } from "../../../packages/dialects/src/blocks/decode.ts";
 import { responsesDecoder } from "../../../packages/dialects/src/responses/decode.ts";

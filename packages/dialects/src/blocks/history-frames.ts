@@ -4,8 +4,9 @@
  * Invariant: they accept pages without Turnstream's additions, also those that document 004 prints: a bare list of
  * messages, and messages without `content`. Unknown content is skipped. Pure.
  */
-import type { BlocksHistory, HistoryMessage, HistoryPart, BlocksFrame } from "@turnstream/protocol/blocks";
+import type { BlocksHistory, HistoryMessage, BlocksFrame } from "@turnstream/protocol/blocks";
 
+type HistoryPart = HistoryMessage["content"][number];
 type Loose = Readonly<Record<string, unknown>>;
 
 export interface HistoryPage extends Partial<Omit<BlocksHistory, "messages">> {

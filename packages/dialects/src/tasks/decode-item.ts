@@ -5,11 +5,12 @@
  * notice of a turn is ignored. Previews are truncated to MAX_PREVIEW.
  */
 import type { Annotation, Block, Json, Reference } from "@turnstream/protocol";
-import type { TaskItem, TasksFrameOf } from "@turnstream/protocol/tasks";
+import type { TasksFrameOf } from "@turnstream/protocol/tasks";
 import { MAX_PREVIEW, truncateText } from "@turnstream/protocol/writer";
 import { named, type EventWriter } from "../decoder/event-writer.ts";
 import { toTurnErrorCode } from "../decoder/turn-error-code.ts";
 
+type TaskItem = TasksFrameOf<"task.output_item.done">["item"];
 export type TaskItemOf<T extends TaskItem["type"]> = Extract<TaskItem, { readonly type: T }>;
 type TaskAnnotation = NonNullable<TasksFrameOf<"task.text.delta">["annotations"]>[number];
 

@@ -12,7 +12,7 @@ import {
   START_CURSOR,
 } from "@turnstream/protocol";
 import { coalesce, type Dialect, foldWithHandoffPoint, trackHandoffPoint } from "@turnstream/protocol/writer";
-import { blocks, toHistory, resyncBlocks } from "@turnstream/protocol/blocks";
+import { blocks, toHistory, eachResyncFrame } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import { framesFrom, positionOf, resumeFrames, statesOf } from "../../support/replay.ts";
@@ -59,7 +59,7 @@ export function handoffVector(
       return {
         k,
         since,
-        frames: resyncBlocks(stateAt(log, k), since),
+        frames: [...eachResyncFrame(stateAt(log, k), since)],
         ...shortened(after(log, blocks, k), replay.blocks),
       };
     }),

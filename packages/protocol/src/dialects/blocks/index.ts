@@ -27,12 +27,6 @@ export const blocks: Dialect<SessionState, BlocksFrame> = {
   encode: encodeBlocks,
 };
 
-export { eachResyncFrame, resyncBlocks } from "./encode.ts";
+export { eachResyncFrame } from "./encode.ts";
 export type { BlocksFrame, BlocksFrameOf } from "./frames.ts";
-export {
-  type BlocksHistory,
-  type HistoryMessage,
-  type HistoryPart,
-  toHistory,
-  toHistoryMessages,
-} from "./history.ts";
+export { type BlocksHistory, type HistoryMessage, toHistory, toHistoryMessages } from "./history.ts";

@@ -23,8 +23,7 @@ export const responses: Dialect<ResponsesEncoder, ResponsesFrame, ResponsesOptio
   encode: encodeResponses,
 };
 
-export { type ResponsesEncoder, type ResponsesOptions } from "./encode.ts";
+export type { ResponsesEncoder } from "./encode.ts";
 export type { ResponsesFrame, ResponsesFrameOf } from "./frames.ts";
 export { outputText } from "./output-text.ts";
 export { responsesFromSse, responsesToSse } from "./sse.ts";
-export { stripToolTags } from "./tool-tags.ts";

@@ -25,6 +25,5 @@ export const tasks: Dialect<SessionState, TasksFrame> = {
   encode: encodeTasks,
 };
 
-export type { TaskItem, TasksFrame, TasksFrameOf } from "./frames.ts";
-export { type EndItem, type TaskContent, taskEndState, type TaskEndState } from "./end-state.ts";
-export { taskState } from "./items.ts";
+export type { TasksFrame, TasksFrameOf } from "./frames.ts";
+export { taskEndState, type TaskEndState } from "./end-state.ts";

@@ -1,7 +1,24 @@
 /** Tests the commands of the socket (W16): valid ones are parsed unchanged, invalid ones are rejected with a reason. */
 import { parseCursor } from "@turnstream/protocol";
-import { parseSocketCommand, socketCommands, socketReplies } from "@turnstream/protocol/schema";
+import type { SocketCommand } from "@turnstream/protocol/schema";
 import { describe, expect, test } from "vitest";
+import { socketCommands, socketReplies } from "../../../../protocol/src/commands/socket.ts";
+import { toErrorResponse } from "../../../src/gateway/errors.ts";
+import { parseCommand, readFrame } from "../../../src/gateway/ws/parse-command.ts";
+
+type Parsed =
+  | { readonly ok: true; readonly value: SocketCommand }
+  | { readonly ok: false; readonly error: string; readonly message: string };
+
+/** Parses a text frame, as a connection does. */
+function parseSocketCommand(text: string): Parsed {
+  try {
+    return { ok: true, value: parseCommand(readFrame(Buffer.from(text)).value) };
+  } catch (thrown) {
+    const { error, message } = toErrorResponse(thrown).reply;
+    return { ok: false, error, message };
+  }
+}
 
 const session_id = "ses_rail";
 
@@ -136,13 +153,13 @@ describe("an invalid command", () => {
     ["values that are no object", '{"type":"submit","session_id":"s","form_request_id":"f","values":[1]}'],
   ])("W16 W13 is rejected with a reason: %s", (_, text) => {
     const read = parseSocketCommand(text);
-    expect(read).toMatchObject({ ok: false, code: "BAD_REQUEST" });
+    expect(read).toMatchObject({ ok: false, error: "BAD_REQUEST" });
     expect(read.ok ? "" : read.message).not.toBe("");
   });
 
   test.each(badCursors)("W16 H03 a last_event_id that is no cursor is rejected: %s", (_, cursor) => {
     expect(parseCursor(cursor)).toBeNull();
-    expect(parseSocketCommand(subscribe(cursor))).toMatchObject({ ok: false, code: "BAD_REQUEST" });
+    expect(parseSocketCommand(subscribe(cursor))).toMatchObject({ ok: false, error: "BAD_REQUEST" });
   });
 
   test("W16 its reason names the field and is short for any input", () => {
