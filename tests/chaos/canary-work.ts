@@ -12,8 +12,8 @@ import {
   isLogError,
   isStoreError,
   relayOutbox,
-  trimLog,
 } from "@turnstream/server/internal";
+import { trimLog } from "@turnstream/testkit/backend/trim-log.ts";
 import type { Filled } from "./canary-fill.ts";
 
 export interface Work {

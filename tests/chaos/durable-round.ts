@@ -5,13 +5,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Backend, SessionRef } from "@turnstream/server";
-import {
-  archiveSession,
-  claimIdleSession,
-  claimSession,
-  relayOutbox,
-  trimLog,
-} from "@turnstream/server/internal";
+import { archiveSession, claimIdleSession, claimSession, relayOutbox } from "@turnstream/server/internal";
+import { trimLog } from "@turnstream/testkit/backend/trim-log.ts";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
 import { startProxy, type TcpProxy } from "@turnstream/testkit/network/tcp-proxy.ts";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";

@@ -7,8 +7,9 @@
  */
 import type { Json } from "@turnstream/protocol";
 import { defined, isStoreError, MAX_PAGE, type Store } from "@turnstream/server/internal";
-import { readableText } from "./readable-text.ts";
+import { type ReadableText, readableText } from "./readable-text.ts";
 import { knowledgeOf } from "./store/knowledge-of.ts";
+import type { Knowledge } from "./store/knowledge-part.ts";
 
 export interface KnowledgeFile {
   /** Unique in its base and stable between imports, such as a path. */
@@ -35,30 +36,24 @@ export interface ImportOptions {
 
 export type ImportOutcome = "created" | "replaced" | "unchanged" | "removed" | { readonly failed: string };
 
-export interface Imported {
-  readonly created: number;
-  readonly replaced: number;
-  readonly unchanged: number;
-  readonly removed: number;
-  readonly failed: readonly { readonly id: string; readonly problem: string }[];
-}
-
 /** @throws StoreError if the store is unavailable or the tenant is unknown. Files that were already imported stay. */
-export async function importKnowledge(store: Pick<Store, "use">, options: ImportOptions): Promise<Imported> {
+export async function importKnowledge(store: Pick<Store, "use">, options: ImportOptions) {
   const { tenant, base, files, prune = false, onFile } = options;
+  const knowledge = knowledgeOf(store);
   const counts = { created: 0, replaced: 0, unchanged: 0, removed: 0 };
   const failed: { id: string; problem: string }[] = [];
   const seen = new Set<string>();
   for await (const file of files) {
     seen.add(file.id);
-    const outcome = await importFile(store, tenant, base, file);
+    const outcome = await importFile(knowledge, tenant, base, file);
     if (typeof outcome === "string") counts[outcome]++;
     else failed.push({ id: file.id, problem: outcome.failed });
     onFile?.(file.id, outcome);
   }
   if (prune) {
-    for (const id of await missing(store, tenant, base, seen)) {
-      if (await knowledgeOf(store).remove(tenant, base, id)) counts.removed++;
+    for (const id of await listIds(knowledge, tenant, base)) {
+      if (seen.has(id)) continue;
+      if (await knowledge.remove(tenant, base, id)) counts.removed++;
       onFile?.(id, "removed");
     }
   }
@@ -66,47 +61,32 @@ export async function importKnowledge(store: Pick<Store, "use">, options: Import
 }
 
 async function importFile(
-  store: Pick<Store, "use">,
+  knowledge: Knowledge,
   tenant: string,
   base: string,
   file: KnowledgeFile,
 ): Promise<Exclude<ImportOutcome, "removed">> {
   const { id, url = null, metadata = null } = file;
-  let readable: { readonly title: string; readonly text: string };
+  let readable: ReadableText;
   try {
     readable = await readableText(await file.read(), id, file.mediaType);
   } catch (error) {
     return { failed: error instanceof Error ? error.message : String(error) };
   }
   try {
-    const { text } = readable;
-    return await knowledgeOf(store).put(tenant, base, {
-      id,
-      title: file.title ?? readable.title,
-      url,
-      metadata,
-      text,
-    });
+    const title = file.title ?? readable.title;
+    return await knowledge.put(tenant, base, { id, title, url, metadata, text: readable.text });
   } catch (error) {
     if (isStoreError(error, "INVALID") || isStoreError(error, "TOO_LARGE")) return { failed: error.message };
     throw error;
   }
 }
 
-async function missing(
-  store: Pick<Store, "use">,
-  tenant: string,
-  base: string,
-  seen: ReadonlySet<string>,
-): Promise<string[]> {
-  const missingIds: string[] = [];
-  for (let after: string | undefined; ;) {
-    const page = await knowledgeOf(store).list(tenant, base, {
-      limit: MAX_PAGE,
-      ...defined({ after }),
-    });
-    missingIds.push(...page.flatMap(({ id }) => (seen.has(id) ? [] : [id])));
-    after = page.at(-1)?.id;
-    if (page.length < MAX_PAGE) return missingIds;
+async function listIds(knowledge: Knowledge, tenant: string, base: string): Promise<string[]> {
+  const ids: string[] = [];
+  for (;;) {
+    const page = await knowledge.list(tenant, base, { limit: MAX_PAGE, ...defined({ after: ids.at(-1) }) });
+    ids.push(...page.map(({ id }) => id));
+    if (page.length < MAX_PAGE) return ids;
   }
 }

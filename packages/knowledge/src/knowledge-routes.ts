@@ -16,6 +16,7 @@ import {
 } from "@turnstream/server/internal";
 import { importKnowledge } from "./import-knowledge.ts";
 import { knowledgeOf } from "./store/knowledge-of.ts";
+import type { KnowledgeObject } from "./store/knowledge-part.ts";
 
 const DEFAULT_OBJECTS = 50;
 
@@ -47,23 +48,14 @@ const objects = defineRoute({
     const found = await knowledgeOf(context.store).list(caller.tenant, params["base"] ?? "", page);
     const listed = found.slice(0, limit);
     const hasMore = found.length > limit;
-    return {
-      status: 200,
-      json: {
-        objects: listed.map(({ id, title, url, metadata, lines, changedAt }) => ({
-          id,
-          title,
-          url,
-          metadata,
-          lines,
-          changed_at: changedAt,
-        })),
-        has_more: hasMore,
-        next_after: hasMore ? (listed.at(-1)?.id ?? null) : null,
-      },
-    };
+    const next = hasMore ? (listed.at(-1)?.id ?? null) : null;
+    return { status: 200, json: { objects: listed.map(toObjectJson), has_more: hasMore, next_after: next } };
   },
 });
+
+function toObjectJson({ id, title, url, metadata, lines, changedAt }: KnowledgeObject) {
+  return { id, title, url, metadata, lines, changed_at: changedAt };
+}
 
 const importObjects = defineRoute({
   method: "POST",
@@ -81,14 +73,8 @@ const importObjects = defineRoute({
       const mediaType = media_type ?? (file.id.includes(".") ? undefined : "text/plain");
       return { ...file, ...defined({ mediaType }), read: async () => text };
     });
-    const { tenant } = caller;
-    const { prune } = body;
-    const imported = await importKnowledge(context.store, {
-      tenant,
-      base: params["base"] ?? "",
-      files,
-      prune,
-    });
+    const target = { tenant: caller.tenant, base: params["base"] ?? "" };
+    const imported = await importKnowledge(context.store, { ...target, files, prune: body.prune });
     return { status: 200, json: imported };
   },
 });

@@ -27,7 +27,7 @@ export interface KnowledgeSearch {
    * Returns at most `limit` hits, best first. It must not return hits of other tenants or of bases that the query
    * doesn't name.
    */
-  search(query: KnowledgeQuery): Promise<readonly Omit<KnowledgeHit, "snippet">[]>;
+  search(query: KnowledgeQuery): Promise<readonly KnowledgeHit[]>;
 }
 
 export interface KnowledgeQuery {
@@ -103,7 +103,7 @@ function nothingFound(): ToolOutput {
   return { content: "Nothing was found. Try other terms.", preview: "Nothing found", resultCount: 0 };
 }
 
-function outputOf(hits: readonly Omit<KnowledgeHit, "snippet">[]): ToolOutput {
+function outputOf(hits: readonly KnowledgeHit[]): ToolOutput {
   const references = hits.map(({ base, object, title, url, firstLine, lastLine, text }) => ({
     content: `Object: ${object}\nBase: ${base}\nTitle: ${title}\nLines: ${firstLine}-${lastLine}\n\n${truncateText(text, MAX_CHARS)}`,
     title,

@@ -108,7 +108,6 @@ test("returns the best match first, at most three pieces of one object", async (
   ).toEqual(["one", "two"]);
   expect(hits.filter(({ object }) => object === "long")).toHaveLength(3);
   expect(hits[0]?.score).toBeGreaterThan(hits.at(-1)?.score ?? Infinity);
-  expect(hits.every(({ snippet }) => snippet.length <= 240 && !snippet.includes("\n"))).toBe(true);
 });
 
 test("returns lines unchanged, and splits long ones", async () => {

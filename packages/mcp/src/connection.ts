@@ -5,13 +5,7 @@
  * is not called for `close`. A retired connection closes only after its last call. A server's schema is never compiled
  * to code. A server process gets only the configured environment variables, besides a few basic ones.
  */
-import {
-  type CallToolResult,
-  Client,
-  type JSONRPCMessage,
-  type Tool,
-  type Transport,
-} from "@modelcontextprotocol/client";
+import { type CallToolResult, Client, type JSONRPCMessage, type Tool } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { type Env, MAX_TIMER_MS, sleep } from "@turnstream/server/internal";
 import type { ToolContext } from "@turnstream/server";
@@ -89,10 +83,9 @@ export class Connection {
 
   async #connect(options: McpServerOptions, signal: AbortSignal): Promise<Connection> {
     const { redactor } = this.#hooks;
-    const opened = createTransport(options, redactor);
-    const { transport } = opened;
+    const { transport, tail } = createTransport(options, redactor);
     const lastOutput = (): string => {
-      const output = redactor.clean(opened.tail()).trim();
+      const output = redactor.clean(tail()).trim();
       return output === "" ? "" : `; last output: ${output}`;
     };
     const client = this.#client;
@@ -202,13 +195,8 @@ async function endSession(transport: HttpTransport): Promise<void> {
   await Promise.race([transport.terminateSession().catch(() => {}), timeout]);
 }
 
-interface TransportFactory {
-  readonly transport: Transport;
-  /** Returns the last output of the server process on stderr. */
-  tail(): string;
-}
-
-function createTransport(options: McpServerOptions, redactor: Redactor): TransportFactory {
+/** `tail` returns the last output of the server process on stderr. */
+function createTransport(options: McpServerOptions, redactor: Redactor) {
   if (!isStdio(options)) {
     const url = new URL(options.url);
     for (const secret of [url.username, url.password, ...url.searchParams.values()]) redactor.add(secret);

@@ -6,7 +6,7 @@
  * problem.
  */
 import type { FormSchema, Json } from "@turnstream/protocol";
-import { isTooLarge } from "@turnstream/server/internal";
+import { asJsonObject, defined, isTooLarge, stringField } from "@turnstream/server/internal";
 import { cleanLine, cleanLines } from "./clean-text.ts";
 import { createValidator } from "./input-schema.ts";
 
@@ -32,12 +32,12 @@ export function formFrom(
   asked: { readonly message: string; readonly requestedSchema: Json },
   title: string,
 ): ElicitedForm | null {
-  const schema = recordOf(asked.requestedSchema);
-  const properties = Object.entries(recordOf(schema["properties"] ?? null));
+  const schema = asJsonObject(asked.requestedSchema);
+  const properties = Object.entries(asJsonObject(schema["properties"]));
   if (properties.length > MAX_FIELDS) return null;
   const required = listOf(schema["required"]);
   const fields = properties.map(([name, spec], n) =>
-    fieldFrom(name, recordOf(spec), n, required.includes(name)),
+    fieldFrom(name, asJsonObject(spec), n, required.includes(name)),
   );
   if (!fields.every((field) => field !== null)) return null;
   const form: FormSchema = {
@@ -52,7 +52,7 @@ export function formFrom(
     read(values) {
       const content = Object.fromEntries(
         properties.flatMap(([name, spec], n) => {
-          const value = answerFor(recordOf(spec), valueIn(values, fields[n]?.name ?? ""));
+          const value = answerFor(asJsonObject(spec), valueIn(values, fields[n]?.name ?? ""));
           return value === undefined ? [] : [[name, value] as const];
         }),
       );
@@ -65,8 +65,8 @@ export function formFrom(
 function fieldFrom(name: string, spec: Spec, n: number, isRequired: boolean): Field | null {
   const kind = kindOf(spec);
   if (kind === null) return null;
-  const label = cleanLine(textIn(spec, "title") ?? name, MAX_LABEL);
-  const help = [textIn(spec, "description") ?? "", hintOf(spec)].filter((text) => text !== "").join(" ");
+  const label = cleanLine(stringField(spec, "title") ?? name, MAX_LABEL);
+  const help = [stringField(spec, "description") ?? "", hintOf(spec)].filter((text) => text !== "").join(" ");
   // An unchecked checkbox is a valid answer, so a required boolean does not have to be checked. A field with a default
   // can stay empty.
   const required = isRequired && spec["type"] !== "boolean" && spec["default"] === undefined;
@@ -89,7 +89,7 @@ function kindOf(spec: Spec): Kind | null {
     case "integer":
       return { type: "number", ...bounds(spec, "minimum", "maximum") };
     case "array": {
-      const options = optionsOf(recordOf(spec["items"] ?? null));
+      const options = optionsOf(asJsonObject(spec["items"]));
       return options === null
         ? null
         : { type: "multiSelect", options, ...bounds(spec, "minItems", "maxItems") };
@@ -108,7 +108,7 @@ function textKind(spec: Spec): Kind | null {
     const options = optionsOf(spec);
     return options === null ? null : { type: "select", options };
   }
-  const type = FORMATS[textIn(spec, "format") ?? ""] ?? "text";
+  const type = FORMATS[stringField(spec, "format") ?? ""] ?? "text";
   return type === "date" ? { type } : { type, ...bounds(spec, "minLength", "maxLength") };
 }
 
@@ -117,27 +117,20 @@ function optionsOf(spec: Spec): { value: string; label: string }[] | null {
   const titled = Array.isArray(spec["oneOf"]) ? spec["oneOf"] : spec["anyOf"];
   const names = listOf(spec["enumNames"]);
   const pairs = Array.isArray(titled)
-    ? titled.map(
-        (option: Json) => [textIn(recordOf(option), "const"), textIn(recordOf(option), "title")] as const,
-      )
+    ? titled.map((option: Json) => [stringField(option, "const"), stringField(option, "title")] as const)
     : listOf(spec["enum"]).map((value, n) => [value, names[n]] as const);
   if (pairs.length === 0 || pairs.length > MAX_OPTIONS) return null;
-  const options = pairs.flatMap(([value, name]) =>
-    typeof value === "string"
-      ? [
-          {
-            value,
-            label: cleanLine(typeof name === "string" ? name : value, MAX_LABEL) || value.slice(0, MAX_LABEL),
-          },
-        ]
-      : [],
-  );
-  return options.length === pairs.length ? options : null;
+  const options = pairs.map(([value, name]) => {
+    if (typeof value !== "string") return null;
+    const label = cleanLine(typeof name === "string" ? name : value, MAX_LABEL);
+    return { value, label: label === "" ? value.slice(0, MAX_LABEL) : label };
+  });
+  return options.every((option) => option !== null) ? options : null;
 }
 
 /** Describes the constraints that form fields can't express. */
 function hintOf(spec: Spec): string {
-  const format = textIn(spec, "format");
+  const { format } = spec;
   const hints = [
     spec["type"] === "integer" ? "A whole number." : "",
     format === "uri" ? "A URL, such as https://example.com." : "",
@@ -163,25 +156,13 @@ function answerFor(spec: Spec, value: Json | undefined): Json | undefined {
 }
 
 function bounds(spec: Spec, low: string, high: string): { min?: number; max?: number } {
-  const { [low]: min, [high]: max } = spec;
-  return {
-    ...(typeof min === "number" ? { min } : {}),
-    ...(typeof max === "number" ? { max } : {}),
-  };
+  const numberIn = (key: string) => (typeof spec[key] === "number" ? spec[key] : undefined);
+  return defined({ min: numberIn(low), max: numberIn(high) });
 }
 
 /** Reads own properties only, because a field can have a name such as `constructor`. */
 function valueIn(values: Values, name: string): Json | undefined {
   return Object.hasOwn(values, name) ? values[name] : undefined;
-}
-
-function textIn(spec: Spec, key: string): string | undefined {
-  const value = spec[key];
-  return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-function recordOf(value: Json): Spec {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Spec) : {};
 }
 
 function listOf(value: Json | undefined): readonly Json[] {

@@ -26,18 +26,19 @@ const MAX_LABEL = 100;
 const MAX_DESCRIPTION = 8_000;
 
 type Input = Readonly<Record<string, unknown>>;
+type Manager = Pick<McpConnectionManager, "call" | "clean">;
 
 /** @param report receives names in the options that match no tool */
 export function toolsFrom(
   listed: readonly Tool[],
   options: McpServerOptions,
-  manager: Pick<McpConnectionManager, "call" | "clean">,
+  manager: Manager,
   report: (tool: string, why: string) => void,
 ): Record<string, SourceTool> {
-  for (const name of namedIn(options))
+  const { include, exclude = [], approvals = {} } = options;
+  for (const name of new Set([...(include ?? []), ...exclude, ...Object.keys(approvals)]))
     if (!listed.some((tool) => tool.name === name))
       report(name, "the options name this tool, but the server has no such tool");
-  const { include, exclude = [] } = options;
   const offered = listed.filter(({ name, execution }) => {
     if (exclude.includes(name) || (include !== undefined && !include.includes(name))) return false;
     return execution?.taskSupport !== "required";
@@ -45,16 +46,7 @@ export function toolsFrom(
   return Object.fromEntries(offered.map((tool) => [tool.name, toolFrom(tool, options, manager)]));
 }
 
-/** Checks all names in the options. A misspelled name would otherwise leave a tool without its approval. */
-function namedIn({ include = [], exclude = [], approvals = {} }: McpToolOptions): Set<string> {
-  return new Set([...include, ...exclude, ...Object.keys(approvals)]);
-}
-
-function toolFrom(
-  listed: Tool,
-  options: McpServerOptions,
-  manager: Pick<McpConnectionManager, "call" | "clean">,
-): SourceTool {
+function toolFrom(listed: Tool, options: McpServerOptions, manager: Manager): SourceTool {
   const { name, description = "", inputSchema } = listed;
   const { $schema: _, ...schema } = inputSchema as Readonly<Record<string, Json>>;
   const server = cleanLine(options.label ?? options.name, MAX_LABEL);
@@ -71,12 +63,7 @@ function toolFrom(
   return { ...made, label, schema, server, ...(title === "" ? {} : { title }) };
 }
 
-async function run(
-  manager: Pick<McpConnectionManager, "call" | "clean">,
-  name: string,
-  input: Input,
-  context: ToolContext,
-) {
+async function run(manager: Manager, name: string, input: Input, context: ToolContext) {
   const result = await manager.call(name, input, context);
   // Only the model gets the server's error text. Users see that the tool failed, because the server's text is
   // untrusted.

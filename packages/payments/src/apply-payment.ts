@@ -24,6 +24,7 @@ import {
   publishOutbox,
   type SessionRef,
   type Store,
+  StoreError,
   updateEvent,
 } from "@turnstream/server/internal";
 import { isFinalPayment, type PaymentInput } from "./store/payment-transitions.ts";
@@ -35,7 +36,7 @@ export interface PaymentBackend extends CommandBackend {
 }
 
 /** An outcome that changed or recorded something. */
-type Recorded = Exclude<ApplyResult, { readonly outcome: "unchanged" | "unknown" }>;
+type Recorded = Extract<ApplyResult, { readonly recorded: unknown }>;
 
 /** @param clientId for the audit: the connection or key that sent the input */
 export async function applyPayment(
@@ -54,6 +55,12 @@ export async function applyPayment(
   const ref = { tenant, session };
   await publishOutbox(backend, ref);
   if (isFinalPayment(status)) hintTurn(backend, { agent: result.payment.agent });
+  return result;
+}
+
+/** @throws StoreError NOT_FOUND if the payment was erased meanwhile */
+export function requireKnown(result: ApplyResult, id: string): Exclude<ApplyResult, { outcome: "unknown" }> {
+  if (result.outcome === "unknown") throw new StoreError("NOT_FOUND", `payment ${id}`);
   return result;
 }
 
@@ -94,13 +101,16 @@ async function enqueuePaymentEvent(
   const ids = { turn_id: turn, interaction_id: id, kind: "payment", state: status };
   // One delivery for each record, however often it is committed.
   const key = `p${n}/${id}`;
-  const isRefund = outcome === "refunded";
-  const flag = outcome === "mismatch" ? "mismatch" : "late_success";
-  await tx.webhooks.enqueue(ref, {
-    type: isRefund ? "payment.refunded" : "payment.flagged",
-    key,
-    data: { ...ids, ...(isRefund ? { amount, currency, refunded_amount: refundedAmount } : { flag }) },
-  });
+  const what =
+    outcome === "refunded"
+      ? { amount, currency, refunded_amount: refundedAmount }
+      : { flag: outcome === "mismatch" ? "mismatch" : "late_success" };
+  await tx.webhooks.enqueue(ref, { type: eventOf(outcome), key, data: { ...ids, ...what } });
+}
+
+/** Names what was recorded while the status stayed, for webhooks and the audit. */
+function eventOf(outcome: PaymentChange["outcome"]) {
+  return outcome === "refunded" ? "payment.refunded" : "payment.flagged";
 }
 
 /** Adds the empty message that starts the next turn. Its id is derived from the payment, so it is added only once. */
@@ -111,7 +121,7 @@ async function addNextMessage(
   by: string | null,
 ): Promise<void> {
   const { id, agent, mode, locale } = payment;
-  const options = { ...(agent === null ? {} : { agent }), ...(mode === null ? {} : { mode }), locale };
+  const options = defined({ agent: agent ?? undefined, mode: mode ?? undefined, locale });
   const message = { id: `after.${id}`, text: "", resumes: id, by, options };
   if ((await tx.queuedMessages.add(ref, message)) !== "added") return;
   const { draft } = messageEvent(message);
@@ -129,23 +139,12 @@ async function audit(
   for (const { n, outcome, to, evidenceHash } of recorded)
     await tx.audit.add(tenant, {
       actor,
-      action: AUDIT_ACTIONS[outcome] ?? `payment.${to}`,
+      action: outcome === "changed" ? `payment.${to}` : eventOf(outcome),
       isOptional: OPTIONAL.includes(to) && outcome === "changed",
       subject: { session, interaction: id },
-      detail: {
-        n,
-        ...(evidenceHash === null ? {} : { evidence: evidenceHash }),
-        ...defined({ from: clientId }),
-      },
+      detail: { n, ...defined({ evidence: evidenceHash ?? undefined, from: clientId }) },
     });
 }
 
 /** What ends a payment without money never waits for the audit. */
 const OPTIONAL: readonly string[] = ["failed", "cancelled", "expired"];
-
-const AUDIT_ACTIONS: Readonly<Record<PaymentChange["outcome"], string | null>> = {
-  changed: null,
-  flagged: "payment.flagged",
-  mismatch: "payment.flagged",
-  refunded: "payment.refunded",
-};

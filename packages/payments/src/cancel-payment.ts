@@ -3,7 +3,6 @@
  *
  * Invariant: only a `pending` payment can be cancelled. Once its checkout is open, the provider decides.
  */
-import { paymentsOf } from "./store/payments-of.ts";
 import {
   type CommandBackend,
   type DecisionSource,
@@ -13,7 +12,8 @@ import {
   type TransitionResult,
   waitForInteraction,
 } from "@turnstream/server/internal";
-import { applyPayment } from "./apply-payment.ts";
+import { applyPayment, requireKnown } from "./apply-payment.ts";
+import { readPayment } from "./read-payments.ts";
 
 export interface CancelPaymentInput extends DecisionSource {
   /** `payment_request_id` */
@@ -31,18 +31,18 @@ export async function cancelPayment(
 ): Promise<TransitionResult> {
   const { store } = backend;
   // The request reaches clients shortly before it is committed.
-  const interaction = await waitForInteraction(store, ref, id);
-  const payment = interaction?.kind === "payment" ? await paymentsOf(store).get(ref, interaction.id) : null;
-  if (payment === null) throw new StoreError("NOT_FOUND", `payment ${id}`);
+  await waitForInteraction(store, ref, id);
+  const payment = await readPayment(backend, ref, id);
   const input = { type: "cancel", ...defined({ by: userId }) } as const;
-  const result = await applyPayment(backend, payment.orderNo, input, clientId);
-  if (result.outcome === "unknown") throw new StoreError("NOT_FOUND", `payment ${id}`);
-  const [change] = "changes" in result ? result.changes : [];
-  if (change !== undefined && "interaction" in result)
-    return { applied: true, version: change.version, interaction: result.interaction, change };
-  const current = await store.interactions.get(ref, payment.id);
+  const result = requireKnown(await applyPayment(backend, payment.orderNo, input, clientId), id);
+  if ("changes" in result) {
+    const [change] = result.changes;
+    if (change !== undefined)
+      return { applied: true, version: change.version, interaction: result.interaction, change };
+  }
+  const current = await store.interactions.get(ref, id);
   if (current === null) throw new StoreError("NOT_FOUND", `payment ${id}`);
-  const changes = await store.interactions.changes(ref, payment.id);
+  const changes = await store.interactions.changes(ref, id);
   const at = result.payment.changedAt ?? payment.createdAt;
   return { applied: false, reason: "status", current, change: changes.at(-1) ?? null, at };
 }

@@ -6,10 +6,10 @@
  * hour. Any number of workers may run the job at the same time. A provider that fails does not block other payments.
  */
 import { paymentsOf } from "./store/payments-of.ts";
-import { type ErrorHandler, StoreError } from "@turnstream/server/internal";
+import { isStoreError } from "@turnstream/server/internal";
 import type { Payment } from "./store/payments-part.ts";
 import { isFinalPayment } from "./store/payment-transitions.ts";
-import { applyPayment, type PaymentBackend } from "./apply-payment.ts";
+import { applyPayment, type PaymentBackend, requireKnown } from "./apply-payment.ts";
 import { queryPayment } from "./query-payment.ts";
 
 const BATCH = 100;
@@ -18,20 +18,17 @@ const CONCURRENCY = 8;
 const GRACE_MS = 3_600_000;
 
 /** @returns how many payments were checked */
-export async function checkDuePayments(
-  backend: PaymentBackend,
-  onError: ErrorHandler = backend.onError,
-): Promise<number> {
+export async function checkDuePayments(backend: PaymentBackend): Promise<number> {
   const due = await paymentsOf(backend.store).due({ limit: BATCH });
   const waiting = due.values();
   const check = async (): Promise<void> => {
     // All loops take from the same iterator.
     for (const payment of waiting)
       try {
-        if (payment.overdue) await settleOverdue(backend, payment, onError);
+        if (payment.overdue) await settleOverdue(backend, payment);
         else await queryPayment(backend, payment);
       } catch (error) {
-        reportError(onError, payment, error);
+        reportError(backend, payment, error);
       }
   };
   await Promise.all(Array.from({ length: CONCURRENCY }, check));
@@ -39,27 +36,22 @@ export async function checkDuePayments(
 }
 
 /** Asks the provider, if it can know the order, and expires the payment if it is still open. */
-export async function settleOverdue(
-  backend: PaymentBackend,
-  payment: Payment,
-  onError: ErrorHandler = backend.onError,
-): Promise<Payment> {
+export async function settleOverdue(backend: PaymentBackend, payment: Payment): Promise<Payment> {
   let current = payment;
   if (payment.status !== "pending")
     try {
       current = await queryPayment(backend, payment);
     } catch (error) {
-      reportError(onError, payment, error);
+      reportError(backend, payment, error);
       if (backend.env.now() - payment.expiresAt < GRACE_MS) return payment;
     }
   if (isFinalPayment(current.status)) return current;
   const result = await applyPayment(backend, payment.orderNo, { type: "expire" });
-  if (result.outcome === "unknown") throw new StoreError("NOT_FOUND", `payment ${payment.id}`);
-  return result.payment;
+  return requireKnown(result, payment.id).payment;
 }
 
-function reportError(onError: ErrorHandler, { id }: Payment, error: unknown): void {
-  // NOT_FOUND: the session was erased meanwhile.
-  if (error instanceof StoreError && error.code === "NOT_FOUND") return;
+function reportError({ onError }: PaymentBackend, { id }: Payment, error: unknown): void {
+  // The session was erased meanwhile.
+  if (isStoreError(error, "NOT_FOUND")) return;
   onError(error, { during: `the check of payment ${id}` });
 }

@@ -8,7 +8,6 @@
 import { createHash } from "node:crypto";
 import type { Env } from "@turnstream/server/internal";
 
-const CHECKOUT_PATH = "/api/v1/payments/checkout/";
 const TOKEN = /^[\w-]{43}$/;
 const BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
@@ -23,8 +22,12 @@ export function hashCheckoutToken(token: string): string {
 }
 
 /** @param publicUrl the public base URL of the gateway */
+export function gatewayUrl(publicUrl: string, path: string): string {
+  return `${publicUrl.replace(/\/+$/, "")}/api/v1/payments/${path}`;
+}
+
 export function checkoutUrl(publicUrl: string, token: string): string {
-  return `${publicUrl.replace(/\/+$/, "")}${CHECKOUT_PATH}${token}`;
+  return gatewayUrl(publicUrl, `checkout/${token}`);
 }
 
 /** Returns the token of a checkout URL, or null if the URL has none. */

@@ -6,12 +6,12 @@
  * the same order at the provider. A final payment leads nowhere.
  */
 import { paymentsOf } from "./store/payments-of.ts";
-import { hashCheckoutToken } from "./checkout-link.ts";
+import { gatewayUrl, hashCheckoutToken } from "./checkout-link.ts";
 import { type CheckoutStep, PaymentError } from "./provider.ts";
 import { type Backend, StoreError } from "@turnstream/server/internal";
 import type { Payment } from "./store/payments-part.ts";
 import { isFinalPayment } from "./store/payment-transitions.ts";
-import { applyPayment, type PaymentBackend } from "./apply-payment.ts";
+import { applyPayment, type PaymentBackend, requireKnown } from "./apply-payment.ts";
 import { settleOverdue } from "./check-payments.ts";
 import { findProvider } from "./query-payment.ts";
 
@@ -34,25 +34,19 @@ export async function openCheckout(
   if (found === null) throw new StoreError("NOT_FOUND", "payment of the checkout token");
   const payment = await markOpened(backend, found);
   if (isFinalPayment(payment.status)) return { payment, step: null };
-  const { tenant, session, id, orderNo, amount, currency, description, locale, providerRef } = payment;
+  const { orderNo, amount, currency, description, locale, providerRef, expiresAt } = payment;
   const provider = findProvider(backend, payment);
-  const base = backend.payments.publicUrl.replace(/\/+$/, "");
+  const { publicUrl } = backend.payments;
+  const urls = {
+    returnUrl: gatewayUrl(publicUrl, `return/${token}`),
+    notifyUrl: gatewayUrl(publicUrl, `notify/${provider.name}`),
+  };
   const { step, providerRef: made } = await provider.checkout(
-    {
-      orderNo,
-      amount,
-      currency,
-      description,
-      locale,
-      providerRef,
-      expiresAt: payment.expiresAt,
-      returnUrl: `${base}/api/v1/payments/return/${token}`,
-      notifyUrl: `${base}/api/v1/payments/notify/${encodeURIComponent(provider.name)}`,
-    },
+    { orderNo, amount, currency, description, locale, providerRef, expiresAt, ...urls },
     { signal },
   );
   if (made !== null && providerRef === null)
-    await paymentsOf(backend.store).setProviderRef({ tenant, session }, id, made);
+    await paymentsOf(backend.store).setProviderRef(payment, payment.id, made);
   return { payment, step };
 }
 
@@ -66,6 +60,5 @@ async function markOpened(backend: PaymentBackend, payment: Payment): Promise<Pa
     return settled;
   }
   const result = await applyPayment(backend, payment.orderNo, { type: "checkout_opened" });
-  if (result.outcome === "unknown") throw new StoreError("NOT_FOUND", `payment ${payment.id}`);
-  return result.payment;
+  return requireKnown(result, payment.id).payment;
 }

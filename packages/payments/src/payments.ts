@@ -21,7 +21,7 @@ import { parsePayment, type PaymentSpec } from "./request/parse-payment.ts";
 import { paymentRequest } from "./request/payment-request.ts";
 import { checkoutRoutes } from "./routes/checkout.ts";
 import { flaggedPaymentRoutes } from "./routes/flagged-payments.ts";
-import { paymentNotificationRoutes } from "./routes/payment-notifications.ts";
+import { paymentNotificationRoute } from "./routes/payment-notifications.ts";
 import { paymentRoutes } from "./routes/payments.ts";
 import { PAYMENT_TABLES } from "./store/payment-tables.ts";
 
@@ -57,7 +57,7 @@ export function payments(given: PaymentOptions): Payments {
     routes: [
       ...paymentRoutes,
       ...checkoutRoutes(options),
-      ...paymentNotificationRoutes(options),
+      paymentNotificationRoute(options),
       ...flaggedPaymentRoutes,
     ],
     commands: {
@@ -81,7 +81,7 @@ export function payments(given: PaymentOptions): Payments {
     request(spec) {
       const read = parsePayment(spec, options);
       if (!read.ok) throw new TypeError(`a tool requested an invalid payment: ${read.problem}`);
-      throw new InteractionRequested({ ...read.payment, kind: "payment" });
+      throw new InteractionRequested(read.request);
     },
     requestEvent: (block, spec) => ({ type: "request", block, kind: "payment", spec }),
   };

@@ -39,13 +39,13 @@ export type CheckoutStep =
 export interface ProviderReport {
   readonly orderNo: string;
   readonly status: "processing" | "succeeded" | "failed" | "refunded";
-  /** Null only for `processing` and `failed`. For `refunded`: the refunded sum. */
+  /** The paid sum, or for `refunded` the refunded sum so far. Null only for `processing` and `failed`. */
   readonly paid: Money | null;
   /** The provider's own number for the order. */
   readonly providerRef: string | null;
   /** The same for every repeat of the same statement. At most 200 characters. */
   readonly event: string;
-  /** The provider's own text for operators, at most 500 characters. */
+  /** The provider's own text for operators. It is cut to 500 characters. */
   readonly reason: string | null;
 }
 

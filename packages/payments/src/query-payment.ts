@@ -10,12 +10,10 @@ import { paymentsOf } from "./store/payments-of.ts";
 import { createHash } from "node:crypto";
 import { truncateText } from "@turnstream/protocol/writer";
 import { PaymentError, type PaymentProvider, type ProviderReport } from "./provider.ts";
-import { type CommandBackend, type SessionRef, StoreError } from "@turnstream/server/internal";
-import type { ApplyResult, Payment } from "./store/payments-part.ts";
-import { applyPayment, type PaymentBackend } from "./apply-payment.ts";
-
-/** The limits of the store. */
-const MAX_REASON_LENGTH = 500;
+import { type CommandBackend, isStoreError, type SessionRef } from "@turnstream/server/internal";
+import { type ApplyResult, MAX_REASON_LENGTH, type Payment } from "./store/payments-part.ts";
+import { applyPayment, type PaymentBackend, requireKnown } from "./apply-payment.ts";
+import { readPayment } from "./read-payments.ts";
 
 const QUERY_TIMEOUT_MS = 10_000;
 /** The shortest time between two queries that users cause. */
@@ -61,8 +59,7 @@ export async function queryPayment(backend: PaymentBackend, payment: Payment): P
   if (report.orderNo !== orderNo)
     throw new PaymentError("NOT_AUTHENTIC", `${provider.name} answered about another order than ${orderNo}`);
   const result = await applyReport(backend, report, { provider: provider.name, evidence: null });
-  if (result.outcome === "unknown") throw new StoreError("NOT_FOUND", `payment ${payment.id}`);
-  return result.payment;
+  return requireKnown(result, payment.id).payment;
 }
 
 /**
@@ -72,15 +69,14 @@ export async function queryPayment(backend: PaymentBackend, payment: Payment): P
  * @throws StoreError NOT_FOUND
  */
 export async function refreshPayment(backend: PaymentBackend, ref: SessionRef, id: string): Promise<Payment> {
-  const payment = await paymentsOf(backend.store).get(ref, id);
-  if (payment === null) throw new StoreError("NOT_FOUND", `payment ${id}`);
+  const payment = await readPayment(backend, ref, id);
   // The provider doesn't know an order whose checkout was never opened.
   if (payment.status === "pending" || payment.status === "cancelled") return payment;
   if (!(await paymentsOf(backend.store).claimQuery(ref, id, REFRESH_MS))) return payment;
   try {
     return await queryPayment(backend, payment);
   } catch (error) {
-    if (error instanceof StoreError) throw error;
+    if (isStoreError(error)) throw error;
     backend.onError(error, { during: `the query of payment ${id}` });
     return payment;
   }

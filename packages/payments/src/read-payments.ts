@@ -1,54 +1,21 @@
 /**
- * `listPayments`, `readPayment`, `listFlagged` and `resolveFlag` read payments and resolve their flags; `toPaymentJson`
- * and its variant for operators convert a payment for clients.
+ * `readPayment` and `resolveFlag` read a payment and resolve its flag; `toPaymentJson` and its variant for operators
+ * convert a payment for clients.
  *
  * Invariant: users never see flags, the provider's number or its texts. A final payment has no checkout URL.
  */
 import { paymentsOf } from "./store/payments-of.ts";
 import { type Backend, type SessionRef, StoreError } from "@turnstream/server/internal";
-import type { FlagResolution, Payment, PaymentPage } from "./store/payments-part.ts";
-import type { PaymentChange } from "./store/payment-transitions.ts";
+import type { FlagResolution, Payment } from "./store/payments-part.ts";
 import { isFinalPayment } from "./store/payment-transitions.ts";
 
 type PaymentReader = Pick<Backend, "store">;
-
-/** Returns the newest payments first. */
-export function listPayments(
-  { store }: PaymentReader,
-  ref: SessionRef,
-  page?: PaymentPage,
-): Promise<Payment[]> {
-  return paymentsOf(store).list(ref, page);
-}
 
 /** @throws StoreError NOT_FOUND */
 export async function readPayment({ store }: PaymentReader, ref: SessionRef, id: string): Promise<Payment> {
   const payment = await paymentsOf(store).get(ref, id);
   if (payment === null) throw new StoreError("NOT_FOUND", `payment ${id}`);
   return payment;
-}
-
-/** Returns payments with an unresolved flag, newest payments first. For operators. */
-export function listFlagged(
-  { store }: PaymentReader,
-  tenant: string,
-  page?: PaymentPage,
-): Promise<Payment[]> {
-  return paymentsOf(store).flagged(tenant, page);
-}
-
-/**
- * Returns any payment of the tenant with its changes. For operators.
- * @throws StoreError NOT_FOUND
- */
-export async function readPaymentChanges(
-  { store }: PaymentReader,
-  tenant: string,
-  id: string,
-): Promise<{ readonly payment: Payment; readonly changes: readonly PaymentChange[] }> {
-  const payment = await paymentsOf(store).getInTenant(tenant, id);
-  if (payment === null) throw new StoreError("NOT_FOUND", `payment ${id}`);
-  return { payment, changes: await paymentsOf(store).changes(payment, id) };
 }
 
 /**
@@ -74,6 +41,13 @@ export async function resolveFlag(
       });
     return result;
   });
+}
+
+/** Cuts a page for which one payment more than its limit was read. */
+export function toPage(found: readonly Payment[], limit: number) {
+  const listed = found.slice(0, limit);
+  const hasMore = found.length > limit;
+  return { listed, end: { has_more: hasMore, next_before: hasMore ? (listed.at(-1)?.n ?? null) : null } };
 }
 
 /** @param checkoutUrl of the payment's block, if the caller has it */

@@ -17,13 +17,7 @@ import { cancelPayment } from "../src/cancel-payment.ts";
 import { checkDuePayments } from "../src/check-payments.ts";
 import { openCheckout, readCheckout } from "../src/checkout.ts";
 import { applyReport, refreshPayment } from "../src/query-payment.ts";
-import {
-  listFlagged,
-  readPaymentChanges,
-  resolveFlag,
-  toOperatorPaymentJson,
-  toPaymentJson,
-} from "../src/read-payments.ts";
+import { resolveFlag, toOperatorPaymentJson, toPaymentJson } from "../src/read-payments.ts";
 import { TURNS_CHANNEL } from "../../server/src/session/signal-channels.ts";
 import type { Signals } from "../../server/src/signals/signals.ts";
 import { forkShare } from "../../server/src/store/fork/fork-share.ts";
@@ -344,9 +338,14 @@ export function paymentsContract(name: string, makeBackend: () => Promise<Paymen
         audit: ["payment.cancelled", "payment.flagged"],
         queued: [],
       });
-      expect(await listFlagged(backend, actor.tenant)).toMatchObject([{ id, flag: "late_success" }]);
-      const { payment, changes } = await readPaymentChanges(backend, actor.tenant, id);
-      expect(changes).toMatchObject([{ to: "cancelled" }, { outcome: "flagged", providerRef: "24" }]);
+      const payments = paymentsOf(parts.store);
+      expect(await payments.flagged(actor.tenant)).toMatchObject([{ id, flag: "late_success" }]);
+      const payment = await payments.getInTenant(actor.tenant, id);
+      if (payment === null) throw new Error("the payment is not there");
+      expect(await payments.changes(payment, id)).toMatchObject([
+        { to: "cancelled" },
+        { outcome: "flagged", providerRef: "24" },
+      ]);
       expect(toPaymentJson(payment, "https://secret")).toMatchObject({
         payment_request_id: id,
         amount_twd: 1200,
@@ -364,7 +363,7 @@ export function paymentsContract(name: string, makeBackend: () => Promise<Paymen
         "payment.flagged",
         "payment.flag_resolved",
       ]);
-      expect(await listFlagged(backend, actor.tenant)).toEqual([]);
+      expect(await payments.flagged(actor.tenant)).toEqual([]);
       await expect(resolveFlag(backend, actor.tenant, "nothing", by)).rejects.toMatchObject({
         code: "NOT_FOUND",
       });

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type Handle, type LocalServer, startLocalServer } from "./local-server.ts";
 import { KEYS, NOW, opensslDigest, ORDER } from "./newebpay-keys.ts";
 
-const { signal } = new AbortController();
 const { merchantId, hashKey, hashIv } = KEYS;
 
 let handle: Handle;
@@ -55,7 +54,9 @@ const answer = (changes: object = {}, forged: object = {}): object => {
 };
 
 const ask = (timeoutMs = 5_000, options = {}): Promise<ProviderReport | null> =>
-  newebPay({ ...KEYS, url: server.url, timeoutMs, now: () => NOW, ...options }).query(ORDER, { signal });
+  newebPay({ ...KEYS, url: server.url, now: () => NOW, ...options }).query(ORDER, {
+    signal: AbortSignal.timeout(timeoutMs),
+  });
 
 const read = (body: unknown): Promise<ProviderReport | null> => {
   handle = (_, response) => response.end(typeof body === "string" ? body : JSON.stringify(body));

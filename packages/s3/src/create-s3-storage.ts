@@ -5,7 +5,6 @@
  * accepts exactly one content, because its length and its SHA-256 are signed. Every request has a timeout that is shorter
  * than the time for which a reserved object may be written.
  */
-import { createHash } from "node:crypto";
 import { addAbortSignal, Readable } from "node:stream";
 import {
   AbortMultipartUploadCommand,
@@ -24,7 +23,7 @@ import {
 } from "@aws-sdk/client-s3";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import type { ObjectStorage } from "@turnstream/server";
-import { CONTENT_TYPE, putStream } from "./put-stream.ts";
+import { CONTENT_TYPE, putBytes, putStream } from "./put-stream.ts";
 
 export type { ObjectStorage } from "@turnstream/server";
 
@@ -49,17 +48,15 @@ const BATCH = 1_000;
 
 /** @throws TypeError if an option is invalid */
 export function createS3Storage(options: S3StorageOptions): ObjectStorage {
-  const { bucket, prefix = "", uploads = "direct", downloads = "redirect", timeoutMs = 120_000 } = options;
-  const { region, endpoint, forcePathStyle, credentials } = options;
+  const { bucket, prefix = "", timeoutMs = 120_000, ...others } = options;
+  const { uploads = "direct", downloads = "redirect", ...config } = others;
   if (bucket === "") throw new TypeError("`bucket` must not be empty.");
   if (!/^([\w.-]+\/)*$/.test(prefix))
     throw new TypeError(`\`prefix\` must be empty or end with "/", got "${prefix}".`);
   if (!(timeoutMs >= 1 && timeoutMs <= MAX_TIMEOUT_MS))
     throw new TypeError(`\`timeoutMs\` must be 1 to ${MAX_TIMEOUT_MS}, got ${timeoutMs}.`);
-  const config = { region, endpoint, forcePathStyle, credentials };
-  const given = Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined));
   // Compatible servers may not know the checksums that the SDK adds by default.
-  const client = new S3Client({ ...given, requestChecksumCalculation: "WHEN_REQUIRED" });
+  const client = new S3Client({ ...config, requestChecksumCalculation: "WHEN_REQUIRED" });
   const at = (key: string) => ({ Bucket: bucket, Key: `${prefix}${key}` });
   const limit = () => ({ abortSignal: AbortSignal.timeout(timeoutMs) });
 
@@ -74,16 +71,8 @@ export function createS3Storage(options: S3StorageOptions): ObjectStorage {
 
   return {
     async put(key, body) {
-      if (!(body instanceof Uint8Array)) return putStream(client, at(key), body, limit);
-      await client.send(
-        new PutObjectCommand({
-          ...at(key),
-          Body: body,
-          ContentType: CONTENT_TYPE,
-          ChecksumSHA256: createHash("sha256").update(body).digest("base64"),
-        }),
-        limit(),
-      );
+      if (body instanceof Uint8Array) await putBytes(client, at(key), body, limit);
+      else await putStream(client, at(key), body, limit);
     },
     async get(key, range) {
       const Range = range === undefined ? {} : { Range: `bytes=${range.start}-${range.end - 1}` };

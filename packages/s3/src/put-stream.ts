@@ -20,11 +20,30 @@ const PART_BYTES = 8 * 1024 * 1024;
 /** No browser runs or shows content of this type. */
 export const CONTENT_TYPE = "application/octet-stream";
 
+interface ObjectName {
+  readonly Bucket: string;
+  readonly Key: string;
+}
+
+/** Limits one request. */
+type Limit = () => { readonly abortSignal: AbortSignal };
+
+export async function putBytes(
+  client: S3Client,
+  at: ObjectName,
+  body: Uint8Array,
+  limit: Limit,
+): Promise<void> {
+  const ChecksumSHA256 = createHash("sha256").update(body).digest("base64");
+  const command = { ...at, Body: body, ContentType: CONTENT_TYPE, ChecksumSHA256 };
+  await client.send(new PutObjectCommand(command), limit());
+}
+
 export async function putStream(
   client: S3Client,
-  at: { readonly Bucket: string; readonly Key: string },
+  at: ObjectName,
   body: AsyncIterable<Uint8Array>,
-  limit: () => { readonly abortSignal: AbortSignal },
+  limit: Limit,
 ): Promise<void> {
   let UploadId: string | undefined;
   const parts: CompletedPart[] = [];
@@ -43,12 +62,7 @@ export async function putStream(
       if (part.byteLength === PART_BYTES) await sendPart(part);
       else last = part;
     }
-    if (parts.length === 0) {
-      const ChecksumSHA256 = createHash("sha256").update(last).digest("base64");
-      const command = { ...at, Body: last, ContentType: CONTENT_TYPE, ChecksumSHA256 };
-      await client.send(new PutObjectCommand(command), limit());
-      return;
-    }
+    if (parts.length === 0) return await putBytes(client, at, last, limit);
     if (last.byteLength > 0) await sendPart(last);
     const complete = { ...at, UploadId, MultipartUpload: { Parts: parts } };
     await client.send(new CompleteMultipartUploadCommand(complete), limit());

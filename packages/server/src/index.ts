@@ -69,7 +69,7 @@ export type { Backend, CommandBackend } from "./session/backend.ts";
 export { createBlobUrls } from "./session/blobs/blob-url.ts";
 export { BlobError, openBlob } from "./session/blobs/open-blob.ts";
 export { uploadFile } from "./session/blobs/upload.ts";
-export { createKey } from "./session/create-key.ts";
+export { createKey, ensureTenant } from "./session/create-key.ts";
 export { readHistory, readOlderTurns, type SessionHistory } from "./session/history/read-history.ts";
 export { readSharedSession } from "./session/history/shared-history.ts";
 export { TurnError } from "./session/history/turn-error.ts";
@@ -79,7 +79,6 @@ export { type ApprovalDecision, decideApproval } from "./session/interactions/de
 export { readFormDraft, saveFormDraft } from "./session/interactions/form-drafts.ts";
 export { declineForm, FormError, submitForm } from "./session/interactions/submit-form.ts";
 export { createSession, type CreateSessionOptions } from "./session/lifecycle/create.ts";
-export { ensureTenant } from "./session/lifecycle/ensure-tenant.ts";
 export { eraseSession, eraseUser } from "./session/lifecycle/erase.ts";
 export { editMemory, eraseMemories, eraseMemory, listMemories } from "./session/memories.ts";
 export { retryTurn } from "./session/messages/retry-turn.ts";

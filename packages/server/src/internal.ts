@@ -1,26 +1,36 @@
 /**
- * `@turnstream/server/internal` exports what other packages of ours need besides the public API: interfaces of the store,
- * the log and the signals, and functions for the CLI, chaos runs, benchmarks and tests.
- * Invariant: it promises nothing. Packages that import it depend on the exact version of the server.
+ * `@turnstream/server/internal` exports what other packages of ours need besides the public API: interfaces of the
+ * store, the log and the signals, and functions for the CLI, chaos runs, benchmarks and tests. Invariant: it promises
+ * nothing. Packages that import it depend on the exact version of the server.
  */
 export { isEngineError } from "./engine/errors.ts";
-export { Lease, type LeaseEnv, type LeaseOptions } from "./engine/lease.ts";
 export { TOKEN_SCOPES } from "./gateway/auth/tokens.ts";
-export { LogEntry, MAX_EVENT_BYTES } from "./log/entry.ts";
+export type { CommandContext } from "./gateway/command.ts";
+export type { GatewayContext, RouteResult } from "./gateway/context.ts";
+export { RequestError } from "./gateway/errors.ts";
+export { executeCommand, requireApplied } from "./gateway/execute-command.ts";
+export { readBytes } from "./gateway/http/read-body.ts";
+export { defineRoute, type Route, type RouteContext } from "./gateway/http/route.ts";
+export { pageBefore, pageLimit } from "./gateway/http/routes/page-query.ts";
+export { LogEntry } from "./log/entry.ts";
 export { isLogError } from "./log/errors.ts";
 export type { AppendResult, AttachOptions, Log, LogDelivery } from "./log/log.ts";
 export { addressOf, formatAddress, isRedisUrl } from "./log/redis/connection/address.ts";
 export { createConnectionClient, type RedisClient } from "./log/redis/connection/client.ts";
 export { type Durability, readDurability } from "./log/redis/connection/durability.ts";
 export { withTimeout } from "./log/redis/connection/with-timeout.ts";
-export { type BlobSink, type LogBlob, splitOversized } from "./log/writer/oversize.ts";
-export { Writer, type WriterOptions } from "./log/writer/writer.ts";
-export type { PromptMessage } from "./models/model.ts";
+export { Writer } from "./log/writer/writer.ts";
+export type { JsonSchema, PromptMessage } from "./models/model.ts";
+export type { EndingRequest, JournalKey } from "./runtime/attempt/journal-entries.ts";
+export type { RequestHost, RequestKind } from "./runtime/attempt/request-kind.ts";
 export type { RunContext } from "./runtime/attempt/run-context.ts";
 export { toCitations } from "./runtime/built-in/citations.ts";
 export type { EnabledTools } from "./runtime/built-in/tools.ts";
 export { EXTRACT_MEMORY_MB } from "./runtime/define/file-limits.ts";
 export { isTooLarge } from "./runtime/define/form.ts";
+export type { StreamBodyEvent } from "./runtime/define/stream-body.ts";
+export type { TaskContext } from "./runtime/feature.ts";
+export { InteractionRequested } from "./runtime/interactions/ending-request.ts";
 export { awaitFormInTool } from "./runtime/interactions/form-in-tool.ts";
 export { SUMMARY_INTRO } from "./runtime/prompt/compact.ts";
 export { readPriorTurns } from "./runtime/prompt/prior-turns.ts";
@@ -28,38 +38,24 @@ export { hostOf } from "./runtime/tool-calls/tool-host.ts";
 export { createWorker } from "./runtime/worker/worker.ts";
 export { isFetchError } from "./safe-fetch/errors.ts";
 export { safeFetch, type SafeResponse } from "./safe-fetch/safe-fetch.ts";
+export { archiveSession } from "./session/archive/archive.ts";
+export { LogRetention } from "./session/archive/log-retention.ts";
 export {
-  type ArchiveOptions,
-  archiveSession,
-  type ArchiveSessionResult,
-  trimLog,
-} from "./session/archive/archive.ts";
-export { archiveLeftovers, LogRetention, type LogRetentionOptions } from "./session/archive/log-retention.ts";
-export {
+  MESSAGE_RELAY_MS,
   publishCommitted,
-  type PublishResult,
-  type RelayOptions,
+  publishOutbox,
   relayOutbox,
-  type RelayResult,
 } from "./session/archive/relay-outbox.ts";
-export type { CommandBackend } from "./session/backend.ts";
-export { blobUrlExpiry } from "./session/blobs/blob-url.ts";
-export { readTurnResult } from "./session/history/turn-result.ts";
-export {
-  type Claimed,
-  claimIdleSession,
-  type ClaimRequest,
-  claimSession,
-} from "./session/lifecycle/claim.ts";
-export { ensureSessionLog, reopenIdleLog } from "./session/lifecycle/create.ts";
-export { eraseExpired, finishErasures } from "./session/lifecycle/erase.ts";
+export type { Backend, CommandBackend } from "./session/backend.ts";
+export { waitForInteraction } from "./session/interactions/find.ts";
+export { isLastTurn } from "./session/interactions/expire-forms.ts";
+export { type DecisionSource, updateEvent } from "./session/interactions/transition.ts";
+export { type Claimed, claimIdleSession, claimSession } from "./session/lifecycle/claim.ts";
+export { finishErasures } from "./session/lifecycle/erase.ts";
 export { setLimits } from "./session/limits.ts";
-export {
-  decodeSessionRef,
-  encodeSessionRef,
-  STOPS_CHANNEL,
-  TURNS_CHANNEL,
-} from "./session/signal-channels.ts";
+export { messageEvent, messageKey } from "./session/message-event.ts";
+export { hintTurn } from "./session/signal-channels.ts";
+export { enqueueInteractionEvent } from "./session/webhooks/enqueue-events.ts";
 export type { Signals } from "./signals/signals.ts";
 export * from "./store/agents.ts";
 export * from "./store/allowances.ts";
@@ -73,9 +69,25 @@ export type { Db } from "./store/database/database.ts";
 export { toStoreError } from "./store/database/errors.ts";
 export { migrate, type MigrationStatus, readMigrations } from "./store/database/migrate.ts";
 export { baseline } from "./store/database/migrations/0001-baseline.ts";
-export type { QueuedMessageBody, SessionHeader } from "./store/database/schema.ts";
+export type {
+  JsonColumn,
+  NullableTime,
+  QueuedMessageBody,
+  SessionHeader,
+  Time,
+} from "./store/database/schema.ts";
+export {
+  ago,
+  clock,
+  clockPlus,
+  inTransaction,
+  lockSessionRow,
+  ofSession,
+  rowOf,
+} from "./store/database/session-row.ts";
 export * from "./store/erasures.ts";
 export * from "./store/errors.ts";
+export * from "./store/features.ts";
 export * from "./store/form-drafts.ts";
 export * from "./store/idempotency.ts";
 export * from "./store/interactions.ts";
@@ -91,7 +103,6 @@ export * from "./store/rules/api-key.ts";
 export * from "./store/rules/arguments.ts";
 export * from "./store/rules/audit-actions.ts";
 export * from "./store/rules/audit-start.ts";
-export { type BlobGrant, readBlobToken, signBlob } from "./store/rules/blob-token.ts";
 export { canonicalJson } from "./store/rules/canonical-json.ts";
 export * from "./store/rules/interactions.ts";
 export * from "./store/rules/limits.ts";
@@ -101,7 +112,6 @@ export {
   queryTerms,
   scoreOf,
   selectiveTerms,
-  snippetOf,
   type Term,
   tokenize,
   type WeightedTerm,
@@ -133,57 +143,21 @@ export {
   requireRedisUrl,
   requireSecret,
   resolveSettings,
-  type Setting,
   type Settings,
 } from "./turnstream/settings.ts";
 export { isBase64 } from "./util/base64.ts";
+export { abortable } from "./util/concurrency.ts";
 export { defined } from "./util/defined.ts";
 export { type Env, systemEnv } from "./util/env.ts";
-export type { ErrorContext } from "./util/error-handler.ts";
+export type { ErrorContext, ErrorHandler } from "./util/error-handler.ts";
 export { defineErrors } from "./util/errors.ts";
 export { findJsonExcess, type JsonExcess, MAX_NUMBER_CHARS } from "./util/json-bounds.ts";
 export { withoutPatterns } from "./util/json-schema.ts";
-export { isJsonLongerThan, stringField } from "./util/json.ts";
+export { asJsonObject, isJsonLongerThan, stringField } from "./util/json.ts";
+export { integer, type OptionsInput, type OptionsOutput, parseOptions, show } from "./util/parse-options.ts";
 export { type Actor, sessionKey, type SessionRef } from "./util/refs.ts";
 export { isSupportedNode, MIN_NODE } from "./util/require-node.ts";
 export { backoffDelay } from "./util/retry.ts";
 export { MAX_TIMER_MS, sleep, yieldToEventLoop } from "./util/sleep.ts";
 export { runWithTimeLimit } from "./util/time-limit.ts";
 export { createTimeSlicer } from "./util/time-slicer.ts";
-export type { AckPayload, CommandContext, FeatureCommands } from "./gateway/command.ts";
-export type { GatewayContext, RouteResult } from "./gateway/context.ts";
-export { createPathRedactor } from "./gateway/create-server.ts";
-export { RequestError, ServiceError } from "./gateway/errors.ts";
-export { executeCommand, requireApplied } from "./gateway/execute-command.ts";
-export { readBytes } from "./gateway/http/read-body.ts";
-export { defineRoute, type Route, type RouteContext } from "./gateway/http/route.ts";
-export { pageBefore, pageLimit } from "./gateway/http/routes/page-query.ts";
-export type { JsonSchema } from "./models/model.ts";
-export type { JournalKey, EndingRequest } from "./runtime/attempt/journal-entries.ts";
-export type { RequestHost, RequestKind, RequestOutcome } from "./runtime/attempt/request-kind.ts";
-export { InteractionRequested } from "./runtime/interactions/ending-request.ts";
-export { publishOutbox } from "./session/archive/publish-outbox.ts";
-export { MESSAGE_RELAY_MS } from "./session/archive/relay-outbox.ts";
-export type { Backend } from "./session/backend.ts";
-export { waitForInteraction } from "./session/interactions/find.ts";
-export { isLastTurn } from "./session/interactions/is-last-turn.ts";
-export { type DecisionSource, updateEvent } from "./session/interactions/transition.ts";
-export { messageEvent, messageKey } from "./session/message-event.ts";
-export { hintTurn } from "./session/messages/hint-turn.ts";
-export { enqueueInteractionEvent } from "./session/webhooks/enqueue-events.ts";
-export type { JsonColumn, NullableTime, Time } from "./store/database/schema.ts";
-export {
-  ago,
-  clock,
-  clockPlus,
-  inTransaction,
-  lockSessionRow,
-  ofSession,
-  rowOf,
-} from "./store/database/session-row.ts";
-export * from "./store/features.ts";
-export type { ErrorHandler } from "./util/error-handler.ts";
-export { asJsonObject } from "./util/json.ts";
-export { integer, type OptionsInput, type OptionsOutput, parseOptions, show } from "./util/parse-options.ts";
-export type { StreamBodyEvent } from "./runtime/define/stream-body.ts";
-export type { TaskContext } from "./runtime/feature.ts";

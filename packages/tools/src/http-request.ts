@@ -15,7 +15,7 @@ import {
   ToolError,
   type ToolOutput,
 } from "@turnstream/server";
-import { safeFetch, defined } from "@turnstream/server/internal";
+import { defined, safeFetch, type SafeResponse } from "@turnstream/server/internal";
 import { describeFetchError, isTextResponse, resolveFetchPolicy, decodeText } from "./fetch-helpers.ts";
 import { checkRules, HTTP_METHODS, type HttpRule, policyFor, ruleFor } from "./http-rules.ts";
 
@@ -102,23 +102,16 @@ async function request(
 
 function outputOf(
   what: string,
-  {
-    status,
-    mediaType,
-    headers,
-  }: { status: number; mediaType: string; headers: Readonly<Record<string, string>> },
+  { status, mediaType, headers }: SafeResponse,
   bytes: Uint8Array,
   secrets: readonly string[],
 ): ToolOutput {
   const body =
     bytes.byteLength === 0 || isTextResponse(mediaType)
       ? without(secrets, decodeText(bytes, headers["content-type"] ?? ""))
-      : null;
-  const head = { status, type: mediaType };
-  const content =
-    body === null ? { ...head, body: `[${bytes.byteLength} bytes that are not text]` } : { ...head, body };
+      : `[${bytes.byteLength} bytes that are not text]`;
   const preview = `${what}: ${status}`;
-  return { content, blocks: [{ type: "text", text: preview }], preview };
+  return { content: { status, type: mediaType, body }, blocks: [{ type: "text", text: preview }], preview };
 }
 
 const KEYS = /auth|key|token|secret|cookie|password/i;

@@ -7,9 +7,8 @@
  */
 import { type FetchPolicy, type ToolContext, RuntimeError } from "@turnstream/server";
 
-const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
-export type HttpMethod = (typeof METHODS)[number];
-export const HTTP_METHODS = METHODS;
+export const HTTP_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
+export type HttpMethod = (typeof HTTP_METHODS)[number];
 
 export interface HttpRule {
   /**

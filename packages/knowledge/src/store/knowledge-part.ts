@@ -19,7 +19,6 @@ import {
   isJsonLongerThan,
   queryTerms,
   scoreOf,
-  snippetOf,
   StoreError,
   type Term,
   tokenize,
@@ -59,8 +58,6 @@ export interface KnowledgeHit {
   readonly firstLine: number;
   readonly lastLine: number;
   readonly text: string;
-  /** The part of the text that matches best, for display. */
-  readonly snippet: string;
   /** Higher is better. Comparable only within one result. */
   readonly score: number;
 }
@@ -284,9 +281,7 @@ export const CANDIDATES = 100;
 
 const PER_OBJECT = 3;
 
-const SNIPPET_CHARS = 240;
-
-export type FoundChunk = Omit<KnowledgeHit, "snippet" | "score"> & { readonly n: number };
+export type FoundChunk = Omit<KnowledgeHit, "score"> & { readonly n: number };
 
 export function checkQuery(
   bases: readonly string[],
@@ -325,11 +320,7 @@ export function hitsOf(
     const count = taken.get(key) ?? 0;
     if (count >= PER_OBJECT) continue;
     taken.set(key, count + 1);
-    hits.push({
-      ...found,
-      score: Math.round(score * 1_000) / 1_000,
-      snippet: snippetOf(terms, found.text, SNIPPET_CHARS),
-    });
+    hits.push({ ...found, score: Math.round(score * 1_000) / 1_000 });
     if (hits.length >= limit) break;
   }
   return hits;

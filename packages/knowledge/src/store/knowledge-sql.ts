@@ -17,7 +17,7 @@ import {
   type WeightedTerm,
   weightTerms,
 } from "@turnstream/server/internal";
-import { type Selectable, sql } from "kysely";
+import { sql } from "kysely";
 import {
   type Knowledge,
   checkObject,
@@ -27,7 +27,6 @@ import {
   type CheckedObject,
   type Chunk,
   scopeToken,
-  type KnowledgeObject,
   type KnowledgeHit,
   checkQuery,
   hitsOf,
@@ -36,7 +35,16 @@ import {
 } from "./knowledge-part.ts";
 import type { KnowledgeTables } from "./knowledge-tables.ts";
 
-const COLUMNS = ["base", "id", "title", "url", "metadata", "hash", "lines", "changed_at"] as const;
+const COLUMNS = [
+  "base",
+  "id",
+  "title",
+  "url",
+  "metadata",
+  "hash",
+  "lines",
+  "changed_at as changedAt",
+] as const;
 
 const CHUNKS_AT_ONCE = 50;
 
@@ -67,7 +75,7 @@ export function postgresKnowledge(db: Db): Knowledge {
       }),
     async list(tenant, base, { limit, after = "" }) {
       const query = objects(tenant, base).where("id", ">", after).orderBy("id");
-      return (await query.limit(checkLimit(limit, MAX_PAGE)).execute()).map(objectOf);
+      return await query.limit(checkLimit(limit, MAX_PAGE)).execute();
     },
     async bases(tenant) {
       return tablesIn(db)
@@ -81,8 +89,8 @@ export function postgresKnowledge(db: Db): Knowledge {
     search: (tenant, bases, query) => searchKnowledge(db, tenant, bases, query),
     async lines(tenant, base, id, range) {
       checkRange(range);
-      const row = await object(tenant, base, id);
-      if (row === undefined) return null;
+      const found = await object(tenant, base, id);
+      if (found === undefined) return null;
       const chunks = await tablesIn(db)
         .selectFrom("knowledge_chunks")
         .select(["first_line as firstLine", "text"])
@@ -91,7 +99,7 @@ export function postgresKnowledge(db: Db): Knowledge {
         .where("first_line", "<=", range.to)
         .orderBy("n")
         .execute();
-      return { object: objectOf(row), lines: linesWithin(chunks, range) };
+      return { object: found, lines: linesWithin(chunks, range) };
     },
   };
 }
@@ -149,11 +157,6 @@ async function insert(
       array_to_tsvector(array(select json_array_elements_text(words)))
     from json_to_recordset(${JSON.stringify(rows)}::json)
       as r(n integer, first_line integer, last_line integer, text text, words json)`.execute(tx);
-}
-
-function objectOf(row: Omit<Selectable<KnowledgeTables["knowledge_objects"]>, "tenant_id">): KnowledgeObject {
-  const { changed_at: changedAt, ...object } = row;
-  return { ...object, changedAt };
 }
 
 /** How many chunks are weighed at most. Only queries of nothing but common terms match more. */

@@ -6,7 +6,7 @@ import { fullTextSearch, type KnowledgeHit, type KnowledgeSearch } from "@turnst
 import type { Store } from "@turnstream/server";
 import { cosineSimilarity, embed, type EmbeddingModel } from "ai";
 
-type Piece = Omit<KnowledgeHit, "score" | "snippet"> & { readonly tenant: string; readonly vector: number[] };
+type Piece = Omit<KnowledgeHit, "score"> & { readonly tenant: string; readonly vector: number[] };
 
 export function vectorSearch(model: EmbeddingModel, pieces: readonly Piece[], store: Store): KnowledgeSearch {
   const fullText = fullTextSearch(store);

@@ -1,16 +1,24 @@
 /**
- * `en` are the English texts of the payment pages.
- * Invariant: they are the fallback for every language without texts of its own.
+ * `en` are the English texts of the payment pages, the fallback for every language without texts of its own.
+ * `PageStrings` are those of any language.
+ *
+ * Invariant: texts are plain text, which the pages escape. They never name a payment provider, because a server can have
+ * several.
  */
 import { countText } from "@turnstream/protocol";
-import type { PageStrings } from "./page-strings.ts";
 
-export const en: PageStrings = {
+export type PageStrings = typeof en;
+
+export const en = {
+  /** The language tag, for `lang` and for the format of amounts. */
   locale: "en",
   amount: "Amount",
   order: "Order number",
+  /** The button that starts or continues the checkout. */
   continueButton: "Continue to payment",
+  /** Above the button, while the payment can still be made. */
   checkout: { title: "Payment", text: "The payment opens on the page of our payment provider." },
+  /** While the browser leaves for the provider's page. */
   leaving: { title: "Opening the payment page", text: "If nothing happens, use the button." },
   statuses: {
     pending: { title: "Not paid yet", text: "This payment has not been started." },
@@ -26,15 +34,19 @@ export const en: PageStrings = {
       text: "This payment was not completed in time and can't be made anymore.",
     },
   },
+  /** Below a final status. */
   closePage: "You can close this page and return to the chat.",
   refunded: "Refunded",
+  /** The provider reported a success after the payment had ended otherwise. */
   lateSuccess:
     "We received money for this payment after it had ended. Our staff will check it. Please don't pay again.",
   minutesLeft: countText("en", { one: "# minute left to pay", other: "# minutes left to pay" }),
+  /** The link does not belong to a payment. */
   notFound: {
     title: "Payment not found",
     text: "This link is incomplete, or its payment no longer exists. Please open it from the chat again.",
   },
+  /** The server or the provider can't be reached. */
   unavailable: {
     title: "Not available right now",
     text: "The payment page can't be opened at the moment. Please try again in a minute.",

@@ -28,15 +28,6 @@ function toHtml(value: Value): string {
   return value.map(({ text }) => text).join("");
 }
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-  "`": "&#96;",
-};
-
 function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"'`]/g, (character) => ESCAPES[character] ?? "");
+  return text.replaceAll(/[&<>"'`]/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -10,7 +10,6 @@ import type { Payment } from "../store/payments-part.ts";
 import type { PaymentStatus } from "../store/payment-transitions.ts";
 import { html, type Html } from "./html.ts";
 import { POLL_STATUS, SUBMIT_WHEN_VISIBLE } from "./page-scripts.ts";
-import type { PageStrings, PageText } from "./page-strings.ts";
 import { type Page, type PageContext, renderPage } from "./render-page.ts";
 
 /** The fields of a payment that its pages show. */
@@ -36,7 +35,7 @@ export function renderCheckoutPage(
   formOrigin: string | null,
 ): Page {
   const { strings, token } = context;
-  if (!canPay(payment, context.now)) return renderStatusPage(context, payment);
+  if (!canPay(payment, context.now)) return renderReturnPage(context, payment);
   return renderPage(context, {
     title: strings.checkout.title,
     body: html`<main data-status="${payment.status}">
@@ -73,11 +72,8 @@ export function renderLeavingPage(
 
 /** Renders the page to which the provider sends the user back. While the payment is open, the page updates itself. */
 export function renderReturnPage(context: PaymentPageContext, payment: PagePayment): Page {
-  return renderStatusPage(context, payment, { isLive: canPay(payment, context.now) });
-}
-
-function renderStatusPage(context: PaymentPageContext, payment: PagePayment, { isLive = false } = {}): Page {
   const { strings, token, now } = context;
+  const isLive = canPay(payment, now);
   const status = shownStatus(payment, now);
   const text = strings.statuses[status];
   const live = {
@@ -114,7 +110,7 @@ export function renderMessagePage(
   });
 }
 
-function renderText({ title, text }: PageText): Html {
+function renderText({ title, text }: { readonly title: string; readonly text: string }): Html {
   return html`<h1>${title}</h1>
     <p>${text}</p>`;
 }
@@ -126,6 +122,7 @@ function renderButton(text: string): Html {
 function renderFacts({ strings, now }: PaymentPageContext, payment: PagePayment): Html {
   const { amount, currency, orderNo, refundedAmount, expiresAt } = payment;
   const money = (value: number) => formatMoney(strings.locale, value, currency);
+  const minutes = Math.max(1, Math.floor((expiresAt - now) / 60_000));
   return html`<dl>
       <dt>${strings.amount}</dt>
       <dd class="amount">${money(amount)}</dd>
@@ -138,11 +135,7 @@ function renderFacts({ strings, now }: PaymentPageContext, payment: PagePayment)
               <dd>${money(refundedAmount)}</dd>`
       }
     </dl>
-    ${canPay(payment, now) ? renderTimeLeft(strings, expiresAt - now) : null}`;
-}
-
-function renderTimeLeft({ minutesLeft }: PageStrings, leftMs: number): Html {
-  return html`<p class="muted">${minutesLeft(Math.max(1, Math.floor(leftMs / 60_000)))}</p>`;
+    ${canPay(payment, now) ? html`<p class="muted">${strings.minutesLeft(minutes)}</p>` : null}`;
 }
 
 /** A periodic job expires payments, so the store can be late. */

@@ -4,7 +4,7 @@
  * cached nor indexed. Its forms can be sent only to this server and to the origins that the caller names.
  */
 import { html, type Html } from "./html.ts";
-import type { PageStrings } from "./page-strings.ts";
+import type { PageStrings } from "./en.ts";
 import { STYLE } from "./style.ts";
 
 export interface Page {
@@ -32,7 +32,10 @@ interface PageContent {
   readonly formOrigins?: readonly string[];
 }
 
-export function renderPage({ strings, nonce }: PageContext, content: PageContent): Page {
+export function renderPage(
+  { strings, nonce }: { readonly strings: Pick<PageStrings, "locale">; readonly nonce: string },
+  content: PageContent,
+): Page {
   const { status = 200, title, body, head = null, script, formOrigins = [] } = content;
   const page = html`<!doctype html>
     <html lang="${strings.locale}">

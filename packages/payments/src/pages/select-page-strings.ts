@@ -4,8 +4,7 @@
  * Invariant: the language tags are untrusted: an invalid one is skipped and never throws. At most 20 tags are read.
  */
 import { localeFallbacks } from "@turnstream/protocol";
-import { en } from "./en.ts";
-import type { PageStrings } from "./page-strings.ts";
+import { en, type PageStrings } from "./en.ts";
 import { vi } from "./vi.ts";
 import { zhCn } from "./zh-cn.ts";
 import { zhTw } from "./zh-tw.ts";

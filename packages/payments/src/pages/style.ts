@@ -35,7 +35,6 @@ dl { margin: 0 0 1rem; border-top: 1px solid var(--line); padding-top: 1rem; }
 dt { color: var(--muted); font-size: 0.875rem; }
 dd { margin: 0 0 0.75rem; overflow-wrap: anywhere; }
 dd.amount { font-size: 1.5rem; font-weight: 600; font-variant-numeric: tabular-nums; }
-form { margin: 0; }
 main > :last-child { margin-bottom: 0; }
 button, a.button {
   display: block; width: 100%; min-height: 2.75rem; padding: 0.625rem 1rem; text-align: center;

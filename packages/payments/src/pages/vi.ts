@@ -3,7 +3,7 @@
  * Invariant: they mean the same as the texts of `en.ts`.
  */
 import { countText } from "@turnstream/protocol";
-import type { PageStrings } from "./page-strings.ts";
+import type { PageStrings } from "./en.ts";
 
 export const vi: PageStrings = {
   locale: "vi",

@@ -19,7 +19,6 @@ import { PaymentError, type PaymentErrorCode, type ProviderReport } from "../pro
 export const NEWEBPAY_CURRENCY = "TWD";
 
 const MAX_BODY_BYTES = 65_536;
-const MAX_REASON_LENGTH = 500;
 /** NewebPay's time of payment for orders that are not paid. */
 const NO_TIME = /^(?:0000-00-00.*)?$/;
 
@@ -35,7 +34,11 @@ const digit = z.union([z.int(), z.string()]).transform(String);
 const orderNo = z.string().regex(/^\w{1,30}$/);
 const tradeNo = z.string().min(1).max(30);
 
-const envelope = z.object({ Status: z.string().max(20), Message: z.string().catch("") });
+const envelope = z.object({
+  Status: z.string().max(20),
+  Message: z.string().catch(""),
+  Result: z.unknown().optional(),
+});
 const notified = z.object({ MerchantID: z.string(), MerchantOrderNo: orderNo });
 const paid = z.object({ Amt: dollars, TradeNo: tradeNo, PayTime: z.string().catch("") });
 const answered = z.object({
@@ -66,9 +69,8 @@ export function readNewebPayNotification(keys: NewebPayKeys, body: Uint8Array): 
     throw new PaymentError("NOT_AUTHENTIC", "TradeSha of the notification is wrong.");
 
   const content = parseJson(decryptTradeInfo(keys, fields.tradeInfo) ?? "", NOTIFICATION);
-  const { Status, Message } = check(envelope, content, NOTIFICATION);
-  const { Result: result } = content as { Result?: unknown };
-  const { MerchantID, MerchantOrderNo } = check(notified, result, NOTIFICATION);
+  const { Status, Message, Result } = check(envelope, content, NOTIFICATION);
+  const { MerchantID, MerchantOrderNo } = check(notified, Result, NOTIFICATION);
   // Only TradeInfo is signed, so the fields beside it must not contradict it.
   if (!equals(keys.merchantId, MerchantID))
     throw new PaymentError("NOT_AUTHENTIC", "TradeInfo of the notification is for another merchant.");
@@ -76,10 +78,10 @@ export function readNewebPayNotification(keys: NewebPayKeys, body: Uint8Array): 
     throw new PaymentError("NOT_AUTHENTIC", "Status of the notification contradicts its TradeInfo.");
 
   if (Status !== "SUCCESS") {
-    const { TradeNo } = z.object({ TradeNo: tradeNo.nullable().catch(null) }).parse(result);
+    const { TradeNo } = z.object({ TradeNo: tradeNo.nullable().catch(null) }).parse(Result);
     return createReport(MerchantOrderNo, "failed", null, TradeNo, `${Status} ${Message}`);
   }
-  const { Amt, TradeNo, PayTime } = check(paid, result, NOTIFICATION);
+  const { Amt, TradeNo, PayTime } = check(paid, Result, NOTIFICATION);
   return NO_TIME.test(PayTime)
     ? createReport(MerchantOrderNo, "processing", null, TradeNo, null)
     : createReport(MerchantOrderNo, "succeeded", Amt, TradeNo, null);
@@ -94,13 +96,12 @@ const UNKNOWN_ORDER = "TRA10021";
  * @throws PaymentError NOT_AUTHENTIC, or UNAVAILABLE if NewebPay refused to answer or the answer can't be read
  */
 export function readNewebPayAnswer(keys: NewebPayKeys, order: string, text: string): ProviderReport | null {
-  const content = parseJson(text, ANSWER);
-  const { Status } = check(envelope, content, ANSWER);
+  const { Status, Result } = check(envelope, parseJson(text, ANSWER), ANSWER);
   if (Status === UNKNOWN_ORDER) return null;
   if (Status !== "SUCCESS")
     throw new PaymentError("UNAVAILABLE", `NewebPay can't be asked about order ${order}: ${Status}.`);
 
-  const result = check(answered, (content as { Result?: unknown }).Result, ANSWER);
+  const result = check(answered, Result, ANSWER);
   const { Amt, TradeNo, MerchantOrderNo } = result;
   const expected = createCheckCode(keys, { amount: Amt, orderNo: MerchantOrderNo, tradeNo: TradeNo });
   if (!equals(expected, result.CheckCode) || !equals(keys.merchantId, result.MerchantID))
@@ -133,18 +134,11 @@ function createReport(
     providerRef: trade,
     // The same for a notification and the answer to a query.
     event: [order, trade ?? "", status, amount ?? ""].join(":"),
-    reason: reason?.slice(0, MAX_REASON_LENGTH) ?? null,
+    reason,
   };
 }
 
-interface NotificationForm {
-  readonly status: string;
-  readonly merchantId: string;
-  readonly tradeInfo: string;
-  readonly tradeSha: string;
-}
-
-function readForm(body: Uint8Array): NotificationForm {
+function readForm(body: Uint8Array) {
   if (body.byteLength > MAX_BODY_BYTES) {
     const size = `${body.byteLength} bytes, and at most ${MAX_BODY_BYTES} are accepted`;
     throw new PaymentError("MALFORMED", `The notification has ${size}.`);

@@ -18,8 +18,6 @@ export interface NewebPayOptions extends NewebPayKeys {
   readonly methods?: readonly string[];
   /** Version of the payment page. NewebPay asks for "2.3" for some shops. @default "2.0" */
   readonly version?: string;
-  /** How long a query may take. Then it fails with `UNAVAILABLE`. @default 10_000 */
-  readonly timeoutMs?: number;
   /** Current time, for tests. @default Date.now */
   readonly now?: () => number;
 }
@@ -34,7 +32,7 @@ const TAIPEI_OFFSET_MS = 8 * 60 * 60 * 1_000;
 
 /** @throws TypeError if an option is invalid */
 export function newebPay(options: NewebPayOptions): PaymentProvider {
-  const { merchantId, name = "newebpay", version = "2.0", timeoutMs = 10_000, now = Date.now } = options;
+  const { merchantId, name = "newebpay", version = "2.0", now = Date.now } = options;
   const base = checkOptions(options);
 
   return {
@@ -75,8 +73,7 @@ export function newebPay(options: NewebPayOptions): PaymentProvider {
         // NewebPay's rule for shops that consist of several shops.
         ...(merchantId.startsWith("MS5") && { Gateway: "Composite" }),
       });
-      const url = new URL("API/QueryTradeInfo", base);
-      const text = await post(url, body, AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]));
+      const text = await post(new URL("API/QueryTradeInfo", base), body, signal);
       return readNewebPayAnswer(options, orderNo, text);
     },
   };

@@ -2,44 +2,25 @@
  * `toStripeAmount` and `fromStripeAmount` convert between our amounts and Stripe's, which count other units for some
  * currencies. Pure.
  *
- * Invariant: `STRIPE_DIGITS` lists Stripe's units, and `currencyDigits` ours; the factor derives from both. A wrong
- * entry charges a wrong price.
+ * Invariant: the lists name Stripe's units, and `currencyDigits` ours; the factor derives from both. A wrong entry
+ * charges a wrong price.
  */
 import { currencyDigits } from "@turnstream/protocol";
 import type { Money } from "../provider.ts";
 
 /**
- * Decimal digits of Stripe's amounts, for currencies that don't have two (docs.stripe.com/currencies). By Stripe's
- * special cases, ISK, TWD and UGX have two, although only whole units of ISK and UGX can be charged.
+ * The currencies whose amounts don't have two decimal digits at Stripe (docs.stripe.com/currencies). By Stripe's special
+ * cases, ISK, TWD and UGX have two, although only whole units of ISK and UGX can be charged.
  */
-const STRIPE_DIGITS: Readonly<Record<string, number>> = {
-  BIF: 0,
-  CLP: 0,
-  DJF: 0,
-  GNF: 0,
-  JPY: 0,
-  KMF: 0,
-  KRW: 0,
-  MGA: 0,
-  PYG: 0,
-  RWF: 0,
-  VND: 0,
-  VUV: 0,
-  XAF: 0,
-  XOF: 0,
-  XPF: 0,
-  BHD: 3,
-  JOD: 3,
-  KWD: 3,
-  OMR: 3,
-  TND: 3,
-};
+const NO_DIGITS = "BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF".split(" ");
+const THREE_DIGITS = "BHD JOD KWD OMR TND".split(" ");
 
 /** Stripe charges only multiples of this in a currency with three decimal digits. */
 const THREE_DIGITS_STEP = 10;
 
 function stripeDigits(code: string): number {
-  return Object.hasOwn(STRIPE_DIGITS, code) ? (STRIPE_DIGITS[code] ?? 2) : 2;
+  if (NO_DIGITS.includes(code)) return 0;
+  return THREE_DIGITS.includes(code) ? 3 : 2;
 }
 
 /** Multiplies by a power of ten, without the rounding errors of a negative power. */

@@ -6,6 +6,7 @@
  * imports only types of the optional package `stripe`; the caller makes the client.
  */
 import { truncateText } from "@turnstream/protocol/writer";
+import { abortable } from "@turnstream/server/internal";
 import type { Stripe } from "stripe";
 import {
   type CheckoutOrder,
@@ -32,7 +33,7 @@ type Charge = Stripe.Charge;
 
 /** Metadata that marks sessions, payments and charges as ours. An account can also have others. */
 const ORDER_KEY = "turnstream_order_no";
-/** How long a request may take. Then it fails with `UNAVAILABLE`. */
+/** How long a request may take. Then it fails with `UNAVAILABLE`. An abort ends only the wait for it. */
 const TIMEOUT_MS = 10_000;
 /** Older signed webhooks are refused. */
 const TOLERANCE_SECONDS = 300;
@@ -57,9 +58,9 @@ export function stripe(options: StripeOptions): PaymentProvider {
     for (const expiry of listExpiries(order.expiresAt, now())) {
       const parameters = createParameters(order, expiry);
       try {
-        return await run(signal, () =>
-          client.checkout.sessions.create(parameters, { idempotencyKey: order.orderNo, timeout: TIMEOUT_MS }),
-        );
+        signal.throwIfAborted();
+        const limits = { idempotencyKey: order.orderNo, timeout: TIMEOUT_MS };
+        return await abortable(client.checkout.sessions.create(parameters, limits), signal);
       } catch (error) {
         failure = error;
         // An earlier checkout of this order used another expiry. The same parameters return its session.
@@ -73,9 +74,9 @@ export function stripe(options: StripeOptions): PaymentProvider {
     const parameters = { expand: ["payment_intent.latest_charge"] };
     let session: Session;
     try {
-      session = await run(signal, () =>
-        client.checkout.sessions.retrieve(id, parameters, { timeout: TIMEOUT_MS }),
-      );
+      signal.throwIfAborted();
+      const retrieved = client.checkout.sessions.retrieve(id, parameters, { timeout: TIMEOUT_MS });
+      session = await abortable(retrieved, signal);
     } catch (error) {
       if (isStripeError(error, "StripeInvalidRequestError") && error.statusCode === 404) return null;
       throw new PaymentError("UNAVAILABLE", `Stripe can't be asked about order ${orderNo}.`, {
@@ -131,9 +132,9 @@ export function stripe(options: StripeOptions): PaymentProvider {
       if (providerRef === null) return null;
       const session = await retrieveSession(providerRef, orderNo, signal);
       if (session === null || session.status === "open") return null;
-      const charge = readCharge(session);
+      const charge = expanded(expanded(session.payment_intent)?.latest_charge ?? null);
       if (charge !== null && charge.amount_refunded > 0) return reportRefund(orderNo, charge, session.id);
-      return reportSession(orderNo, session, hasFailed(session) ? "failed" : null);
+      return reportSession(session, hasFailed(session) ? "failed" : null);
     },
   };
 }
@@ -213,30 +214,19 @@ function toLocale(locale: string): Stripe.Checkout.SessionCreateParams.Locale {
 function readEvent(event: Stripe.Event): ProviderReport | null {
   switch (event.type) {
     case "checkout.session.completed":
-    case "checkout.session.async_payment_succeeded": {
-      const session = event.data.object;
-      return withOrder(session, (orderNo) => reportSession(orderNo, session, null));
-    }
+    case "checkout.session.async_payment_succeeded":
+      return reportSession(event.data.object, null);
     case "checkout.session.async_payment_failed":
-    case "checkout.session.expired": {
-      const session = event.data.object;
-      return withOrder(session, (orderNo) => reportSession(orderNo, session, "failed"));
-    }
+    case "checkout.session.expired":
+      return reportSession(event.data.object, "failed");
     case "charge.refunded": {
       const charge = event.data.object;
-      return withOrder(charge, (orderNo) => reportRefund(orderNo, charge, null));
+      const orderNo = readOrderNo(charge);
+      return orderNo === null ? null : reportRefund(orderNo, charge, null);
     }
     default:
       return null;
   }
-}
-
-function withOrder(
-  object: Session | Charge,
-  report: (orderNo: string) => ProviderReport,
-): ProviderReport | null {
-  const orderNo = readOrderNo(object);
-  return orderNo === null ? null : report(orderNo);
 }
 
 function readOrderNo(object: Session | Charge): string | null {
@@ -245,7 +235,10 @@ function readOrderNo(object: Session | Charge): string | null {
   return orderNo;
 }
 
-function reportSession(orderNo: string, session: Session, failed: "failed" | null): ProviderReport {
+/** @returns null if the session is not of an order of ours */
+function reportSession(session: Session, failed: "failed" | null): ProviderReport | null {
+  const orderNo = readOrderNo(session);
+  if (orderNo === null) return null;
   const status = failed ?? (session.payment_status === "unpaid" ? "processing" : "succeeded");
   const paid =
     status === "succeeded" ? fromStripeAmount(session.amount_total ?? 0, session.currency ?? "") : null;
@@ -275,31 +268,15 @@ function reportRefund(orderNo: string, charge: Charge, providerRef: string | nul
 }
 
 /** A session that completed with a delayed way to pay, such as a bank transfer, can still fail. */
-function hasFailed({ status, payment_status, payment_intent }: Session): boolean {
-  if (status === "expired") return true;
-  if (payment_status !== "unpaid" || payment_intent === null || typeof payment_intent === "string")
-    return false;
-  return payment_intent.status === "canceled" || payment_intent.status === "requires_payment_method";
+function hasFailed(session: Session): boolean {
+  if (session.status === "expired") return true;
+  const intent = expanded(session.payment_intent)?.status ?? "";
+  return session.payment_status === "unpaid" && ["canceled", "requires_payment_method"].includes(intent);
 }
 
-function readCharge({ payment_intent }: Session): Charge | null {
-  if (payment_intent === null || typeof payment_intent === "string") return null;
-  const charge = payment_intent.latest_charge;
-  return typeof charge === "string" ? null : charge;
-}
-
-/** Rejects as soon as the signal aborts. The SDK can't cancel a request, but it ends it after its timeout. */
-async function run<T>(signal: AbortSignal, request: () => Promise<T>): Promise<T> {
-  signal.throwIfAborted();
-  const ended = new AbortController();
-  const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason as Error), { signal: ended.signal });
-  });
-  try {
-    return await Promise.race([request(), aborted]);
-  } finally {
-    ended.abort();
-  }
+/** Stripe sends an object only where a request asks for it, otherwise its id. */
+function expanded<T extends object>(value: T | string | null): T | null {
+  return typeof value === "string" ? null : value;
 }
 
 interface StripeErrorFields extends Error {

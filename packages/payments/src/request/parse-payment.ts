@@ -7,7 +7,7 @@
 import { MAX_LABEL } from "@turnstream/protocol/writer";
 import type { ResolvedPaymentOptions } from "../payment-options.ts";
 import type { Money } from "../provider.ts";
-import { show } from "@turnstream/server/internal";
+import { type EndingRequest, show } from "@turnstream/server/internal";
 
 export interface PaymentSpec extends Money {
   /** What the user pays for, 1 to 500 characters. */
@@ -19,23 +19,29 @@ export interface PaymentSpec extends Money {
 }
 
 /** A valid payment, with its defaults. */
-export interface RequestedPayment extends Money {
+export interface RequestedPayment extends EndingRequest, Money {
+  readonly kind: "payment";
   readonly description: string;
   readonly provider: string;
   readonly continues: boolean;
 }
 
-export type ParsedPayment =
-  | { readonly ok: true; readonly payment: RequestedPayment }
+type ParsedPayment =
+  | { readonly ok: true; readonly request: RequestedPayment }
   | { readonly ok: false; readonly problem: string };
 
 const CURRENCY = /^[A-Z]{3}$/;
 
 export function parsePayment(
-  spec: Partial<PaymentSpec>,
+  {
+    description,
+    amount,
+    currency,
+    provider: name,
+    continueAfter = true,
+  }: Partial<Record<keyof PaymentSpec, unknown>>,
   { providers }: Pick<ResolvedPaymentOptions, "providers">,
 ): ParsedPayment {
-  const { description, amount, currency, continueAfter = true } = spec as Readonly<Record<string, unknown>>;
   if (typeof description !== "string" || description.trim() === "" || description.length > MAX_LABEL)
     return problem(
       `\`description\` must be a text of 1 to ${MAX_LABEL} characters, got ${showText(description)}`,
@@ -48,17 +54,23 @@ export function parsePayment(
     return problem(`\`currency\` must be an ISO 4217 code such as TWD, got ${showText(currency)}`);
   if (typeof continueAfter !== "boolean")
     return problem(`whether to continue after the payment must be true or false, got ${show(continueAfter)}`);
-  const provider =
-    spec.provider === undefined ? providers[0] : providers.find(({ name }) => name === spec.provider);
+  const provider = name === undefined ? providers[0] : providers.find((each) => each.name === name);
   if (provider === undefined) {
-    const names = providers.map(({ name }) => name).join(", ");
-    return problem(`\`provider\` must be one of ${names}, got ${showText(spec.provider)}`);
+    const names = providers.map((each) => each.name).join(", ");
+    return problem(`\`provider\` must be one of ${names}, got ${showText(name)}`);
   }
   const refusal = provider.checkMoney({ amount, currency });
   if (refusal !== null) return problem(refusal);
   return {
     ok: true,
-    payment: { description, amount, currency, provider: provider.name, continues: continueAfter },
+    request: {
+      kind: "payment",
+      description,
+      amount,
+      currency,
+      provider: provider.name,
+      continues: continueAfter,
+    },
   };
 }
 

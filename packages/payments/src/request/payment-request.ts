@@ -6,11 +6,10 @@
  * and follow from the block and the journal alone, so a takeover between the write and the commit repeats it with the
  * same order number and token. No provider is called: the checkout does that when the user opens it.
  */
-import { formatMoney, localeFallbacks, type PaymentBlock } from "@turnstream/protocol";
+import { type Json, localeFallbacks, type PaymentBlock } from "@turnstream/protocol";
 import { MAX_LABEL } from "@turnstream/protocol/writer";
 import {
   asJsonObject,
-  type EndingRequest,
   type JournalKey,
   type JsonSchema,
   type RequestHost,
@@ -25,9 +24,14 @@ import {
 } from "../checkout-link.ts";
 import type { ResolvedPaymentOptions } from "../payment-options.ts";
 import { paymentsOf } from "../store/payments-of.ts";
-import { parsePayment, type PaymentSpec, type RequestedPayment } from "./parse-payment.ts";
-import { type PaymentOutcome, paymentResult, toPaymentOutcome } from "./payment-outcome.ts";
-import { readPaymentNote } from "./payment-note.ts";
+import { parsePayment, type RequestedPayment } from "./parse-payment.ts";
+import {
+  describePayment,
+  type PaymentOutcome,
+  paymentResult,
+  readPaymentNote,
+  toPaymentOutcome,
+} from "./payment-outcome.ts";
 
 const PAYMENT_SCHEMA: JsonSchema = {
   type: "object",
@@ -63,10 +67,6 @@ const REQUESTED: Readonly<Record<string, string>> = {
 };
 
 export function paymentRequest(options: ResolvedPaymentOptions): RequestKind {
-  const parse = (spec: unknown): ReturnType<NonNullable<RequestKind["parse"]>> => {
-    const read = parsePayment(spec as Partial<PaymentSpec>, options);
-    return read.ok ? { ok: true, request: { ...read.payment, kind: "payment" } } : read;
-  };
   return {
     kind: "payment",
     tool: {
@@ -76,7 +76,7 @@ export function paymentRequest(options: ResolvedPaymentOptions): RequestKind {
       input: PAYMENT_SCHEMA,
       parse(input) {
         const { description, amount, currency, continue_after: continueAfter } = asJsonObject(input);
-        const read = parse({ description, amount, currency, continueAfter });
+        const read = parsePayment({ description, amount, currency, continueAfter }, options);
         return read.ok ? read : { ok: false, problem: `The payment is invalid: ${read.problem}.` };
       },
     },
@@ -87,13 +87,12 @@ export function paymentRequest(options: ResolvedPaymentOptions): RequestKind {
       return REQUESTED[tag] ?? "";
     },
     idFor: (turn, call) => (typeof call === "number" ? `pay_${turn}.${call}` : `pay_${turn}_${call}`),
-    draft: (host, id, request) =>
-      draftPayment(host, id, request as EndingRequest & RequestedPayment, options),
+    draft: (host, id, request) => draftPayment(host, id, request as RequestedPayment, options),
     stored: (host, block) => storedPayment(host, block as PaymentBlock, options),
-    parse,
+    parse: (spec) => parsePayment(asJsonObject(spec as Json), options),
     isSame(block, request) {
       const known = block as PaymentBlock;
-      const { description, amount, currency } = request as EndingRequest & RequestedPayment;
+      const { description, amount, currency } = request as RequestedPayment;
       return known.description === description && known.amount === amount && known.currency === currency;
     },
     // A payment can be refunded after its final status.
@@ -103,19 +102,7 @@ export function paymentRequest(options: ResolvedPaymentOptions): RequestKind {
       return payment === null ? null : toPaymentOutcome(payment);
     },
     resultJson: (outcome) => paymentResult(outcome as PaymentOutcome),
-    describe(outcome) {
-      const {
-        description,
-        order_no: order,
-        amount,
-        currency,
-        status,
-        refunded = 0,
-      } = outcome as PaymentOutcome;
-      const back = refunded > 0 ? `, refunded ${formatMoney("en", refunded, currency)}` : "";
-      const sum = formatMoney("en", amount, currency);
-      return [`Payment "${description}" of ${sum} (order ${order}): ${status}${back}`];
-    },
+    describe: (outcome) => [describePayment(outcome as PaymentOutcome)],
     note: readPaymentNote,
   };
 }
@@ -146,26 +133,18 @@ function storedPayment(
   { queryAfterMs }: ResolvedPaymentOptions,
 ): ReturnType<RequestKind["stored"]> {
   const { ref, turn, locale, context } = host;
-  const {
-    payment: id,
-    order_no: orderNo,
-    amount,
-    currency,
-    description,
-    deadline,
-    checkout_url: url,
-  } = block;
-  const token = readCheckoutToken(url);
+  const { payment: id, order_no, amount, currency, description, deadline, checkout_url } = block;
+  const token = readCheckoutToken(checkout_url);
   const journaled = host.fromJournal(paymentKey(id));
   if (token === null || deadline === null || journaled === undefined)
     throw new Error(`payment ${id} must have a checkout token, a deadline and a journal entry`);
   const { agent, mode } = turn;
   return {
-    request: { description, amount, currency, order_no: orderNo, checkout_url: url },
+    request: { description, amount, currency, order_no, checkout_url },
     alsoCommit: async (tx) => {
       await paymentsOf(tx).create(ref, {
         id,
-        orderNo,
+        orderNo: order_no,
         tokenHash: hashCheckoutToken(token),
         amount,
         currency,

@@ -40,53 +40,23 @@ type Context = RouteContext<unknown, unknown>;
 
 type PageBackend = GatewayContext & PaymentBackend;
 
+type ServePage = (
+  page: PaymentPageContext,
+  payment: Payment,
+  backend: PageBackend,
+  context: Context,
+) => Promise<RouteResult>;
+
 export function checkoutRoutes(payments: ResolvedPaymentOptions): readonly Route[] {
-  const backendOf = (context: GatewayContext): PageBackend => ({ ...context, payments });
-  const show = defineRoute({
-    method: "GET",
-    path: CHECKOUT_PATH,
-    summary:
-      "The page of a payment. A visible page opens the checkout by itself; requesting it changes nothing.",
-    scope: null,
-    ignoresQuery: true,
-    handle: (routeContext) => servePage(routeContext, backendOf(routeContext.context), showCheckout),
-  });
-
-  const open = defineRoute({
-    method: "POST",
-    path: CHECKOUT_PATH,
-    summary:
-      "Opens the checkout: the payment becomes `processing`, and the browser continues at the provider.",
-    scope: null,
-    ignoresQuery: true,
-    handle: (routeContext) =>
-      servePage(routeContext, backendOf(routeContext.context), async (page, payment, backend) => {
-        if (isPrefetch(routeContext)) return showCheckout(page, payment, backend);
-        const opened = await openCheckout(backend, page.token, { signal: routeContext.signal });
-        const { step } = opened;
-        if (step === null) return showCheckout(page, opened.payment, backend);
-        if (step.type === "form") return toResult(renderLeavingPage(page, step));
-        return { status: 303, headers: { location: step.url, "cache-control": "no-store" } };
-      }),
-  });
-
-  const returnGet = defineRoute({
-    method: "GET",
-    path: RETURN_PATH,
-    summary: "The page to which the provider sends the user back. It shows the status that the server knows.",
-    scope: null,
-    ignoresQuery: true,
-    handle: (routeContext) => showReturn(routeContext, backendOf(routeContext.context)),
-  });
-
-  const returnPost = defineRoute({
-    method: "POST",
-    path: RETURN_PATH,
-    summary: "The same page for providers that send the browser back with a form. Its body is not read.",
-    scope: null,
-    ignoresQuery: true,
-    handle: (routeContext) => showReturn(routeContext, backendOf(routeContext.context)),
-  });
+  const pageRoute = (method: "GET" | "POST", path: string, summary: string, serve: ServePage): Route =>
+    defineRoute({
+      method,
+      path,
+      summary,
+      scope: null,
+      ignoresQuery: true,
+      handle: (context) => servePage(context, { ...context.context, payments }, serve),
+    });
 
   const status = defineRoute({
     method: "GET",
@@ -101,24 +71,50 @@ export function checkoutRoutes(payments: ResolvedPaymentOptions): readonly Route
       return { status: 200, json: { status: payment.status } };
     },
   });
-  return [show, open, returnGet, returnPost, status];
+  return [
+    pageRoute(
+      "GET",
+      CHECKOUT_PATH,
+      "The page of a payment. A visible page opens the checkout by itself; requesting it changes nothing.",
+      showCheckout,
+    ),
+    pageRoute(
+      "POST",
+      CHECKOUT_PATH,
+      "Opens the checkout: the payment becomes `processing`, and the browser continues at the provider.",
+      open,
+    ),
+    pageRoute(
+      "GET",
+      RETURN_PATH,
+      "The page to which the provider sends the user back. It shows the status that the server knows.",
+      showReturn,
+    ),
+    pageRoute(
+      "POST",
+      RETURN_PATH,
+      "The same page for providers that send the browser back with a form. Its body is not read.",
+      showReturn,
+    ),
+    status,
+  ];
 }
 
-function showReturn(routeContext: Context, backend: PageBackend): Promise<RouteResult> {
-  const { isHead } = routeContext;
-  return servePage(routeContext, backend, async (page, payment) =>
-    toResult(renderReturnPage(page, isHead ? payment : await refresh(backend, payment))),
-  );
-}
-
-async function showCheckout(
-  page: PaymentPageContext,
-  payment: Payment,
-  { payments }: PageBackend,
-): Promise<RouteResult> {
+const showCheckout: ServePage = async (page, payment, { payments }) => {
   const provider = payments.providers.find(({ name }) => name === payment.provider);
   return toResult(renderCheckoutPage(page, payment, provider?.formOrigin ?? null));
-}
+};
+
+const open: ServePage = async (page, payment, backend, context) => {
+  if (isPrefetch(context)) return showCheckout(page, payment, backend, context);
+  const { payment: opened, step } = await openCheckout(backend, page.token, { signal: context.signal });
+  if (step === null) return showCheckout(page, opened, backend, context);
+  if (step.type === "form") return toResult(renderLeavingPage(page, step));
+  return { status: 303, headers: { location: step.url, "cache-control": "no-store" } };
+};
+
+const showReturn: ServePage = async (page, payment, backend, { isHead }) =>
+  toResult(renderReturnPage(page, isHead ? payment : await refresh(backend, payment)));
 
 /** Browsers mark requests that they send before the user asks for the page. */
 function isPrefetch({ headers }: Context): boolean {
@@ -128,11 +124,8 @@ function isPrefetch({ headers }: Context): boolean {
 }
 
 /** Finds the payment of the token. Whatever fails is reported to the operator and shown to the user as a page. */
-async function servePage(
-  { params, headers }: Context,
-  backend: PageBackend,
-  work: (page: PaymentPageContext, payment: Payment, backend: PageBackend) => Promise<RouteResult>,
-): Promise<RouteResult> {
+async function servePage(context: Context, backend: PageBackend, serve: ServePage): Promise<RouteResult> {
+  const { params, headers } = context;
   const token = params["token"] ?? "";
   const nonce = Buffer.from(backend.env.randomBytes(NONCE_BYTES)).toString("base64url");
   const pageFor = (locale: string | null): PaymentPageContext => ({
@@ -146,7 +139,7 @@ async function servePage(
     const payment = await readCheckout(backend, token);
     if (payment === null) return toResult(renderMessagePage(pageFor(null), 404));
     locale = payment.locale;
-    return await work(pageFor(locale), payment, backend);
+    return await serve(pageFor(locale), payment, backend, context);
   } catch (error) {
     backend.onError(error, { during: "a payment page" });
     return toResult(renderMessagePage(pageFor(locale), 503, token));

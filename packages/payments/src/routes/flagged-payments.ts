@@ -6,7 +6,8 @@
  */
 import { restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
-import { listFlagged, readPaymentChanges, resolveFlag, toOperatorPaymentJson } from "../read-payments.ts";
+import { resolveFlag, toOperatorPaymentJson, toPage } from "../read-payments.ts";
+import { paymentsOf } from "../store/payments-of.ts";
 import type { PaymentChange } from "../store/payment-transitions.ts";
 import {
   defineRoute,
@@ -15,6 +16,7 @@ import {
   pageLimit,
   RequestError,
   type Route,
+  StoreError,
 } from "@turnstream/server/internal";
 
 const DEFAULT_LISTED = 50;
@@ -65,14 +67,10 @@ const list = defineRoute({
     next_before: z.int().nullable(),
   }),
   async handle({ context, caller, query: { flagged: _, ...page } }) {
-    const found = await listFlagged(context, caller.tenant, { ...page, limit: page.limit + 1 });
-    const listed = found.slice(0, page.limit);
-    const hasMore = found.length > page.limit;
-    const next = hasMore ? (listed.at(-1)?.n ?? null) : null;
-    return {
-      status: 200,
-      json: { payments: listed.map(toOperatorPaymentJson), has_more: hasMore, next_before: next },
-    };
+    const read = { ...page, limit: page.limit + 1 };
+    const found = await paymentsOf(context.store).flagged(caller.tenant, read);
+    const { listed, end } = toPage(found, page.limit);
+    return { status: 200, json: { payments: listed.map(toOperatorPaymentJson), ...end } };
   },
 });
 
@@ -83,11 +81,12 @@ const get = defineRoute({
   scope: "payments",
   responseSchema: z.strictObject({ payment: operatorPayment, changes: z.array(changeJson) }),
   async handle({ context, caller, params }) {
-    const { payment, changes } = await readPaymentChanges(context, caller.tenant, params["payment"] ?? "");
-    return {
-      status: 200,
-      json: { payment: toOperatorPaymentJson(payment), changes: changes.map(toChangeJson) },
-    };
+    const payments = paymentsOf(context.store);
+    const id = params["payment"] ?? "";
+    const payment = await payments.getInTenant(caller.tenant, id);
+    if (payment === null) throw new StoreError("NOT_FOUND", `payment ${id}`);
+    const changes = (await payments.changes(payment, id)).map(toChangeJson);
+    return { status: 200, json: { payment: toOperatorPaymentJson(payment), changes } };
   },
 });
 

@@ -1,10 +1,10 @@
 /**
- * `paymentNotificationRoutes` receive the notifications of payment providers.
+ * `paymentNotificationRoute` receives the notifications of payment providers.
  * Invariant: the provider's signature is the only authorization, and it is verified before anything is read from the
  * store. A body has at most 64 kB. A response reveals nothing about the payment or about what was wrong. If a report
  * can't be stored, the request fails, so that the provider sends it again.
  */
-import { type Notification, PaymentError, type PaymentProvider, type ProviderReport } from "../provider.ts";
+import { PaymentError, type ProviderReport } from "../provider.ts";
 import type { ResolvedPaymentOptions } from "../payment-options.ts";
 import { applyReport } from "../query-payment.ts";
 import { defineRoute, readBytes, RequestError, type Route } from "@turnstream/server/internal";
@@ -12,12 +12,8 @@ import { defineRoute, readBytes, RequestError, type Route } from "@turnstream/se
 const MAX_BYTES = 64 * 1024;
 const DEFAULT_REPLY = { status: 200, body: "OK" };
 
-export function paymentNotificationRoutes({ providers }: ResolvedPaymentOptions): readonly Route[] {
-  return [notifyRoute(providers)];
-}
-
-const notifyRoute = (providers: readonly PaymentProvider[]): Route =>
-  defineRoute({
+export function paymentNotificationRoute({ providers }: ResolvedPaymentOptions): Route {
+  return defineRoute({
     method: "POST",
     path: "/payments/notify/{provider}",
     summary: "Receives the signed notifications of a payment provider, at most 64 kB.",
@@ -33,10 +29,11 @@ const notifyRoute = (providers: readonly PaymentProvider[]): Route =>
       const during = `a notification of ${provider.name}`;
       let report: ProviderReport | null;
       try {
-        report = readNotification(provider, { headers, body });
-      } catch (error) {
+        report = provider.readNotification({ headers, body });
+      } catch (thrown) {
+        const error = withoutContent(thrown);
         context.onError(error, { during });
-        if (error instanceof PaymentError && error.code === "NOT_AUTHENTIC")
+        if (error.code === "NOT_AUTHENTIC")
           context.reportSecurityEvent(
             { type: "signature_invalid", reason: "payment_notification", subject: provider.name },
             caller.from,
@@ -53,14 +50,11 @@ const notifyRoute = (providers: readonly PaymentProvider[]): Route =>
       return { status: reply.status, headers: type, bytes: Buffer.from(reply.body) };
     },
   });
+}
 
-/** @throws PaymentError. The text of any other error could contain parts of the body. */
-function readNotification(provider: PaymentProvider, notification: Notification): ProviderReport | null {
-  try {
-    return provider.readNotification(notification);
-  } catch (error) {
-    if (error instanceof PaymentError) throw error;
-    const name = error instanceof Error ? error.name : "error";
-    throw new PaymentError("MALFORMED", `The provider could not read a notification (${name}).`);
-  }
+/** The text of an error that is no `PaymentError` could contain parts of the body. */
+function withoutContent(error: unknown): PaymentError {
+  if (error instanceof PaymentError) return error;
+  const name = error instanceof Error ? error.name : "error";
+  return new PaymentError("MALFORMED", `The provider could not read a notification (${name}).`);
 }

@@ -6,7 +6,8 @@
  */
 import { restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
-import { listPayments, readPayment, toPaymentJson } from "../read-payments.ts";
+import { readPayment, toPage, toPaymentJson } from "../read-payments.ts";
+import { paymentsOf } from "../store/payments-of.ts";
 import type { Payment } from "../store/payments-part.ts";
 import {
   defineRoute,
@@ -32,12 +33,10 @@ const list = defineRoute({
   query: z.strictObject({ before: pageBefore, limit: pageLimit(MAX_PAGE - 1, DEFAULT_LISTED) }),
   responseSchema: restReplies.payments,
   async handle({ context, ref, query }) {
-    const found = await listPayments(context, ref, { ...query, limit: query.limit + 1 });
-    const page = found.slice(0, query.limit);
-    const hasMore = found.length > query.limit;
-    const next = hasMore ? (page.at(-1)?.n ?? null) : null;
-    const payments = await Promise.all(page.map((payment) => toJson(context, payment)));
-    return { status: 200, json: { payments, has_more: hasMore, next_before: next } };
+    const found = await paymentsOf(context.store).list(ref, { ...query, limit: query.limit + 1 });
+    const { listed, end } = toPage(found, query.limit);
+    const payments = await Promise.all(listed.map((payment) => toJson(context, payment)));
+    return { status: 200, json: { payments, ...end } };
   },
 });
 

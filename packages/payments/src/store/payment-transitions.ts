@@ -11,29 +11,10 @@ import type { ProviderReport, Money } from "../provider.ts";
 
 export type PaymentStatus = PaymentBlock["status"];
 
-export const PAYMENT_INPUTS = [
-  "checkout_opened",
-  "processing",
-  "succeeded",
-  "failed",
-  "refunded",
-  "cancel",
-  "expire",
-] as const;
-
-export type PaymentInputType = (typeof PAYMENT_INPUTS)[number];
-
 /** A provider's report about a payment, with what is recorded about it. */
-export interface ReportInput {
+export interface ReportInput extends Omit<ProviderReport, "orderNo" | "status"> {
   readonly type: ProviderReport["status"];
   readonly provider: string;
-  /** The paid sum, or the refunded sum so far. Required for `succeeded` and `refunded`. */
-  readonly paid: Money | null;
-  readonly providerRef: string | null;
-  /** The same for every repeat of the report. */
-  readonly event: string;
-  /** The provider's text for operators. */
-  readonly reason: string | null;
   /** SHA-256 of the raw bytes in hex; null if the provider was asked. */
   readonly evidenceHash: string | null;
 }
@@ -47,6 +28,8 @@ export type PaymentInput =
   /** Has no effect before the payment's expiry time. */
   | { readonly type: "expire" }
   | ReportInput;
+
+export type PaymentInputType = PaymentInput["type"];
 
 export type PaymentActor = "user" | "provider" | "server";
 
@@ -150,6 +133,28 @@ export function resolvePayment(payment: PaymentState, input: PaymentInput): Paym
     (effect) => effect !== "flagged" || payment.flag !== "late_success",
   );
   return effects.length === 0 ? { outcome: "unchanged" } : { outcome: "applied", effects, refundedAmount };
+}
+
+/** A row of a payment's changes, before it has what the input stated. */
+export type PaymentStep = Pick<PaymentChange, "outcome" | "from" | "to">;
+
+/** Returns a step for each effect, or the one of a report that doesn't fit the order. */
+export function listSteps(
+  status: PaymentStatus,
+  resolution: Exclude<PaymentResolution, { readonly outcome: "unchanged" }>,
+): PaymentStep[] {
+  if (resolution.outcome === "mismatch") return [{ outcome: "mismatch", from: status, to: status }];
+  let from = status;
+  return resolution.effects.map((effect): PaymentStep => {
+    if (!isStatus(effect)) return { outcome: effect, from, to: from };
+    const step = { outcome: "changed", from, to: effect } as const;
+    from = effect;
+    return step;
+  });
+}
+
+export function isStatus(effect: PaymentEffect): effect is PaymentStatus {
+  return effect !== "flagged" && effect !== "refunded";
 }
 
 function findMismatches(

@@ -172,7 +172,7 @@ export function checkPayment(payment: NewPayment): void {
 /** Longer texts of a provider are refused; adapters cut them. */
 const MAX_EVENT_LENGTH = 200;
 
-const MAX_REASON_LENGTH = 500;
+export const MAX_REASON_LENGTH = 500;
 
 export function checkPaymentInput(input: PaymentInput): void {
   if ("by" in input) checkIds({ by: input.by }, "payment");

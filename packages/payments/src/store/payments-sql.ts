@@ -5,7 +5,7 @@
  * time. The payment, its interaction and its rows change in one transaction, at one time of the database's clock. Texts
  * that a user, a model or a provider wrote are JSON, because `text` refuses NUL.
  */
-import { sql, type SqlBool, type Selectable, type Updateable, type Insertable } from "kysely";
+import { sql, type SqlBool, type Selectable, type Insertable } from "kysely";
 import {
   ago,
   checkCount,
@@ -35,24 +35,33 @@ import {
   type ApplyResult,
 } from "./payments-part.ts";
 import type { PaymentTables } from "./payment-tables.ts";
-import { describeChanges } from "./payment-changes.ts";
-import { checkAfterChange, nextCheck, type PaymentCheck } from "./payment-checks.ts";
-import { type PaymentInput, resolvePayment, type PaymentChange } from "./payment-transitions.ts";
+import { checkAfterChange, nextCheck } from "./payment-checks.ts";
+import {
+  INPUT_ACTORS,
+  isStatus,
+  listSteps,
+  type PaymentChange,
+  type PaymentInput,
+  type PaymentResolution,
+  type PaymentStep,
+  resolvePayment,
+} from "./payment-transitions.ts";
 
 function tablesIn(db: Db) {
   return db.withTables<Pick<PaymentTables, keyof PaymentTables>>();
 }
 
+function selectPayments(db: Db) {
+  return tablesIn(db).selectFrom("payments").selectAll();
+}
+
 export function postgresPayments(db: Db): Payments {
-  const inSession = (ref: SessionRef) => ofSession(tablesIn(db).selectFrom("payments"), ref).selectAll();
   return {
     async create(ref, payment) {
       checkPayment(payment);
       return await inTransaction(db, async (tx) => {
         await lockSessionRow(tx, ref);
-        return (
-          (await insert(tx, ref, payment)) ?? { created: false, payment: await stored(tx, ref, payment) }
-        );
+        return await create(tx, ref, payment);
       });
     },
 
@@ -61,19 +70,12 @@ export function postgresPayments(db: Db): Payments {
       return await inTransaction(db, (tx) => apply(tx, orderNo, input));
     },
 
-    async get(ref, id) {
-      const row = await inSession(ref).where("id", "=", id).executeTakeFirst();
-      return row === undefined ? null : paymentOf(row);
-    },
+    get: (ref, id) => findBy(db, { ...rowOf(ref), id }),
     getInTenant: (tenant, id) => findBy(db, { tenant_id: tenant, id }),
     byToken: (hash) => findBy(db, { token_hash: hash }),
     byOrderNo: (orderNo) => findBy(db, { order_no: orderNo }),
 
-    async list(ref, page) {
-      const { before, limit } = checkPaymentPage(page);
-      const rows = await inSession(ref).where("n", "<", before).orderBy("n", "desc").limit(limit).execute();
-      return rows.map(paymentOf);
-    },
+    list: async (ref, page) => readPage(ofSession(selectPayments(db), ref), page),
 
     async changes(ref, id) {
       const rows = await ofSession(tablesIn(db).selectFrom("payments_changes"), ref)
@@ -85,19 +87,8 @@ export function postgresPayments(db: Db): Payments {
       return rows.map(paymentChangeOf);
     },
 
-    async flagged(tenant, page) {
-      const { before, limit } = checkPaymentPage(page);
-      const rows = await tablesIn(db)
-        .selectFrom("payments")
-        .selectAll()
-        .where("tenant_id", "=", tenant)
-        .where(unresolved)
-        .where("n", "<", before)
-        .orderBy("n", "desc")
-        .limit(limit)
-        .execute();
-      return rows.map(paymentOf);
-    },
+    flagged: async (tenant, page) =>
+      readPage(selectPayments(db).where("tenant_id", "=", tenant).where(unresolved), page),
 
     async resolveFlag(tenant, id, resolution) {
       checkFlagResolution(resolution);
@@ -155,31 +146,28 @@ export function postgresPayments(db: Db): Payments {
 /** A literal, so that the planner can use the partial index. */
 const unresolved = sql<SqlBool>`flag is not null and flag_resolved_at is null`;
 
-function checkPaymentPage({ before, limit = 100 }: PaymentPage = {}) {
-  const end = before === undefined ? Number.MAX_SAFE_INTEGER : checkCount(before, "before");
-  return { before: end, limit: checkPage(limit) };
-}
-
+/** Reads the payment with these values in its columns. They identify at most one. */
 async function findBy(
   db: Db,
-  columns:
-    | { readonly tenant_id: string; readonly id: string }
-    | { readonly token_hash: string }
-    | { readonly order_no: string },
+  columns: Partial<Selectable<PaymentTables["payments"]>>,
 ): Promise<Payment | null> {
-  const row = await tablesIn(db)
-    .selectFrom("payments")
-    .selectAll()
+  const row = await selectPayments(db)
     .where((eb) => eb.and(columns))
     .executeTakeFirst();
   return row === undefined ? null : paymentOf(row);
 }
 
-async function insert(
-  tx: Db,
-  ref: SessionRef,
-  payment: NewPayment,
-): Promise<{ readonly created: true; readonly payment: Payment } | null> {
+/** Reads a page of the query's payments, the newest first. */
+async function readPage(
+  query: ReturnType<typeof selectPayments>,
+  { before, limit = 100 }: PaymentPage = {},
+): Promise<Payment[]> {
+  const older = before === undefined ? query : query.where("n", "<", checkCount(before, "before"));
+  const rows = await older.orderBy("n", "desc").limit(checkPage(limit)).execute();
+  return rows.map(paymentOf);
+}
+
+async function create(tx: Db, ref: SessionRef, payment: NewPayment) {
   const asked = await ofSession(tablesIn(tx).selectFrom("interactions"), ref)
     .select("kind")
     .where("id", "=", payment.id)
@@ -187,16 +175,20 @@ async function insert(
   if (asked === undefined) throw new StoreError("NOT_FOUND", "interaction of the payment");
   if (asked.kind !== "payment")
     throw new StoreError("INVALID", "interaction of the payment (of another kind)");
+  // A repeat has the same.
+  const order = {
+    ...rowOf(ref),
+    id: payment.id,
+    order_no: payment.orderNo,
+    token_hash: payment.tokenHash,
+    amount: payment.amount,
+    currency: payment.currency,
+    provider: payment.provider,
+  };
   const made = await tablesIn(tx)
     .insertInto("payments")
     .values({
-      ...rowOf(ref),
-      id: payment.id,
-      order_no: payment.orderNo,
-      token_hash: payment.tokenHash,
-      amount: payment.amount,
-      currency: payment.currency,
-      provider: payment.provider,
+      ...order,
       description: JSON.stringify(payment.description),
       locale: payment.locale,
       continues: payment.continues,
@@ -209,23 +201,10 @@ async function insert(
     .onConflict((conflict) => conflict.doNothing())
     .returningAll()
     .executeTakeFirst();
-  return made === undefined ? null : { created: true, payment: paymentOf(made) };
-}
-
-/** Returns the stored payment, if it is the same. */
-async function stored(tx: Db, ref: SessionRef, payment: NewPayment): Promise<Payment> {
-  const row = await ofSession(tablesIn(tx).selectFrom("payments"), ref)
-    .selectAll()
-    .where("id", "=", payment.id)
-    .executeTakeFirst();
-  const same =
-    row?.order_no === payment.orderNo &&
-    row.token_hash === payment.tokenHash &&
-    row.amount === payment.amount &&
-    row.currency === payment.currency &&
-    row.provider === payment.provider;
-  if (!same) throw new StoreError("EXISTS", "payment");
-  return paymentOf(row);
+  if (made !== undefined) return { created: true, payment: paymentOf(made) };
+  const stored = await findBy(tx, order);
+  if (stored === null) throw new StoreError("EXISTS", "payment");
+  return { created: false, payment: stored };
 }
 
 /** Locks the session's row first, so that an erasure waits there; see `session-row.ts`. */
@@ -242,12 +221,7 @@ async function lockPayment(tx: Db, orderNo: string) {
     .forKeyShare("sessions")
     .executeTakeFirst();
   if (locked === undefined) return undefined;
-  return await tablesIn(tx)
-    .selectFrom("payments")
-    .selectAll()
-    .where("order_no", "=", orderNo)
-    .forNoKeyUpdate()
-    .executeTakeFirst();
+  return await selectPayments(tx).where("order_no", "=", orderNo).forNoKeyUpdate().executeTakeFirst();
 }
 
 /** Returns the time, the last row and whether the event is recorded. Read after the payment is locked. */
@@ -272,33 +246,92 @@ async function apply(tx: Db, orderNo: string, input: PaymentInput): Promise<Appl
   const row = await lockPayment(tx, orderNo);
   if (row === undefined) return { outcome: "unknown" };
   const payment = paymentOf(row);
-  const { now: at, last, is_repeat } = await readRecorded(tx, payment, input);
+  const { now, last, is_repeat } = await readRecorded(tx, payment, input);
   if (is_repeat === true) return { outcome: "unchanged", payment };
-  const resolution = resolvePayment({ ...payment, isOverdue: payment.expiresAt <= at }, input);
+  const resolution = resolvePayment({ ...payment, isOverdue: payment.expiresAt <= now }, input);
   if (resolution.outcome === "unchanged") return { outcome: "unchanged", payment };
-  const { recorded, changed } = describeChanges(payment, input, resolution, { n: (last ?? 0) + 1, at });
-  await ofSession(tablesIn(tx).updateTable("payments"), payment)
-    .set(paymentColumns(changed, checkAfterChange(payment, changed, row.check_ms, at)))
+  const at = new Date(now);
+  const columns = changedColumns(payment, input, resolution, at);
+  const check = checkAfterChange(payment, { ...payment, ...columns }, row.check_ms, now);
+  const changed = await ofSession(tablesIn(tx).updateTable("payments"), payment)
+    .set({
+      ...columns,
+      ...(check === null ? {} : { check_ms: check.checkMs, next_check_at: toDate(check.nextCheckAt) }),
+    })
     .where("id", "=", payment.id)
-    .execute();
-  await tablesIn(tx)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  const rows = await tablesIn(tx)
     .insertInto("payments_changes")
-    .values(recorded.map((change) => changeRow(payment, change)))
+    .values(changeRows(payment, input, listSteps(payment.status, resolution), { n: (last ?? 0) + 1, at }))
+    .returningAll()
     .execute();
-  const fields = resolution.outcome === "mismatch" ? resolution.fields : [];
-  const outcome = recorded.at(-1)?.outcome ?? "changed";
-  return { outcome, payment: changed, recorded, fields, ...(await changeInteraction(tx, changed, recorded)) };
+  const recorded = rows.map(paymentChangeOf);
+  return {
+    outcome: recorded.at(-1)?.outcome ?? "changed",
+    payment: paymentOf(changed),
+    recorded,
+    fields: resolution.outcome === "mismatch" ? resolution.fields : [],
+    ...(await changeInteraction(tx, payment, recorded)),
+  };
+}
+
+type Recorded = Exclude<PaymentResolution, { readonly outcome: "unchanged" }>;
+
+/** Returns the columns that an input changes. */
+function changedColumns(payment: Payment, input: PaymentInput, resolution: Recorded, at: Date) {
+  const newFlag = { flagged_at: at, flag_resolved_at: null, flag_resolved_by: null, flag_note: null };
+  // A report that doesn't fit the order must not change anything else, not even the provider's number.
+  if (resolution.outcome === "mismatch") return { flag: resolution.flag, ...newFlag };
+  const status = resolution.effects.findLast(isStatus);
+  return {
+    refunded_amount: resolution.refundedAmount,
+    // The first number stays: the provider is asked with it.
+    provider_ref: payment.providerRef ?? ("providerRef" in input ? input.providerRef : null),
+    ...(status === undefined ? {} : { status, changed_at: at }),
+    ...(resolution.effects.includes("flagged") ? { flag: "late_success" as const, ...newFlag } : {}),
+  };
+}
+
+/** Only the last row has the provider's event, because an event is unique within a payment. Each has the evidence. */
+function changeRows(
+  payment: Payment,
+  input: PaymentInput,
+  steps: readonly PaymentStep[],
+  { n, at }: { readonly n: number; readonly at: Date },
+): Insertable<PaymentTables["payments_changes"]>[] {
+  const report = "event" in input ? input : null;
+  return steps.map(({ outcome, from, to }, index) => ({
+    ...rowOf(payment),
+    payment_id: payment.id,
+    n: n + index,
+    actor: INPUT_ACTORS[input.type],
+    by_user: ("by" in input ? input.by : undefined) ?? null,
+    input: input.type,
+    outcome,
+    from_status: from,
+    to_status: to,
+    at,
+    evidence_hash: report?.evidenceHash ?? null,
+    provider: report?.provider ?? null,
+    event: index === steps.length - 1 ? (report?.event ?? null) : null,
+    paid_amount: report?.paid?.amount ?? null,
+    paid_currency: report?.paid?.currency ?? null,
+    provider_ref: report?.providerRef ?? null,
+    reason: report === null || report.reason === null ? null : JSON.stringify(report.reason),
+  }));
 }
 
 /** Repeats the steps of the payment in its interaction. */
 async function changeInteraction(tx: Db, payment: Payment, recorded: readonly PaymentChange[]) {
-  const { id, status } = payment;
+  const { id } = payment;
   const steps = recorded.filter(({ outcome }) => outcome === "changed");
-  const [first] = steps;
+  const last = steps.at(-1);
   const of = ofSession(tablesIn(tx).selectFrom("interactions"), payment).selectAll().where("id", "=", id);
-  if (first === undefined)
+  if (last === undefined)
     return { interaction: interactionOf(await of.executeTakeFirstOrThrow()), changes: [] };
-  const at = new Date(first.at);
+  const { to: status } = last;
+  const at = new Date(last.at);
   const row = await ofSession(tablesIn(tx).updateTable("interactions"), payment)
     .set((eb) => ({ status, version: eb("version", "+", steps.length), changed_at: at }))
     .where("id", "=", id)
@@ -311,7 +344,7 @@ async function changeInteraction(tx: Db, payment: Payment, recorded: readonly Pa
     by,
     reason: null,
     body: null,
-    at: first.at,
+    at: last.at,
   }));
   await tablesIn(tx)
     .insertInto("interaction_changes")
@@ -332,9 +365,7 @@ async function changeInteraction(tx: Db, payment: Payment, recorded: readonly Pa
 }
 
 async function claimDue(tx: Db, limit: number): Promise<(Payment & { readonly overdue: boolean })[]> {
-  const rows = await tablesIn(tx)
-    .selectFrom("payments")
-    .selectAll()
+  const rows = await selectPayments(tx)
     .select(sql<number>`clock_timestamp()::timestamptz(3)`.as("now"))
     .where("next_check_at", "<=", ago(0))
     .orderBy("next_check_at")
@@ -347,7 +378,7 @@ async function claimDue(tx: Db, limit: number): Promise<(Payment & { readonly ov
   const checks = rows.map((row) =>
     nextCheck({ status: row.status, expiresAt: row.expires_at, checkMs: row.check_ms }, row.now),
   );
-  const times = checks.map(({ nextCheckAt }) => (nextCheckAt === null ? null : new Date(nextCheckAt)));
+  const times = checks.map(({ nextCheckAt }) => toDate(nextCheckAt));
   const column = (name: "tenant_id" | "session_id" | "id") => sql`${rows.map((row) => row[name])}::text[]`;
   const next = sql`
     unnest(${column("tenant_id")}, ${column("session_id")}, ${column("id")},
@@ -391,22 +422,6 @@ function paymentOf(row: Selectable<PaymentTables["payments"]>): Payment {
   };
 }
 
-/** Returns the columns that an input can change. A check of null stays as it is. */
-function paymentColumns(payment: Payment, check: PaymentCheck | null): Updateable<PaymentTables["payments"]> {
-  return {
-    status: payment.status,
-    changed_at: toDate(payment.changedAt),
-    provider_ref: payment.providerRef,
-    refunded_amount: payment.refundedAmount,
-    flag: payment.flag,
-    flagged_at: toDate(payment.flaggedAt),
-    flag_resolved_at: toDate(payment.flagResolvedAt),
-    flag_resolved_by: payment.flagResolvedBy,
-    flag_note: payment.flagNote === null ? null : JSON.stringify(payment.flagNote),
-    ...(check === null ? {} : { check_ms: check.checkMs, next_check_at: toDate(check.nextCheckAt) }),
-  };
-}
-
 function toDate(time: number | null): Date | null {
   return time === null ? null : new Date(time);
 }
@@ -428,27 +443,5 @@ function paymentChangeOf(row: Selectable<PaymentTables["payments_changes"]>): Pa
     paid: amount === null || currency === null ? null : { amount, currency },
     providerRef: row.provider_ref,
     reason: row.reason,
-  };
-}
-
-function changeRow(payment: Payment, change: PaymentChange): Insertable<PaymentTables["payments_changes"]> {
-  return {
-    ...rowOf(payment),
-    payment_id: payment.id,
-    n: change.n,
-    actor: change.actor,
-    by_user: change.by,
-    input: change.input,
-    outcome: change.outcome,
-    from_status: change.from,
-    to_status: change.to,
-    at: new Date(change.at),
-    evidence_hash: change.evidenceHash,
-    provider: change.provider,
-    event: change.event,
-    paid_amount: change.paid?.amount ?? null,
-    paid_currency: change.paid?.currency ?? null,
-    provider_ref: change.providerRef,
-    reason: change.reason === null ? null : JSON.stringify(change.reason),
   };
 }

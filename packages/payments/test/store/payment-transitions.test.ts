@@ -13,14 +13,15 @@ import { checkAfterChange, nextCheck, type PaymentCheck } from "../../src/store/
 import {
   INPUT_ACTORS,
   isFinalPayment,
-  PAYMENT_INPUTS,
   PAYMENT_TABLE,
   type PaymentInput,
+  type PaymentInputType,
   type PaymentState,
   type PaymentStatus,
   resolvePayment,
 } from "../../src/store/payment-transitions.ts";
 
+const PAYMENT_INPUTS = Object.keys(INPUT_ACTORS) as PaymentInputType[];
 const CASES: CaseCounts = { push: 10_000, full: 100_000 };
 const MONEY = { amount: 100, currency: "TWD" };
 const START: PaymentState = {

@@ -1,6 +1,5 @@
 /**
- * `Caller` is the authenticated client of a request, an event stream or a socket, and `clientField` is its id for the
- * audit.
+ * `Caller` is the authenticated client of a request, an event stream or a socket. Types only.
  * Invariant: tenant, user and scopes come only from verified credentials (auth/) and never from a path, query or body.
  * A ticket carries every field except `from` and `clientId`; see auth/tickets.ts. The network address is never stored:
  * audit rows stay when a user is erased.
@@ -19,11 +18,6 @@ export interface Caller extends Actor {
   readonly expiresAt: number | null;
   /** The client's network address, for limits and security events; empty if the host does not know it. */
   readonly from: string;
-  /** A random id of this request or connection. Decisions over one socket have the same. */
+  /** A random id of this request or connection, for the audit. Decisions over one socket have the same. */
   readonly clientId: string;
-}
-
-/** What the audit has about the client of a decision. */
-export function clientField({ clientId }: Caller): { readonly clientId: string } {
-  return { clientId };
 }

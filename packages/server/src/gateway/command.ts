@@ -21,8 +21,7 @@ export type AckPayload = Omit<Extract<SocketReply, { readonly type: "ack" }>, "t
 export interface CommandContext extends CommandBackend {
   readonly env: Env;
   readonly onError: ErrorHandler;
-  /** Without it, messages have no limits. */
-  readonly limiter?: Pick<CallerLimiter, "ownerLimits">;
+  readonly limiter: Pick<CallerLimiter, "ownerLimits">;
   readonly commands: FeatureCommands;
 }
 

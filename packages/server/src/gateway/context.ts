@@ -6,6 +6,7 @@
  * a route with `idempotent: true` must not return `jsonText`.
  */
 import type { Json } from "@turnstream/protocol";
+import type { BlobOwner } from "../store/rules/blob-token.ts";
 import type { TimeSlicer } from "../util/time-slicer.ts";
 import type { CommandContext } from "./command.ts";
 import type { SignIn } from "./auth/sign-in.ts";
@@ -36,8 +37,8 @@ export interface GatewayContext extends CommandContext {
   readonly webhookEvents: readonly string[];
   /** Null if the app creates the tokens of its users itself. */
   readonly signIn: SignIn | null;
-  /** URL prefix of blobs; the blob's token follows it. */
-  readonly blobBase: string;
+  /** Creates the function that returns temporary URLs for the blobs of a session or a share. */
+  readonly createBlobUrlResolver: (owner: BlobOwner) => (blob: string) => string;
 }
 
 /**

@@ -14,6 +14,7 @@ import {
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { ErrorCode } from "@turnstream/protocol";
 import { systemEnv } from "../util/env.ts";
 import { RequestError } from "./errors.ts";
 import { createGateway, type GatewayStats } from "./gateway.ts";
@@ -221,18 +222,12 @@ export function createPathRedactor(routes: readonly Pick<Route, "path">[]): (url
  */
 function malformedRequestResponse(code: string | undefined): HttpResponse {
   if (code === "HPE_HEADER_OVERFLOW")
-    return {
-      ...toResponse(new RequestError("TOO_LARGE", "The headers or the URL are too long.")),
-      status: 431,
-    };
+    return toResponse("TOO_LARGE", "The headers or the URL are too long.", 431);
   if (code === "ERR_HTTP_REQUEST_TIMEOUT")
-    return {
-      ...toResponse(new RequestError("BAD_REQUEST", "The request was not received in time.")),
-      status: 408,
-    };
-  return toResponse(new RequestError("BAD_REQUEST", "This is not a valid HTTP/1.1 request."));
+    return toResponse("BAD_REQUEST", "The request was not received in time.", 408);
+  return toResponse("BAD_REQUEST", "This is not a valid HTTP/1.1 request.", 400);
 }
 
-function toResponse(error: RequestError): HttpResponse {
-  return errorResponse({ onError: () => undefined }, error);
+function toResponse(code: ErrorCode, message: string, status: number): HttpResponse {
+  return { ...errorResponse({ onError: () => undefined }, new RequestError(code, message)), status };
 }

@@ -1,6 +1,6 @@
 /**
  * `toErrorResponse` converts any error to an error response: a code and number of the protocol, an HTTP status, and a
- * message. `RequestError` is the error for a rejected request. Pure.
+ * message. `RequestError` is the error for a rejected request, and `SignInError` for a refused credential. Pure.
  * Invariant: the response to an unknown, internal or availability error reveals nothing about its cause. The messages
  * of all other errors reach the client, so they must contain no secrets and no internals. Validation errors name
  * fields and reasons, never the input.
@@ -13,8 +13,9 @@ import { isLogError, type LogError } from "../log/errors.ts";
 import { BlobError } from "../session/blobs/open-blob.ts";
 import { LimitExceededError } from "../session/limit-exceeded.ts";
 import { InputValidationError } from "../session/validation-error.ts";
-import { isStoreError, type StoreError } from "../store/errors.ts";
+import { isStoreError, type StoreError, type StoreErrorCode } from "../store/errors.ts";
 import { type ExceededLimit, toWireName } from "../store/rules/limits.ts";
+import type { SecurityEvent } from "../util/security-event.ts";
 
 export const HTTP_STATUS: Readonly<Record<ErrorCode, number>> = {
   SERVER_ERROR: 500,
@@ -79,26 +80,21 @@ function fromExceededLimit({ limit, scope, retryAfterMs }: ExceededLimit): Error
   return { status, reply: { ...reply, retry_after_seconds: seconds, details }, isInternal };
 }
 
+/** The errors of the store that the client has caused. */
+const OF_CLIENT: Readonly<Partial<Record<StoreErrorCode, ErrorCode>>> = {
+  NOT_FOUND: "NOT_FOUND",
+  EXISTS: "CONFLICT",
+  CONFLICT: "CONFLICT",
+  FENCED: "CONFLICT",
+  INVALID: "BAD_REQUEST",
+  TOO_LARGE: "TOO_LARGE",
+};
+
 function fromStoreError(error: StoreError): ErrorResponse {
-  switch (error.code) {
-    case "NOT_FOUND":
-      return clientError("NOT_FOUND", error.message);
-    case "EXISTS":
-    case "CONFLICT":
-    case "FENCED":
-      return clientError("CONFLICT", error.message);
-    case "INVALID":
-      return clientError("BAD_REQUEST", error.message);
-    case "TOO_LARGE":
-      return clientError("TOO_LARGE", error.message);
-    case "BUSY":
-    // Temporary until an operator runs the migration, so the client may retry.
-    case "NOT_MIGRATED":
-    case "UNAVAILABLE":
-      return unavailable();
-    default:
-      return internalError();
-  }
+  const code = OF_CLIENT[error.code];
+  if (code !== undefined) return clientError(code, error.message);
+  // `NOT_MIGRATED` is temporary until an operator runs the migration, so the client may retry.
+  return isStoreError(error, "BUSY", "NOT_MIGRATED", "UNAVAILABLE") ? unavailable() : internalError();
 }
 
 function fromLogError(error: LogError): ErrorResponse {
@@ -145,5 +141,22 @@ export class RequestError extends Error {
     super(message);
     this.name = "RequestError";
     this.code = code;
+  }
+}
+
+type SignInEvent = Extract<SecurityEvent, { readonly type: "sign_in_refused" | "signature_invalid" }>;
+
+/**
+ * The error for a refused credential. Its event is for the operator, and names a tenant, user or key only as far as a
+ * verified credential or the id in a key names it.
+ */
+export class SignInError extends RequestError {
+  readonly event: SignInEvent;
+
+  /** @param message for the client */
+  constructor(event: SignInEvent, message: string) {
+    super("UNAUTHENTICATED", message);
+    this.name = "SignInError";
+    this.event = event;
   }
 }

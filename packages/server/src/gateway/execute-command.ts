@@ -13,14 +13,13 @@ import { decideApproval } from "../session/interactions/decide-approval.ts";
 import { declineForm, FormClosedError, submitForm } from "../session/interactions/submit-form.ts";
 import type { CommandBackend } from "../session/backend.ts";
 import { sendMessage } from "../session/messages/send.ts";
-import type { OwnerLimits } from "../session/limit-exceeded.ts";
 import { stopTurn } from "../session/messages/stop-turn.ts";
 import { uploadIdOf } from "../session/blobs/upload.ts";
 import type { TransitionResult } from "../store/interactions.ts";
 import type { SessionRef } from "../util/refs.ts";
 import { isId } from "../util/names.ts";
 import { hasScope, requireScope } from "./auth/access.ts";
-import { type Caller, clientField } from "./caller.ts";
+import type { Caller } from "./caller.ts";
 import type { AckPayload, Command, CommandContext, CommandsByType, CommandWithType } from "./command.ts";
 import { RequestError } from "./errors.ts";
 import { defined } from "../util/defined.ts";
@@ -32,26 +31,18 @@ export async function executeCommand(
   ref: SessionRef,
   command: Command,
 ): Promise<AckPayload> {
-  const source = { userId: caller.user, ...clientField(caller) };
+  const source = { userId: caller.user, clientId: caller.clientId };
   switch (command.type) {
     case "send":
       return send(backend, caller, ref, command);
     case "stop": {
-      const { turn_id: turn } = command;
-      const { receipt, turn: stopped } = await stopTurn(backend, ref, {
-        userId: source.userId,
-        ...defined({ turn }),
-      });
-      return { receipt, ...(stopped === null ? {} : { turn_id: stopped }) };
+      const options = { userId: caller.user, ...defined({ turn: command.turn_id }) };
+      const { receipt, turn } = await stopTurn(backend, ref, options);
+      return { receipt, ...defined({ turn_id: turn ?? undefined }) };
     }
     case "decide": {
       const { approval_key: key, decision, args, reason, digest, always } = command;
-      const input = {
-        ...source,
-        key,
-        decision,
-        ...defined({ input: args, reason, digest, always }),
-      };
+      const input = { ...source, key, decision, ...defined({ input: args, reason, digest, always }) };
       return requireApplied(await decideApproval(backend, ref, input));
     }
     case "answer": {
@@ -64,13 +55,16 @@ export async function executeCommand(
     }
     case "submit": {
       const { form_request_id: form, values, go_on: startNextTurn = true } = command;
-      const input = { ...source, ...(await limitsField(backend, caller)), form, values, startNextTurn };
-      return requireApplied(await submitForm(backend, ref, input));
+      const limits = await backend.limiter.ownerLimits(caller);
+      return requireApplied(
+        await submitForm(backend, ref, { ...source, limits, form, values, startNextTurn }),
+      );
     }
     case "decline": {
       const { form_request_id: form, reason, go_on: startNextTurn = true } = command;
-      const fields = { ...(await limitsField(backend, caller)), ...defined({ reason }) };
-      return requireApplied(await declineForm(backend, ref, { ...source, ...fields, form, startNextTurn }));
+      const limits = await backend.limiter.ownerLimits(caller);
+      const input = { ...source, limits, form, startNextTurn, ...defined({ reason }) };
+      return requireApplied(await declineForm(backend, ref, input));
     }
     default:
       return runFeatureCommand(backend, caller, ref, command.type, command);
@@ -109,29 +103,23 @@ async function send(
   // The message submits or declines the form, whatever its text is.
   if (resume_form_request_id !== undefined) requireScope(caller, "decide");
   const id = toMessageId(client_message_id);
-  const options = {
-    ...defined({ agent: agent_id, mode: display_mode, locale }),
-  };
+  const options = defined({ agent: agent_id, mode: display_mode, locale });
   const sent = sendMessage(backend, ref, {
     id,
     text,
     userId: caller.user,
-    ...clientField(caller),
+    clientId: caller.clientId,
     decidesQuestion: hasScope(caller, "decide"),
     files: await Promise.all(content_urls.map((url) => toFileRef(backend, ref, url))),
     ...(Object.keys(options).length === 0 ? {} : { options }),
     ...defined({ resumes: resume_form_request_id, formValues: form_values }),
-    ...(await limitsField(backend, caller)),
+    limits: await backend.limiter.ownerLimits(caller),
   });
   await sent.catch((error: unknown) => {
     if (error instanceof FormClosedError) requireApplied(error.lost);
     throw error;
   });
   return { user_message_id: id };
-}
-
-async function limitsField({ limiter }: CommandContext, caller: Caller): Promise<{ limits?: OwnerLimits }> {
-  return limiter === undefined ? {} : { limits: await limiter.ownerLimits(caller) };
 }
 
 /** The limits of the event schema. */

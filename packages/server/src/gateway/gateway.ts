@@ -6,10 +6,10 @@
  */
 import type { Server } from "node:net";
 import { createBlobUrls } from "../session/blobs/blob-url.ts";
+import type { BlobOwner } from "../store/rules/blob-token.ts";
 import { WEBHOOK_EVENTS } from "../store/webhooks.ts";
 import type { FeatureCommands } from "./command.ts";
 import { MAX_BATCH } from "../store/rules/arguments.ts";
-import type { SessionRef } from "../util/refs.ts";
 import {
   type GatewayOptions,
   listTokenScopes,
@@ -33,7 +33,7 @@ import { createLossReporter } from "../session/lifecycle/report-loss.ts";
 import { createSessionFeeds } from "./feed/session-feeds.ts";
 import { closeRevokedConnections } from "./auth/revocation.ts";
 import { createTimeSlicer } from "../util/time-slicer.ts";
-import { createSocketAcceptor } from "./ws/upgrade.ts";
+import { createUpgradeHandler } from "./ws/upgrade.ts";
 
 export interface GatewayStats {
   readonly connections: number;
@@ -70,39 +70,32 @@ export function createGateway(options: GatewayOptions): Gateway {
   const resolved = resolveOptions(options);
   const connections = new ConnectionRegistry(resolved.onError, resolved.limits.heartbeatMs);
   const http = createHttpContext(resolved, connections);
-  const revocationCheck = setInterval(
-    () => void closeRevoked(http),
-    http.context.limits.revocationCheckMs,
-  ).unref();
-  const cleanup = setInterval(() => void deleteExpired(http.context), CLEANUP_INTERVAL_MS).unref();
-  const { audit } = http.context;
-  const refusals = setInterval(() => void audit.writeRefusals(), REFUSALS_INTERVAL_MS).unref();
+  const { audit, feeds, limiter, limits, onError } = http.context;
+  const timers = [
+    setInterval(() => void closeRevoked(http), limits.revocationCheckMs),
+    setInterval(() => void deleteExpired(http.context), CLEANUP_INTERVAL_MS),
+    setInterval(() => void audit.writeRefusals(), REFUSALS_INTERVAL_MS),
+  ];
+  for (const timer of timers) timer.unref();
   const removeOutageListener = options.log.onOutage?.((error) => {
     // Workers report that.
-    if (error.code !== "NOT_DURABLE") http.context.onError(error, { during: "the log" });
+    if (error.code !== "NOT_DURABLE") onError(error, { during: "the log" });
   });
-  const acceptSocket = createSocketAcceptor(http);
+  const handleUpgrade = createUpgradeHandler(http);
   return {
-    attach: (server, { prefix = "" } = {}) => attachTo(server, http, acceptSocket, prefix),
+    attach: (server, { prefix = "" } = {}) => attachTo(server, http, handleUpgrade, prefix),
     handle: (request, context) => handleRequest(http, request, context),
     stats() {
       const { total: bufferedBytes, max: maxBufferedBytes } = connections.bufferedBytes();
-      const { sessions } = http.context.feeds.stats();
-      return {
-        connections: connections.size,
-        bufferedBytes,
-        maxBufferedBytes,
-        sessions,
-      };
+      const { sessions } = feeds.stats();
+      return { connections: connections.size, bufferedBytes, maxBufferedBytes, sessions };
     },
     async close() {
-      clearInterval(revocationCheck);
-      clearInterval(cleanup);
-      clearInterval(refusals);
+      for (const timer of timers) clearInterval(timer);
       removeOutageListener?.();
       await connections.close();
-      http.context.limiter.close();
-      await http.context.feeds.close();
+      limiter.close();
+      await feeds.close();
       await audit.writeRefusals();
     },
   };
@@ -127,68 +120,39 @@ async function closeRevoked({ context, connections }: HttpContext): Promise<void
 }
 
 function createHttpContext(options: ResolvedGatewayOptions, connections: ConnectionRegistry): HttpContext {
-  const {
-    store,
-    log,
-    signals,
-    secrets,
-    publicUrl,
-    allowedOrigins,
-    trustProxy,
-    features,
-    signIn = null,
-    tokens,
-    limits,
-    env,
-    onError,
-    onSecurityEvent,
-  } = options;
-  const blobBase = `${publicUrl?.replace(/\/$/, "") ?? ""}${API_PREFIX}/blobs/`;
+  const { publicUrl, features, env, onError, secrets } = options;
+  const base = `${publicUrl?.replace(/\/$/, "") ?? ""}${API_PREFIX}/blobs/`;
   const [secret] = secrets;
   // Feeds live longer than blob URLs are valid, so the URLs are created for each use.
-  const createBlobUrlResolver = (ref: SessionRef) => (blob: string) =>
-    createBlobUrls(ref, { base: blobBase, secret, now: env.now() })(blob);
-  const audit = new GatewayAudit({ store, env, onError });
-  const report = createSecurityReporter([onSecurityEvent, (event) => audit.count(event)], onError);
+  const createBlobUrlResolver = (owner: BlobOwner) => (blob: string) =>
+    createBlobUrls(owner, { base, secret, now: env.now() })(blob);
+  const audit = new GatewayAudit(options);
+  const report = createSecurityReporter([options.onSecurityEvent, (event) => audit.count(event)], onError);
   const reportSecurityEvent: ReportSecurityEvent = (event, from = "") =>
     report(from === "" ? event : { ...event, addressHash: hashAddress(from, secret) });
   const slices = createTimeSlicer();
   const onLoss = createLossReporter(reportSecurityEvent, onError);
-  const feeds = createSessionFeeds({ store, log, onLoss, limits, slices, createBlobUrlResolver, onError });
   const context: GatewayContext = {
-    store,
-    log,
+    ...options,
     onLoss,
-    signals,
-    secrets,
-    env,
-    onError,
     reportOnce: createReportOnce(onError),
     reportSecurityEvent,
     audit,
-    feeds,
+    feeds: createSessionFeeds({ ...options, onLoss, slices, createBlobUrlResolver }),
     slices,
-    limits,
-    limiter: new CallerLimiter({
-      store,
-      log,
-      signals,
-      env,
-      callerLimits: options.callerLimits,
-      reportSecurityEvent,
-    }),
-    blobBase,
+    limiter: new CallerLimiter({ ...options, reportSecurityEvent }),
+    createBlobUrlResolver,
     commands: Object.assign({}, ...features.map(({ commands }) => commands)) as FeatureCommands,
     webhookEvents: [...WEBHOOK_EVENTS, ...features.flatMap(({ webhookEvents = [] }) => webhookEvents)],
-    signIn,
-    tokenRules: { ...tokens, scopes: listTokenScopes(features) },
+    signIn: options.signIn ?? null,
+    tokenRules: { ...options.tokens, scopes: listTokenScopes(features) },
   };
   return {
     context,
     connections,
     router: createRouter([...ROUTES, ...features.flatMap(({ routes = [] }) => routes)]),
-    origins: allowedOrigins,
+    origins: options.allowedOrigins,
     publicUrl,
-    resolveClientAddress: createAddressResolver(trustProxy),
+    resolveClientAddress: createAddressResolver(options.trustProxy),
   };
 }

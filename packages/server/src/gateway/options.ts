@@ -5,7 +5,6 @@
  */
 import { z } from "zod";
 import type { Log } from "../log/log.ts";
-import type { HistoryLoss } from "../session/backend.ts";
 import type { Signals } from "../signals/signals.ts";
 import type { Store } from "../store/store.ts";
 import { type Env, systemEnv } from "../util/env.ts";
@@ -67,8 +66,6 @@ export const gatewayShape = {
   log: object<Log>("what `await createRedisLog({ url })` returns"),
   /** Notifies workers about new messages, stop requests and decisions: `createRedisSignals({ url })`. */
   signals: object<Signals>("what `createRedisSignals({ url })` returns"),
-  /** Called after a claim found that events of a session are lost. Must not throw. @default ignored */
-  onLoss: func<(loss: HistoryLoss) => void>().optional(),
   /**
    * Secrets of at least 32 bytes. The gateway signs tokens, tickets and file URLs with the first secret. It accepts
    * signatures of all secrets, so that you can [replace a secret](gateway.md#replace-secrets-and-keys).
@@ -146,16 +143,13 @@ export function resolveOptions(options: GatewayOptions): ResolvedGatewayOptions 
 
 /** Otherwise a feature named `debug` would let tokens of users have that scope. */
 function refuseOwnScopes(features: readonly GatewayFeature[]): void {
-  const taken = features.find(({ name, scope }) => scope !== undefined && isOwnScope(name));
+  const own: readonly string[] = SCOPES;
+  const taken = features.find(({ name, scope }) => scope !== undefined && own.includes(name));
   if (taken !== undefined)
     throw new OptionsError(
       "BAD_OPTIONS",
       `\`features\` of the gateway must not be named like a scope of the server, got ${JSON.stringify(taken.name)}`,
     );
-}
-
-function isOwnScope(name: string): boolean {
-  return SCOPES.some((scope) => scope === name);
 }
 
 /** Returns all scopes that a token of a user can have. */

@@ -1,6 +1,7 @@
 /**
  * `LogEngine` is the port between a log and its storage: atomic operations on the log of one session, and notifications
- * about writes. The name of a log is the `sessionKey` of its session. Redis implements it with scripts (`redis/scripts.ts`), memory with methods (`memory.ts`).
+ * about writes. The name of a log is the `sessionKey` of its session. Redis implements it with scripts
+ * (`redis/scripts.ts`), memory with methods (`memory.ts`).
  *
  * Invariant: a write checks, stores and publishes in one atomic step. `claim` returns a refusal as an `AppendOutcome`;
  * `append` throws it, mapped by `toAppendResult`. Any operation may throw a LogError with UNAVAILABLE, and a write may
@@ -12,8 +13,8 @@ import { LogError } from "./errors.ts";
 import type { AppendResult } from "./log.ts";
 
 /**
- * How long a log stays after its last claim, or after an append that cancelled its expiry. A worker archives the entries
- * long before, and shortens the time. So no log stays for ever, even if all processes die at the worst moment.
+ * How long a log stays after its last claim, or after an append that cancelled its expiry. A worker archives the
+ * entries long before, and shortens the time. So no log stays for ever, even if all processes die at the worst moment.
  */
 export const UNARCHIVED_TTL_MS = 24 * 60 * 60 * 1_000;
 

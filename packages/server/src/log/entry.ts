@@ -2,10 +2,9 @@
  * `LogEntry` is one entry of a log. It stores the line that `formatLine` builds: the key of the append, a space, and
  * the event as JSON. The line has no id, because the id is the position.
  *
- * Invariant: `formatLine` writes `v` and `at` before the fields of the draft, and `lastStringAfter`, `hasType` and `type`
- * rely on this.
- * The event is parsed only when a reader needs it, and has the current schema version, unless a newer one wrote it. All
- * readers share the parsed event, so none may change it.
+ * Invariant: `formatLine` writes `v` and `at` before the fields of the draft, and `lastStringAfter`, `hasType` and
+ * `type` rely on this. The event is parsed only when a reader needs it, and has the current schema version, unless a
+ * newer one wrote it. All readers share the parsed event, so none may change it.
  */
 import {
   type Cursor,
@@ -66,7 +65,7 @@ export class LogEntry implements Position {
 
   /** The whole event as JSON text, for dialects that send events unchanged. */
   get text(): string {
-    return `{"id":"${this.epoch}-${this.seq}",${this.line.slice(this.line.indexOf("{") + 1)}`;
+    return this.textWith("}");
   }
 
   /** The whole event as JSON text, with `suffix` instead of its closing brace. */
@@ -102,10 +101,7 @@ export class LogEntry implements Position {
 
   /** Parses the event only if its type doesn't directly follow the `v` and `at` fields. */
   hasType(type: SessionEvent["type"]): boolean {
-    const start = this.stampEnd();
-    if (!this.line.startsWith(TYPE_FIELD, start)) return this.event.type === type;
-    const at = start + TYPE_FIELD.length;
-    return this.line.startsWith(type, at) && this.line[at + type.length] === '"';
+    return this.type === type;
   }
 
   /** The event's type. Parses the event only if its type doesn't directly follow the `v` and `at` fields. */

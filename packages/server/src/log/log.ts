@@ -155,7 +155,7 @@ export interface ReadRange {
   readonly limit?: number;
 }
 
-export type ReadResult = LogPage | InvalidCursor;
+export type ReadResult = LogPage | { readonly ok: false; readonly reason: InvalidCursorReason };
 
 export interface LogPage {
   readonly ok: true;
@@ -164,11 +164,6 @@ export interface LogPage {
   readonly entries: readonly LogEntry[];
   /** True if more entries follow these. */
   readonly more: boolean;
-}
-
-interface InvalidCursor {
-  readonly ok: false;
-  readonly reason: InvalidCursorReason;
 }
 
 /**
@@ -184,8 +179,8 @@ export type InvalidCursorReason = "malformed" | "trimmed" | "ahead" | "lost" | "
 export interface AttachOptions {
   readonly after: Cursor;
   /**
-   * Returns the last archived position. It is a valid cursor even while there is no log, because the next claim continues
-   * there. Called only if the log is missing, or ends before the reader's position.
+   * Returns the last archived position. It is a valid cursor even while there is no log, because the next claim
+   * continues there. Called only if the log is missing, or ends before the reader's position.
    */
   readonly readFloor?: () => Promise<Cursor>;
   readonly signal?: AbortSignal;

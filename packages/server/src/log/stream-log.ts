@@ -30,7 +30,7 @@ import {
 } from "./engine.ts";
 import { appendKey, formatLine, MAX_EVENT_BYTES } from "./entry.ts";
 import { LogError } from "./errors.ts";
-import type { InvalidCursorReason, AppendBatch, Claim, Log, LogHead, ReadResult, ReadRange } from "./log.ts";
+import type { InvalidCursorReason, AppendBatch, Claim, Log, ReadResult, ReadRange } from "./log.ts";
 import { attach, type FollowSettings, listen } from "./reader/attach.ts";
 
 export interface StreamLogOptions extends Partial<FollowSettings> {
@@ -81,6 +81,7 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
       );
     },
 
+    // Not async: that would delay each append by passes through the microtask queue.
     append(ref, batch: AppendBatch) {
       try {
         return engine.append(logName(ref), toAppend(batch, now()));
@@ -104,7 +105,8 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
 
     async head(ref) {
       const head = await engine.head(logName(ref));
-      return head === null ? null : headOf(head);
+      if (head === null) return null;
+      return { epoch: head.epoch, last: formatCursor(head.last), base: formatCursor(head.base) };
     },
 
     async trim(ref, upTo) {
@@ -134,18 +136,16 @@ export function createStreamLog(engine: LogEngine, options: StreamLogOptions = {
 function toAppend(batch: AppendBatch, at: number): EngineAppend {
   checkWriter(batch.writer);
   const { writer, counter, events, epoch = null, isRetry = false, generation = 0 } = batch;
-  if (events.length === 0 || events.length > MAX_BATCH_EVENTS) {
+  if (events.length === 0 || events.length > MAX_BATCH_EVENTS)
     throw new LogError("INVALID", { detail: `\`events\` must have 1 to ${MAX_BATCH_EVENTS} elements` });
-  }
   const key = appendKey(writer, counter);
   const lines = events.map((event) => checkedLine(key, event, at));
-  checkBatch(lines);
+  const length = lines.reduce((sum, line) => sum + line.length, 0);
+  // One line has been checked already.
+  if (lines.length > 1 && length > MAX_BATCH_LENGTH)
+    throw new LogError("TOO_LARGE", { detail: "The events of the batch are too large in total" });
   const since = batch.since === undefined ? null : mustParse(batch.since, "since");
   return { writer, counter, lines, epoch, generation, repeat: isRetry, since };
-}
-
-function headOf({ epoch, last, base }: EngineHead): LogHead {
-  return { epoch, last: formatCursor(last), base: formatCursor(base) };
 }
 
 function checkedLine(key: string, event: Parameters<typeof formatLine>[1], at: number): string {
@@ -157,13 +157,6 @@ function checkedLine(key: string, event: Parameters<typeof formatLine>[1], at: n
     });
   }
   return line;
-}
-
-function checkBatch(lines: readonly string[]): void {
-  if (lines.length === 1) return;
-  const length = lines.reduce((sum, line) => sum + line.length, 0);
-  if (length > MAX_BATCH_LENGTH)
-    throw new LogError("TOO_LARGE", { detail: "The events of the batch are too large in total" });
 }
 
 function mustParse(cursor: Cursor, name: string): Position {

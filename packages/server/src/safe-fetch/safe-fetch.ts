@@ -5,6 +5,7 @@
  * and decompression are limited. It uses no proxy from the environment, and reuses no connections or cookies. The body
  * must be read or canceled, because that ends the connection.
  */
+import { buffer } from "node:stream/consumers";
 import { Agent, type Dispatcher } from "undici";
 import { checkUrl, type CheckedUrl } from "./check-url.ts";
 import { FetchError } from "./errors.ts";
@@ -58,11 +59,8 @@ export async function safeFetch(url: string, options: SafeFetchOptions): Promise
   const life = new FetchLifetime(options.signal, policy.timeoutMs);
   try {
     let target = checkUrl(url, policy);
-    let hop: Hop = {
-      method: options.method ?? "GET",
-      headers: options.headers ?? {},
-      body: options.body ?? null,
-    };
+    const { method = "GET", headers = {}, body = null } = options;
+    let hop: Hop = { method, headers, body };
     for (let redirects = 0; ; redirects++) {
       const answer = await request(target, hop, policy, life);
       const location = redirectOf(answer);
@@ -141,38 +139,27 @@ function responseOf(
   const declaredBytes = Number(headers["content-length"] ?? 0);
   if (method !== "HEAD" && declaredBytes > maxBytes) throw new FetchError("TOO_LARGE");
   const isEmpty = method === "HEAD" || answer.statusCode === 204 || answer.statusCode === 304;
-  const body = whole(
-    life,
-    decompress(answer.body, isEmpty ? "" : (headers["content-encoding"] ?? ""), maxBytes),
-  );
+  const encoding = isEmpty ? "" : (headers["content-encoding"] ?? "");
+  const body = whole(life, decompress(answer.body, encoding, maxBytes));
   return {
     status: answer.statusCode,
     url: url.href,
     headers,
     mediaType: (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "",
     body,
-    bytes: () => readAll(body),
+    bytes: () => buffer(body),
     cancel: () => void life.end(),
   };
 }
 
 async function* whole(life: FetchLifetime, bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-  let failure: { readonly error: unknown } | null = null;
   try {
     yield* bytes;
   } catch (error) {
-    failure = { error };
+    throw life.end(error);
   } finally {
-    const error = life.end(failure?.error);
-    if (failure !== null) failure = { error: error };
+    life.end();
   }
-  if (failure !== null) throw failure.error;
-}
-
-async function readAll(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of body) chunks.push(chunk);
-  return Buffer.concat(chunks);
 }
 
 /** Headers that belong to the connection. The caller can't set them. */

@@ -5,8 +5,13 @@
  * store, so a lost signal only delays the change by some seconds.
  */
 import type { Signals } from "../signals/signals.ts";
-import type { LimitSource } from "../store/rules/limits.ts";
-import { type LimitTarget, type LimitValues, toWireName, type LimitName } from "../store/rules/limits.ts";
+import {
+  type LimitName,
+  type LimitSource,
+  type LimitTarget,
+  type LimitValues,
+  toWireName,
+} from "../store/rules/limits.ts";
 import type { Store } from "../store/store.ts";
 
 /** A signal on this channel names the tenant whose limits have changed. */

@@ -5,7 +5,7 @@
  * Invariant: the same message always gives the same key and blob id, so a repeated command adds nothing. The event fits
  * the log, because a longer text becomes a blob.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { EventDraft } from "@turnstream/protocol/writer";
 import { type LogBlob, splitOversized } from "../log/writer/oversize.ts";
 import type { NewMessage } from "../store/queued-messages.ts";
@@ -28,15 +28,11 @@ export function messageEvent(message: NewMessage): {
     ...(whole === undefined || whole === null ? {} : { whole }),
   };
   // The blob id is a digest of the text: a repeated call finds the same blob, and another text never does.
-  const { drafts, blobs } = splitOversized(draft, () => `text.${digest(text)}`);
+  const { drafts, blobs } = splitOversized(draft, () => `text.${hash("sha256", text)}`);
   return { draft: (drafts[0] ?? draft) as MessageDraft, blobs };
 }
 
 /** Message ids can contain any characters, but outbox keys can't. Other ids are replaced with a digest. */
 export function messageKey(kind: "m" | "w", id: string): string {
-  return /^[\w.:@-]{1,200}$/.test(id) ? `${kind}/${id}` : `${kind}//${digest(id)}`;
-}
-
-function digest(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+  return /^[\w.:@-]{1,200}$/.test(id) ? `${kind}/${id}` : `${kind}//${hash("sha256", id)}`;
 }

@@ -1,11 +1,16 @@
 /**
- * `STOPS_CHANNEL` and `DECISIONS_CHANNEL` name the signals about sessions; `encodeSessionRef` and `decodeSessionRef`
- * convert their payload. `TURNS_CHANNEL` names the signal that a turn is queued.
+ * The signals about sessions: `STOPS_CHANNEL`, `DECISIONS_CHANNEL` and `TURNS_CHANNEL` name them, and `hintTurn`,
+ * `hintRunningTurn` and `signalDecision` send them.
  *
- * Invariant: processes of several versions share these names and this format. A payload is untrusted and only names a
- * session; the receiver reads the facts from the store.
+ * Invariant: a signal is sent after the commit and never throws. If it is lost, a worker finds the change by polling.
+ * Processes of several versions share the names and the format. A payload is untrusted and only names a session; the
+ * receiver reads the facts from the store.
  */
+import type { Json } from "@turnstream/protocol";
+import { isStoreError } from "../store/errors.ts";
+import { stringField } from "../util/json.ts";
 import type { SessionRef } from "../util/refs.ts";
+import type { CommandBackend } from "./backend.ts";
 
 /** A stop of the session's turn was requested. */
 export const STOPS_CHANNEL = "stops";
@@ -28,4 +33,33 @@ export function decodeSessionRef(text: string): SessionRef | null {
   } catch {
     return null;
   }
+}
+
+type SignalBackend = Pick<CommandBackend, "store" | "signals">;
+
+/**
+ * Signals to the workers that a turn of an agent is queued.
+ * @param options the options of the message or the turn
+ */
+export function hintTurn({ signals }: Pick<SignalBackend, "signals">, options: Json): void {
+  signals.send(TURNS_CHANNEL, stringField(options, "agent") ?? "");
+}
+
+/** Signals that the session's turn, which waited for a user, is queued again. */
+export async function hintRunningTurn(backend: SignalBackend, ref: SessionRef): Promise<void> {
+  try {
+    const row = await backend.store.running.get(ref);
+    if (row !== null) hintTurn(backend, row.options);
+  } catch (error) {
+    if (!isStoreError(error)) throw error;
+  }
+}
+
+/**
+ * Wakes the turn that waits for a decision: in the worker that runs it, or in one that has a free slot if the turn was
+ * parked.
+ */
+export async function signalDecision(backend: SignalBackend, ref: SessionRef): Promise<void> {
+  backend.signals.send(DECISIONS_CHANNEL, encodeSessionRef(ref));
+  await hintRunningTurn(backend, ref);
 }

@@ -80,32 +80,28 @@ export async function extract(
   });
   worker.stdout.resume();
   worker.stderr.resume();
-  let timer: NodeJS.Timeout | undefined;
-  let memoryTimer: NodeJS.Timeout | undefined;
-  let stop: (() => void) | undefined;
+  const { promise, resolve, reject } = Promise.withResolvers<ThreadAnswer>();
+  const timer = setTimeout(() => reject(new ExtractError("TIMEOUT")), timeoutMs);
+  const checkMemory = async (): Promise<void> => {
+    if ((await usedMemory(worker)) > memoryMb * MEGABYTE) reject(new ExtractError("MEMORY"));
+  };
+  const memoryTimer = setInterval(() => void checkMemory(), MEMORY_CHECK_MS);
+  const stop = (): void => reject(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  worker.once("message", resolve);
+  worker.once("error", (error: Error & { code?: string }) =>
+    reject(new ExtractError(error.code === "ERR_WORKER_OUT_OF_MEMORY" ? "MEMORY" : "UNREADABLE", error)),
+  );
+  worker.once("exit", () => reject(new ExtractError("UNREADABLE")));
   try {
-    const answer = await new Promise<ThreadAnswer>((resolve, reject) => {
-      timer = setTimeout(() => reject(new ExtractError("TIMEOUT")), timeoutMs);
-      memoryTimer = setInterval(() => {
-        void usedMemory(worker).then(
-          (used) => used > memoryMb * MEGABYTE && reject(new ExtractError("MEMORY")),
-        );
-      }, MEMORY_CHECK_MS);
-      stop = () => reject(signal.reason as Error);
-      signal.addEventListener("abort", stop, { once: true });
-      worker.once("message", resolve);
-      worker.once("error", (error: Error & { code?: string }) =>
-        reject(new ExtractError(error.code === "ERR_WORKER_OUT_OF_MEMORY" ? "MEMORY" : "UNREADABLE", error)),
-      );
-      worker.once("exit", () => reject(new ExtractError("UNREADABLE")));
-    });
+    const answer = await promise;
     if (filesPackage === null && (answer.kind === "pdf" || answer.kind === "html"))
       throw new ExtractError("NO_PACKAGE");
     return answer;
   } finally {
     clearTimeout(timer);
     clearInterval(memoryTimer);
-    if (stop !== undefined) signal.removeEventListener("abort", stop);
+    signal.removeEventListener("abort", stop);
     await worker.terminate();
   }
 }

@@ -63,7 +63,7 @@ function textType({ name, mediaType }: DeclaredType, sniffed: string | null): st
 /** UTF-16 contains zero bytes. Other text contains none, and few control characters. */
 function looksLikeText(bytes: Uint8Array): boolean {
   const start = bytes.subarray(0, LOOKED_AT);
-  if (hasWideMark(start)) return true;
+  if (wideCharset(start) !== null) return true;
   let odd = 0;
   for (const byte of start) {
     if (byte === 0) return false;
@@ -72,8 +72,10 @@ function looksLikeText(bytes: Uint8Array): boolean {
   return odd * 50 <= start.length;
 }
 
-function hasWideMark([first, second]: Uint8Array): boolean {
-  return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
+/** Returns the charset that a byte order mark names, or null. */
+function wideCharset([first, second]: Uint8Array): string | null {
+  if (first === 0xff && second === 0xfe) return "utf-16le";
+  return first === 0xfe && second === 0xff ? "utf-16be" : null;
 }
 
 const NAMED_IN_HTML = /<meta[^>]{0,200}charset\s*=\s*["']?\s*([\w:.-]{1,40})/i;
@@ -84,12 +86,9 @@ const NAMED_IN_HTML = /<meta[^>]{0,200}charset\s*=\s*["']?\s*([\w:.-]{1,40})/i;
  * @param of total number of bytes. If `bytes` is only a part, an incomplete character at its end is dropped.
  */
 export function decode(bytes: Uint8Array, charset: string, of: number = bytes.byteLength): string {
-  const [first, second] = bytes;
   const stream = bytes.byteLength < of;
-  if (hasWideMark(bytes))
-    return new TextDecoder(first === 0xff && second === 0xfe ? "utf-16le" : "utf-16be").decode(bytes, {
-      stream,
-    });
+  const wide = wideCharset(bytes);
+  if (wide !== null) return new TextDecoder(wide).decode(bytes, { stream });
   const start = new TextDecoder("latin1").decode(bytes.subarray(0, LOOKED_AT));
   for (const name of [charset, NAMED_IN_HTML.exec(start)?.[1] ?? "", "utf-8", "windows-1252"]) {
     const text = name === "" ? null : decodeAs(bytes, name, stream);

@@ -16,7 +16,7 @@ import {
   type Settings,
   SettingsError,
 } from "./settings.ts";
-import { ensureTenant } from "../session/lifecycle/ensure-tenant.ts";
+import { ensureTenant } from "../session/create-key.ts";
 import { createMemorySignals } from "../signals/memory.ts";
 import { createRedisSignals } from "../signals/redis.ts";
 import type { Signals } from "../signals/signals.ts";

@@ -8,11 +8,10 @@
 import { z } from "zod";
 import { isLogError } from "../log/errors.ts";
 import { addressOf, isRedisUrl } from "../log/redis/connection/address.ts";
-import type { AuditOptions } from "../store/audit.ts";
 import { isStoreError, STORE_ERRORS } from "../store/errors.ts";
 import { describeConnectionError, isDatabaseUrl } from "../store/database/database-url.ts";
 import { DEFAULT_SCHEMA } from "../store/database/open-database.ts";
-import { type AuditKey, parseAuditKeys } from "../store/audit.ts";
+import { type AuditKey, type AuditOptions, parseAuditKeys } from "../store/audit.ts";
 import { defineErrors } from "../util/errors.ts";
 import type { OptionsInput } from "../util/parse-options.ts";
 
@@ -61,7 +60,7 @@ export const settingsShape = {
 export interface ServerSettings extends OptionsInput<typeof settingsShape> {}
 
 /** A setting and where it comes from. */
-export interface Setting {
+interface Setting {
   /** Null if it is not set. */
   readonly value: string | null;
   readonly source: "option" | "environment" | "default" | "not set";

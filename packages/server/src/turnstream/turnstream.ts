@@ -14,7 +14,6 @@ import { RuntimeError } from "../runtime/errors.ts";
 import { type SupervisedWorker, startWorker } from "../runtime/worker/supervise.ts";
 import { TurnError } from "../session/history/turn-error.ts";
 import { requireFeatures } from "../store/features.ts";
-import type { Store } from "../store/store.ts";
 import { OptionsError } from "../util/options-error.ts";
 import { createSecurityReporter, type SecurityEventHandler } from "../util/security-event.ts";
 import { reportUncaught } from "../util/report-uncaught.ts";
@@ -87,10 +86,10 @@ class App implements Turnstream {
   /** Variables that are reported as missing. */
   readonly #missingKeys = new Set<string | null>();
   #replacing: Promise<void> = Promise.resolve();
-  #parts: Promise<OpenedParts> | null = null;
-  #compared: Promise<void> | null = null;
-  #worker: Promise<SupervisedWorker> | null = null;
-  #gateway: Promise<Gateway> | null = null;
+  readonly #parts = new OpenedOnce(() => this.#openParts());
+  readonly #compared = new OpenedOnce(() => this.#compareFeatures());
+  readonly #worker = new OpenedOnce(() => this.#startWorker());
+  readonly #gateway = new OpenedOnce(async () => createGateway(await this.#gatewayOptions()));
   #server: Server | null = null;
   #closing: Promise<void> | null = null;
   #signalledAt: number | null = null;
@@ -127,47 +126,28 @@ class App implements Turnstream {
     return this.#options.tenant;
   }
 
-  parts(): Promise<OpenedParts> {
-    const { migrates = process.env["NODE_ENV"] !== "production" } = this.#options;
-    this.#parts ??= openParts(this.#settings, {
-      tenant: this.#tenant,
-      shouldMigrate: migrates,
-      storage: this.#options.storage ?? null,
-      features: this.#options.features,
-      dataFolder: this.#options.dataFolder,
-    }).then(
-      (parts) => {
-        this.#reportPlace(parts);
-        return parts;
-      },
-      (error: unknown) => {
-        // A fetch host calls again: the next call may find the servers.
-        this.#parts = null;
-        throw error;
-      },
-    );
-    return this.#parts;
+  parts(): Promise<Parts> {
+    return this.#parts.get();
   }
 
-  #reportPlace({ place }: OpenedParts): void {
-    if (place === "folder")
-      this.#print(`The data is in ${this.#options.dataFolder}. Delete the folder to start again.`);
+  async #openParts(): Promise<OpenedParts> {
+    const { migrates = process.env["NODE_ENV"] !== "production", storage = null } = this.#options;
+    const { tenant, features, dataFolder } = this.#options;
+    const options = { tenant, shouldMigrate: migrates, storage, features, dataFolder };
+    const parts = await openParts(this.#settings, options);
+    if (parts.place === "folder")
+      this.#print(`The data is in ${dataFolder}. Delete the folder to start again.`);
+    return parts;
   }
 
   async worker(): Promise<SupervisedWorker> {
-    const worker = await this.#runTurns();
+    const worker = await this.#worker.get();
     this.#closeOnSignals();
     return worker;
   }
 
   gateway(): Promise<Gateway> {
-    this.#gateway ??= this.#gatewayOptions()
-      .then(createGateway)
-      .catch((error: unknown) => {
-        this.#gateway = null;
-        throw error;
-      });
-    return this.#gateway;
+    return this.#gateway.get();
   }
 
   async listen(port = Number(process.env["PORT"] ?? DEFAULT_PORT), host?: string): Promise<string> {
@@ -200,7 +180,7 @@ class App implements Turnstream {
 
   async #replaceAfter(earlier: Promise<void>, agents: readonly Agent[]): Promise<void> {
     await earlier;
-    await (await this.#worker)?.replaceAgents(this.#prepareAgents(agents));
+    await (await this.#worker.opened)?.replaceAgents(this.#prepareAgents(agents));
     this.#agents = agents;
   }
 
@@ -211,31 +191,26 @@ class App implements Turnstream {
 
   /** With `runsTurns: false`, only `worker()` starts the worker. */
   async #runTurnsUnlessSeparate(): Promise<void> {
-    if (this.#options.runsTurns) await this.#runTurns();
-  }
-
-  #runTurns(): Promise<SupervisedWorker> {
-    this.#worker ??= this.#startWorker().catch((error: unknown) => {
-      this.#worker = null;
-      throw reported(explainServerError(error, this.#settings));
-    });
-    return this.#worker;
+    if (this.#options.runsTurns) await this.#worker.get();
   }
 
   async #startWorker(): Promise<SupervisedWorker> {
-    const { store, log, signals } = await this.parts();
-    const { features } = this.#options;
-    return startWorker({
-      ...this.#activity,
-      ...(process.env["NODE_ENV"] !== "production" && DEVELOPMENT),
-      ...this.#options.worker,
-      features,
-      onSecurityEvent: this.#onSecurityEvent,
-      store,
-      log,
-      signals,
-      agents: this.#prepareAgents(this.#agents),
-    });
+    try {
+      const { store, log, signals } = await this.parts();
+      return await startWorker({
+        ...this.#activity,
+        ...(process.env["NODE_ENV"] !== "production" && DEVELOPMENT),
+        ...this.#options.worker,
+        features: this.#options.features,
+        onSecurityEvent: this.#onSecurityEvent,
+        store,
+        log,
+        signals,
+        agents: this.#prepareAgents(this.#agents),
+      });
+    } catch (error) {
+      throw reported(explainServerError(error, this.#settings));
+    }
   }
 
   #prepareAgents(agents: readonly Agent[]): readonly Agent[] {
@@ -249,10 +224,10 @@ class App implements Turnstream {
   }
 
   async #gatewayOptions(): Promise<GatewayOptions> {
-    const { store, log, signals, secret } = await this.parts();
+    const { store, log, signals, secret } = await this.#parts.get();
     const { user, features, runsTurns } = this.#options;
     // A worker does the same when it starts.
-    if (!runsTurns) await this.#compareFeatures(store);
+    if (!runsTurns) await this.#compared.get();
     return {
       onError: this.#activity.onError,
       ...this.#options.gateway,
@@ -266,23 +241,21 @@ class App implements Turnstream {
     };
   }
 
-  /** Once, although an app can have both a server and a gateway. */
-  #compareFeatures(store: Store): Promise<void> {
-    this.#compared ??= requireFeatures(store, this.#options.features, this.#activity.onError).catch(
-      (error: unknown) => {
-        this.#compared = null;
-        throw explainServerError(error, this.#settings);
-      },
-    );
-    return this.#compared;
+  async #compareFeatures(): Promise<void> {
+    const { store } = await this.parts();
+    try {
+      await requireFeatures(store, this.#options.features, this.#activity.onError);
+    } catch (error) {
+      throw explainServerError(error, this.#settings);
+    }
   }
 
   async #close(): Promise<void> {
     await this.#server?.close();
-    await (await opened(this.#gateway))?.close();
-    await (await opened(this.#worker))?.shutdown();
+    await (await settled(this.#gateway))?.close();
+    await (await settled(this.#worker))?.shutdown();
     this.#waits.abort(new TurnError("CLOSED", "the wait"));
-    await (await opened(this.#parts))?.close();
+    await (await settled(this.#parts))?.close();
     for (const name of SIGNALS) process.off(name, this.#onSignal);
   }
 
@@ -309,9 +282,28 @@ class App implements Turnstream {
   };
 }
 
+/** A part that the first `get` opens. A later one repeats an opening that failed: a fetch host calls again. */
+class OpenedOnce<Part> {
+  readonly #open: () => Promise<Part>;
+  /** Null until the first `get`, and after a failure. */
+  opened: Promise<Part> | null = null;
+
+  constructor(open: () => Promise<Part>) {
+    this.#open = open;
+  }
+
+  get(): Promise<Part> {
+    this.opened ??= this.#open().catch((error: unknown) => {
+      this.opened = null;
+      throw error;
+    });
+    return this.opened;
+  }
+}
+
 /** Returns null for a part that could not be opened: its caller already has the error. */
-async function opened<Part>(part: Promise<Part> | null): Promise<Part | null> {
-  return part === null ? null : await part.catch(() => null);
+async function settled<Part>({ opened }: OpenedOnce<Part>): Promise<Part | null> {
+  return opened === null ? null : await opened.catch(() => null);
 }
 
 function explainListenError(error: unknown, port: number): unknown {

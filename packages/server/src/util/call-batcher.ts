@@ -1,15 +1,12 @@
 /**
  * `CallBatcher` collects the calls of one turn of the event loop and executes those of a group together, so that
- * thousands of reconnecting clients cost few round trips.
- * Invariant: a batch contains only calls that were made before it started, so a result is never older than its call. The
- * calls of a batch keep their order, and an error rejects all of them. A batch has at most `maxSize` calls. Nothing is
- * cached.
+ * thousands of reconnecting clients cost few round trips. Invariant: a batch contains only calls that were made before
+ * it started, so a result is never older than its call. The calls of a batch keep their order, and an error rejects all
+ * of them. A batch has at most `maxSize` calls. Nothing is cached.
  */
 
-interface PendingCall<Item, Result> {
+interface PendingCall<Item, Result> extends PromiseWithResolvers<Result> {
   readonly item: Item;
-  readonly resolve: (result: Result) => void;
-  readonly reject: (error: unknown) => void;
 }
 
 export class CallBatcher<Item, Result> {
@@ -25,12 +22,12 @@ export class CallBatcher<Item, Result> {
 
   /** @param group only calls of the same group are executed together */
   call(group: string, item: Item): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      if (this.#groups.size === 0) setImmediate(() => this.#executeAll());
-      const calls = this.#groups.get(group) ?? [];
-      calls.push({ item, resolve, reject });
-      this.#groups.set(group, calls);
-    });
+    if (this.#groups.size === 0) setImmediate(() => this.#executeAll());
+    const call = { item, ...Promise.withResolvers<Result>() };
+    const calls = this.#groups.get(group) ?? [];
+    calls.push(call);
+    this.#groups.set(group, calls);
+    return call.promise;
   }
 
   #executeAll(): void {

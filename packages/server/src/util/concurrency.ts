@@ -14,42 +14,27 @@ export async function allOrAbort<T>(
   branches: readonly Promise<T>[],
   abort: (error: unknown) => void,
 ): Promise<T[]> {
-  let first: { readonly error: unknown } | null = null;
-  const watched = branches.map(async (branch) => {
-    try {
-      return await branch;
-    } catch (error) {
-      if (first === null) {
-        first = { error };
-        abort(error);
-      }
-      throw error;
-    }
-  });
-  const results = await Promise.allSettled(watched);
-  const failed = first as { readonly error: unknown } | null;
-  if (failed !== null) throw failed.error;
-  return results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+  try {
+    return await Promise.all(branches);
+  } catch (error) {
+    abort(error);
+    await Promise.allSettled(branches);
+    throw error;
+  }
 }
 
 /**
  * Resolves with the result of `work`, or rejects with the signal's reason if that is aborted first. It does not stop
  * the work.
  */
-export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason as Error);
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop, { once: true });
-    void settle();
-    async function settle(): Promise<void> {
-      try {
-        resolve(await work);
-      } catch (error) {
-        reject(error);
-      } finally {
-        signal.removeEventListener("abort", stop);
-      }
-    }
-  });
+export async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const stop = (): void => aborted.reject(signal.reason);
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await Promise.race([aborted.promise, work]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
 }

@@ -1,9 +1,9 @@
 /**
- * `FairQueue` decides which waiting task starts next: tenants take turns, and within a tenant its users take turns.
- * It is a state machine without promises or timers; fair-semaphore.ts and time-slicer.ts run it.
- * Invariant: at most `width` tasks run, and tasks of one user start in the order of their calls. A tenant that waits
- * starts a task within one round, unless it runs its share. The share is a part of `width`, three quarters by default and
- * at least 1, while another tenant runs, waits, or used the queue in the last ten minutes. A lone tenant may use the whole width; the
+ * `FairQueue` decides which waiting task starts next: tenants take turns, and within a tenant its users take turns. It
+ * is a state machine without promises or timers; fair-semaphore.ts and time-slicer.ts run it. Invariant: at most
+ * `width` tasks run, and tasks of one user start in the order of their calls. A tenant that waits starts a task within
+ * one round, unless it runs its share. The share is a part of `width`, three quarters by default and at least 1, while
+ * another tenant runs, waits, or used the queue in the last ten minutes. A lone tenant may use the whole width; the
  * process itself is no other tenant. The same rule holds for the users within the share of their tenant. Every
  * operation takes constant time. A user without tasks is removed. A tenant without tasks is removed after those ten
  * minutes, and earlier if there are more than 1,000 of them.

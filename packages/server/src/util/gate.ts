@@ -5,25 +5,21 @@
  */
 
 export class Gate {
-  #resolve: (() => void) | null = null;
-  #promise: Promise<void> = Promise.resolve();
-
-  constructor() {
-    this.close();
-  }
+  #opening = Promise.withResolvers<void>();
+  #isOpen = false;
 
   /** Resolves when the gate opens, or immediately if it is open. */
   wait(): Promise<void> {
-    return this.#promise;
+    return this.#opening.promise;
   }
 
   open(): void {
-    this.#resolve?.();
-    this.#resolve = null;
+    this.#isOpen = true;
+    this.#opening.resolve();
   }
 
   close(): void {
-    if (this.#resolve !== null) return;
-    this.#promise = new Promise((resolve) => (this.#resolve = resolve));
+    if (this.#isOpen) this.#opening = Promise.withResolvers();
+    this.#isOpen = false;
   }
 }

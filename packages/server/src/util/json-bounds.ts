@@ -13,8 +13,8 @@ export interface JsonBounds {
 export type JsonExcess = "depth" | "values" | "number";
 
 /**
- * Maximum characters of a number. A double has at most 25 in its shortest form, and `JSON.parse` is slow for hundreds of
- * digits.
+ * Maximum characters of a number. A double has at most 25 in its shortest form, and `JSON.parse` is slow for hundreds
+ * of digits.
  */
 export const MAX_NUMBER_CHARS = 100;
 

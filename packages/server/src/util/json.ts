@@ -1,8 +1,7 @@
 /**
- * `asJsonObject` and `stringField` read JSON that is not guaranteed to be an object, and `isJsonLongerThan` measures it.
- * Pure.
- * Invariant: they never throw: another value counts as an empty object, and a field that is not a non-empty string is
- * null. Arrays and null are not objects.
+ * `asJsonObject` and `stringField` read JSON that is not guaranteed to be an object, and `isJsonLongerThan` measures
+ * it. Pure. Invariant: they never throw: another value counts as an empty object, and a field that is not a non-empty
+ * string is null. Arrays and null are not objects.
  */
 import type { Json } from "@turnstream/protocol";
 

@@ -1,15 +1,13 @@
 /**
  * `parseOptions` validates options and fills in their defaults. A shape declares each option once: its description, its
- * type, its range and its default. `integer`, `amount`, `func` and `object` declare common
- * types.
+ * type, its range and its default. `integer`, `amount`, `func` and `object` declare common types.
  *
- * Invariant: a message names the option with its path, the value, and what is expected. The text of a check says what is
- * expected, so that it reads well after "must be". A value that is marked as secret is not shown.
+ * Invariant: a message names the option with its path, the value, and what is expected. The text of a check says what
+ * is expected, so that it reads well after "must be". A value that is marked as secret is not shown.
  */
 import { z } from "zod";
 import { defined } from "./defined.ts";
 import { OptionsError } from "./options-error.ts";
-import { suggestName } from "./suggest-name.ts";
 
 /** What a caller passes. The interface of an options type extends it, so that editors show the comment of each key. */
 export type OptionsInput<Shape extends z.core.$ZodLooseShape> = Readonly<
@@ -146,4 +144,33 @@ export function show(value: unknown): string {
   if (value instanceof Promise) return "a promise";
   if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
   return `a value of type ${typeof value}`;
+}
+
+/**
+ * Returns the option that was probably meant: within an edit distance of two, or a name that contains the written one
+ * or is part of it.
+ */
+export function suggestName(written: string, known: readonly string[]): string | null {
+  const name = written.toLowerCase();
+  const part = known.find(
+    (option) => name.includes(option.toLowerCase()) || option.toLowerCase().includes(name),
+  );
+  const [nearest] = known
+    .map((option) => ({ option, distance: editDistance(name, option.toLowerCase()) }))
+    .filter(({ option, distance }) => distance <= 2 && distance < option.length / 2)
+    .toSorted((a, b) => a.distance - b.distance);
+  return nearest?.option ?? part ?? null;
+}
+
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, n) => n);
+  for (let i = 0; i < from.length; i++) {
+    const next = [i + 1];
+    for (let j = 1; j <= to.length; j++) {
+      const changed = (row[j - 1] ?? 0) + (to[j - 1] === from[i] ? 0 : 1);
+      next.push(Math.min(changed, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
 }

@@ -1,8 +1,8 @@
 /**
  * `reportUncaught` makes a program that doesn't catch an error print its message alone. Node would print lines of our
- * code and a stack, which do not help with a wrong setting.
- * Invariant: it changes nothing for an error that is caught, nor for a program that handles uncaught errors itself.
- * With DEBUG, Node prints everything. It imports nothing of ours, because `require-node.ts` runs before all other files.
+ * code and a stack, which do not help with a wrong setting. Invariant: it changes nothing for an error that is caught,
+ * nor for a program that handles uncaught errors itself. With DEBUG, Node prints everything. It imports nothing of
+ * ours, because `require-node.ts` runs before all other files.
  */
 import { inspect } from "node:util";
 

@@ -1,8 +1,7 @@
 /**
- * `requireNode` refuses a version of Node that is too old, before a dependency fails with an error that doesn't name it.
- * Importing this file checks the current version.
- * Invariant: the entries of this package import this file first, because modules run in the order of their imports. It
- * uses nothing that an old Node lacks.
+ * `requireNode` refuses a version of Node that is too old, before a dependency fails with an error that doesn't name
+ * it. Importing this file checks the current version. Invariant: the entries of this package import this file first,
+ * because modules run in the order of their imports. It uses nothing that an old Node lacks.
  */
 import { reportUncaught } from "./report-uncaught.ts";
 

@@ -49,15 +49,13 @@ export async function retry<T>(
   work: (attempt: number) => Promise<T>,
   { isRetryable, onRetry, ...options }: RetryOptions,
 ): Promise<T> {
-  const attempts = new Attempts(options);
-  while (true) {
+  const waitAfter = startAttempts(options);
+  for (let attempt = 1; ; attempt++) {
     try {
-      return await work(attempts.current);
+      return await work(attempt);
     } catch (error) {
-      const delayMs = isRetryable(error) ? attempts.nextDelay() : null;
-      if (delayMs === null) throw error;
-      onRetry?.(error, delayMs);
-      if (!(await attempts.wait(delayMs))) throw error;
+      const onDelay = (delayMs: number) => onRetry?.(error, delayMs);
+      if (!isRetryable(error) || !(await waitAfter(attempt, onDelay))) throw error;
     }
   }
 }
@@ -74,47 +72,32 @@ export async function poll<T>(
   work: (attempt: number) => Promise<T>,
   { isDone, ...options }: PollOptions<T>,
 ): Promise<T> {
-  const attempts = new Attempts(options);
-  while (true) {
-    const result = await work(attempts.current);
-    if (await isDone(result)) return result;
-    const delayMs = attempts.nextDelay();
-    if (delayMs === null || !(await attempts.wait(delayMs))) return result;
+  const waitAfter = startAttempts(options);
+  for (let attempt = 1; ; attempt++) {
+    const result = await work(attempt);
+    if ((await isDone(result)) || !(await waitAfter(attempt))) return result;
   }
 }
 
-class Attempts {
-  current = 1;
-  readonly #options: AttemptOptions;
-  readonly #now: () => number;
-  readonly #deadline: number;
-
-  constructor(options: AttemptOptions) {
-    this.#options = options;
-    this.#now = options.now ?? (() => performance.now());
-    this.#deadline = this.#now() + (options.timeoutMs ?? Infinity);
-  }
-
-  /** Returns null if no further attempt may start. */
-  nextDelay(): number | null {
-    const { maxAttempts = Infinity, signal, random = Math.random } = this.#options;
-    const leftMs = this.#deadline - this.#now();
-    if (leftMs <= 0 || this.current >= maxAttempts || signal?.aborted === true) return null;
-    return Math.min(leftMs, backoffDelay(this.current, this.#options, random()));
-  }
-
-  /** @returns false if the signal was aborted during the delay */
-  async wait(delayMs: number): Promise<boolean> {
-    const { signal, sleep = defaultSleep } = this.#options;
-    this.current++;
+/** @returns a function that waits after an attempt, and returns false if no further one may start */
+function startAttempts(options: AttemptOptions) {
+  const { timeoutMs = Infinity, maxAttempts = Infinity, signal } = options;
+  const { now = () => performance.now(), random = Math.random, sleep = defaultSleep } = options;
+  const deadline = now() + timeoutMs;
+  const isAborted = () => signal?.aborted === true;
+  return async (attempt: number, onDelay?: (delayMs: number) => void): Promise<boolean> => {
+    const leftMs = deadline - now();
+    if (leftMs <= 0 || attempt >= maxAttempts || isAborted()) return false;
+    const delayMs = Math.min(leftMs, backoffDelay(attempt, options, random()));
+    onDelay?.(delayMs);
     if (delayMs === 0) return true;
     try {
       await sleep(delayMs, signal);
     } catch (error) {
-      if (signal?.aborted !== true) throw error;
+      if (!isAborted()) throw error;
     }
-    return signal?.aborted !== true;
-  }
+    return !isAborted();
+  };
 }
 
 function defaultSleep(ms: number, signal: AbortSignal | undefined): Promise<void> {

@@ -1,9 +1,8 @@
 /**
- * `SecurityEvent` is what gateway and worker report to the option `onSecurityEvent`. `createSecurityReporter` calls that
- * hook, and `createSecurityLog` writes one log line per event.
- * Invariant: an event contains ids, names and keyed hashes, never a secret, a token or a network address. An exception
- * of the hook never reaches the caller. A flood writes at most `MAX_LINES` lines per kind and window; the next line
- * counts the others.
+ * `SecurityEvent` is what gateway and worker report to the option `onSecurityEvent`. `createSecurityReporter` calls
+ * that hook, and `createSecurityLog` writes one log line per event. Invariant: an event contains ids, names and keyed
+ * hashes, never a secret, a token or a network address. An exception of the hook never reaches the caller. A flood
+ * writes at most `MAX_LINES` lines per kind and window; the next line counts the others.
  */
 import { createHmac } from "node:crypto";
 import type { ErrorHandler } from "./error-handler.ts";
@@ -62,8 +61,8 @@ export type SecurityEventHandler = (event: SecurityEvent) => void;
 export type ReportSecurityEvent = (event: SecurityEvent, from?: string) => void;
 
 /**
- * Returns a keyed hash that is the same for each event of one address. Only a process with the secret can compute it, so
- * an operator compares it with the hash of an address that another log contains.
+ * Returns a keyed hash that is the same for each event of one address. Only a process with the secret can compute it,
+ * so an operator compares it with the hash of an address that another log contains.
  * @param secret the first of the gateway's secrets; another one gives other hashes
  */
 export function hashAddress(address: string, secret: string): string {

@@ -20,31 +20,22 @@ export interface SleepOptions {
   readonly registerWake?: (wake: () => void) => () => void;
 }
 
-export function sleep(ms: number, options: SleepOptions = {}): Promise<void> {
+export async function sleep(ms: number, options: SleepOptions = {}): Promise<void> {
   const { signal, unref = false, registerWake } = options;
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted === true) {
-      reject(signal.reason as Error);
-      return;
-    }
-    const cleanUp = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", onAbort);
-      unregister?.();
-    };
-    const wake = (): void => {
-      cleanUp();
-      resolve();
-    };
-    const onAbort = (): void => {
-      cleanUp();
-      reject(signal?.reason as Error);
-    };
-    const timer = setTimeout(wake, ms);
-    if (unref) timer.unref();
-    const unregister = registerWake?.(wake);
-    signal?.addEventListener("abort", onAbort, { once: true });
-  });
+  signal?.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const onAbort = (): void => reject(signal?.reason);
+  const timer = setTimeout(resolve, ms);
+  if (unref) timer.unref();
+  const unregister = registerWake?.(resolve);
+  signal?.addEventListener("abort", onAbort, { once: true });
+  try {
+    await promise;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", onAbort);
+    unregister?.();
+  }
 }
 
 /** Resolves after the event loop has handled pending work, such as sockets and timers. */

@@ -14,8 +14,8 @@ const MAX_TRIES = 10;
 
 /**
  * Node can only limit the time on the clock. If the machine is busy, the work may have had little CPU time until then,
- * so it runs again. It also runs again after a try that used all of `ms`, because that try may have spent it on compiling
- * the code.
+ * so it runs again. It also runs again after a try that used all of `ms`, because that try may have spent it on
+ * compiling the code.
  */
 export function runWithTimeLimit<T>(ms: number, work: () => T): T {
   let left = 2 * ms;

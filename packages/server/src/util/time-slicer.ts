@@ -9,8 +9,8 @@ import { FairQueue } from "./fair-queue.ts";
 import { currentOwner } from "./work-owner.ts";
 
 /**
- * How long tasks may run in a row, in milliseconds. A request needs dozens of turns of the event loop, each of which may
- * wait for a slice.
+ * How long tasks may run in a row, in milliseconds. A request needs dozens of turns of the event loop, each of which
+ * may wait for a slice.
  */
 const SLICE_MS = 2;
 

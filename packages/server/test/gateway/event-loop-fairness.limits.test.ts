@@ -11,7 +11,8 @@ import { createMemoryLog } from "../../src/log/memory.ts";
 import type { GatewayContext } from "../../src/gateway/context.ts";
 import { createTimeSlicer } from "../../src/util/time-slicer.ts";
 import { subscribeToTurn } from "../../src/gateway/sse/turn-subscription.ts";
-import { archiveSession, trimLog } from "../../src/session/archive/archive.ts";
+import { archiveSession } from "../../src/session/archive/archive.ts";
+import { trimLog } from "@turnstream/testkit/backend/trim-log.ts";
 import { createMemoryStore } from "@turnstream/testing";
 import { SessionHarness } from "../session/session-harness.ts";
 import { createMemoryBackend, openServer } from "./test-server.ts";
@@ -130,6 +131,10 @@ async function manyBlocks(blocks: number): Promise<SessionHarness> {
   return world;
 }
 
+function createBlobUrlResolver() {
+  return (blob: string) => `/${blob}`;
+}
+
 test("a turn of many blocks, or one that is only in the archive, doesn't block the event loop", async () => {
   const world = await manyBlocks(2_000);
   expect(await findBlocking(world)).toEqual([]);
@@ -140,7 +145,7 @@ test("a turn of many blocks, or one that is only in the archive, doesn't block t
       subscriber = new TestSubscriber(streamFormat(dialect, "sse"));
       const feeds = feedsOf(world);
       const options = { format: streamFormat(dialect, "sse"), after: "0-0", untilTurnEnd: "t" };
-      const own = { feeds, slices: createTimeSlicer(), blobBase: "/", secrets: ["s"], env: { now: () => 0 } };
+      const own = { feeds, slices: createTimeSlicer(), createBlobUrlResolver };
       const parts = { ...world.backend, ...own, onError: fail } as unknown as GatewayContext;
       subscriber.subscription = subscribeToTurn(parts, world.ref, options, subscriber);
       await until(() => subscriber.end !== null, 20_000);

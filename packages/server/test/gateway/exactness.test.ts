@@ -21,8 +21,9 @@ import { createTimeSlicer } from "../../src/util/time-slicer.ts";
 import { subscribeToTurn } from "../../src/gateway/sse/turn-subscription.ts";
 import type { SessionFeeds } from "../../src/gateway/feed/session-feeds.ts";
 import { createMemoryLog } from "../../src/log/memory.ts";
-import { archiveSession, trimLog } from "../../src/session/archive/archive.ts";
-import { MAX_TEXT_LENGTH, prependOlderTurns } from "../../src/session/history/turn-window.ts";
+import { archiveSession } from "../../src/session/archive/archive.ts";
+import { trimLog } from "@turnstream/testkit/backend/trim-log.ts";
+import { MAX_TEXT_LENGTH, prependOlderTurns } from "../../src/session/history/turn-pages.ts";
 import { createMemoryStore } from "@turnstream/testing";
 import { plain, SessionHarness } from "../session/session-harness.ts";
 import { streamFormat, waitUntilIdle, TestSubscriber, until } from "./test-subscriber.ts";
@@ -211,9 +212,7 @@ test("a slow subscriber of one turn receives its end although its position was t
     ...world.backend,
     feeds,
     slices: createTimeSlicer(),
-    blobBase: "/",
-    secrets: ["s"],
-    env: { now: () => 0 },
+    createBlobUrlResolver,
     onError: fail,
   };
   const options = { format: streamFormat("responses", "sse"), after: "0-0", untilTurnEnd: "t1" };
@@ -253,7 +252,7 @@ test("a turn from the archive waits for a slow client and is complete", async ()
   await world.write(events.slice(-2));
   await archiveSession(world.backend, world.ref);
   await trimLog(world.backend, world.ref);
-  const own = { feeds, slices: createTimeSlicer(), blobBase: "/", secrets: ["s"], env: { now: () => 0 } };
+  const own = { feeds, slices: createTimeSlicer(), createBlobUrlResolver };
   const parts = { ...world.backend, ...own, onError: fail } as unknown as GatewayContext;
   const read = async (isSlow: boolean): Promise<readonly unknown[]> => {
     const subscriber = new TestSubscriber(streamFormat("blocks", "sse"), { maxQueued: 20_000 });
@@ -274,6 +273,10 @@ test("a turn from the archive waits for a slow client and is complete", async ()
   };
   expect(await read(true)).toEqual(await read(false));
 });
+
+function createBlobUrlResolver() {
+  return (blob: string) => `/${blob}`;
+}
 
 function fail(error: unknown): void {
   throw error;

@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Command, CommandContext } from "../../src/gateway/command.ts";
 import { executeCommand, toMessageId } from "../../src/gateway/execute-command.ts";
+import { CallerLimiter } from "../../src/gateway/limits/caller-limiter.ts";
 import { uploadFile } from "../../src/session/blobs/upload.ts";
 import { DECISIONS_CHANNEL, STOPS_CHANNEL, TURNS_CHANNEL } from "../../src/session/signal-channels.ts";
 import type { SessionRef } from "../../src/util/refs.ts";
@@ -10,6 +11,8 @@ import { testCaller, requestInteraction, createTestSession } from "./pending-int
 import { createMemoryBackend } from "./test-server.ts";
 import { startTurn } from "../store/start-turn.ts";
 
+const ignore = (): void => undefined;
+
 type Without<T> = T extends unknown ? Omit<T, "session_id"> : never;
 
 describe("executeCommand (W16)", () => {
@@ -17,7 +20,10 @@ describe("executeCommand (W16)", () => {
   let ref: SessionRef;
   let woken: string[];
   beforeEach(async () => {
-    parts = { ...createMemoryBackend(), commands: {}, env: systemEnv, onError: () => undefined };
+    const backend = createMemoryBackend();
+    const callerLimits = { env: systemEnv, callerLimits: {}, reportSecurityEvent: ignore };
+    const limiter = new CallerLimiter({ ...backend, ...callerLimits });
+    parts = { ...backend, limiter, commands: {}, env: systemEnv, onError: ignore };
     await parts.store.tenants.create({ id: testCaller.tenant, name: "Acme" });
     ref = await createTestSession(parts);
     await parts.store.agents.register([{ name: "broker", label: "", description: "", inputs: ["text"] }]);

@@ -5,7 +5,8 @@ import { type SessionEvent, foldAll, parseCursor, type SessionState } from "@tur
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Log } from "../../src/log/log.ts";
-import { archiveSession, trimLog } from "../../src/session/archive/archive.ts";
+import { archiveSession } from "../../src/session/archive/archive.ts";
+import { trimLog } from "@turnstream/testkit/backend/trim-log.ts";
 import { claimIdleSession } from "../../src/session/lifecycle/claim.ts";
 import { eraseExpired, eraseSession, eraseUser, finishErasures } from "../../src/session/lifecycle/erase.ts";
 import { readHistory, readOlderTurns } from "../../src/session/history/read-history.ts";

@@ -4,6 +4,7 @@ import { scriptedModel } from "../../src/models/scripted-model.ts";
 import { type AgentOptions, defineAgent } from "../../src/runtime/define/agent.ts";
 import { defineStreamAgent, type StreamAgentOptions } from "../../src/runtime/define/stream-agent.ts";
 import { tool, type ToolOptions } from "../../src/runtime/define/tool.ts";
+import { suggestName } from "../../src/util/parse-options.ts";
 
 const run = () => "done";
 const base = { name: "a", model: scriptedModel([]) };
@@ -65,4 +66,11 @@ test("accepts known options and undefined values", () => {
   expect(
     asAgent({ ...base, title: false, recallMemories: true, limits: { maxSteps: 3 } })().limits.maxSteps,
   ).toBe(3);
+});
+
+test("suggests the name with the fewest different letters, and none if all differ too much", () => {
+  const known = ["tools", "tokens", "title"];
+  expect(suggestName("toolz", known)).toBe("tools");
+  expect(suggestName("Tokens", known)).toBe("tokens");
+  expect(suggestName("execute", known)).toBeNull();
 });

@@ -6,7 +6,7 @@
  */
 import { createCheckCode, encryptTradeInfo, type NewebPayKeys, signTradeInfo } from "../newebpay-cipher.ts";
 
-export type SandboxStatus = "open" | "paid" | "failed" | "refunded";
+type SandboxStatus = "open" | "paid" | "failed" | "refunded";
 
 export interface SandboxOrder {
   readonly orderNo: string;
@@ -16,7 +16,6 @@ export interface SandboxOrder {
   readonly language: string;
   readonly returnUrl: string;
   readonly notifyUrl: string;
-  readonly backUrl: string;
   readonly status: SandboxStatus;
   /** NewebPay's number of the transaction. Empty until the user paid or the payment failed. */
   readonly tradeNo: string;
@@ -85,7 +84,6 @@ export class SandboxOrders {
       language: text("LangType"),
       returnUrl: text("ReturnURL"),
       notifyUrl: text("NotifyURL"),
-      backUrl: text("ClientBackURL"),
       status: "open",
       tradeNo: "",
       payTime: "",
@@ -137,10 +135,6 @@ export class SandboxOrders {
         Amt: order.amount,
         TradeNo: order.tradeNo,
         MerchantOrderNo: orderNo,
-        RespondType: "JSON",
-        IP: "127.0.0.1",
-        EscrowBank: "HNCB",
-        PaymentType: "CREDIT",
         PayTime: order.payTime,
         ...result,
       },
@@ -172,11 +166,7 @@ export class SandboxOrders {
         TradeNo: tradeNo,
         MerchantOrderNo: orderNo,
         TradeStatus: order.status === "failed" ? "2" : "1",
-        PaymentType: "CREDIT",
-        PayTime: order.payTime === "" ? "0000-00-00 00:00:00" : order.payTime,
         CheckCode: createCheckCode(this.#keys, { amount, orderNo, tradeNo }),
-        CloseAmt: String(amount),
-        CloseStatus: "3",
         BackBalance: String(amount - order.refundedAmount),
         BackStatus: order.refundedAmount > 0 ? "3" : "0",
       },

@@ -7,8 +7,9 @@
  */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { readBytes } from "@turnstream/server/internal";
 import { newebPay, type NewebPayOptions } from "../newebpay.ts";
 import {
   createCheckValue,
@@ -17,6 +18,7 @@ import {
   isTradeShaValid,
   type NewebPayKeys,
 } from "../newebpay-cipher.ts";
+import type { Page } from "../../pages/render-page.ts";
 import type { PaymentProvider } from "../../provider.ts";
 import { type SandboxBehavior, SandboxNotifier } from "./sandbox-notifier.ts";
 import {
@@ -26,6 +28,8 @@ import {
   SandboxOrders,
 } from "./sandbox-orders.ts";
 import { renderRefusalPage, renderReturnPage, renderSandboxPage } from "./sandbox-page.ts";
+
+export type { NotificationOverrides, SandboxBehavior, SandboxOrder };
 
 export interface PaymentSandboxOptions extends Partial<NewebPayKeys> {
   /** @default a free port */
@@ -62,20 +66,24 @@ const DEFAULT_KEYS: NewebPayKeys = {
 };
 const HOST = "127.0.0.1";
 const MAX_BODY_BYTES = 65_536;
+const ORDERS_PATH = "/sandbox/orders/";
+const NOT_FOUND: Page = {
+  status: 404,
+  headers: { "content-type": "text/plain; charset=utf-8" },
+  text: "Not found.",
+};
 const BAD_SIGNATURE = "MPG03009";
 const BAD_CHECK_VALUE = "TRA10054";
 
 export async function startPaymentSandbox(options: PaymentSandboxOptions = {}): Promise<PaymentSandbox> {
-  const { port = 0, behavior = { notify: "once" } } = options;
-  const keys: NewebPayKeys = {
-    merchantId: options.merchantId ?? DEFAULT_KEYS.merchantId,
-    hashKey: options.hashKey ?? DEFAULT_KEYS.hashKey,
-    hashIv: options.hashIv ?? DEFAULT_KEYS.hashIv,
-  };
+  const { port = 0, behavior = { notify: "once" }, ...given } = options;
+  const keys: NewebPayKeys = { ...DEFAULT_KEYS, ...given };
   const orders = new SandboxOrders(keys);
   const notifier = new SandboxNotifier(orders, behavior);
   const server = createServer((request, response) => {
-    handle(request, response, { keys, orders, finish }).catch(() => response.destroy());
+    answer(request, { keys, orders, finish })
+      .then(({ status, headers, text }) => response.writeHead(status, headers).end(text))
+      .catch(() => response.destroy());
   });
   server.listen({ host: HOST, port });
   await once(server, "listening");
@@ -117,92 +125,63 @@ interface SandboxServer {
   readonly finish: (orderNo: string, status: "paid" | "failed") => Promise<void>;
 }
 
-async function handle(
-  request: IncomingMessage,
-  response: ServerResponse,
-  sandbox: SandboxServer,
-): Promise<void> {
+async function answer(request: IncomingMessage, sandbox: SandboxServer): Promise<Page> {
   const { pathname } = new URL(request.url ?? "/", "http://sandbox");
   const form = request.method === "POST" ? await readForm(request) : null;
-  if (form === null) send(response, 404, "text/plain", "Not found.");
-  else if (pathname === "/MPG/mpg_gateway") openPage(response, form, sandbox);
-  else if (pathname === "/API/QueryTradeInfo") answerQuery(response, form, sandbox);
-  else if (pathname.startsWith("/sandbox/orders/"))
-    press(response, decodeURIComponent(pathname.slice("/sandbox/orders/".length)), form, sandbox);
-  else send(response, 404, "text/plain", "Not found.");
+  if (form === null) return NOT_FOUND;
+  const nonce = randomBytes(16).toString("base64url");
+  if (pathname === "/MPG/mpg_gateway") return openPage(form, sandbox, nonce);
+  if (pathname === "/API/QueryTradeInfo") return answerQuery(form, sandbox);
+  if (!pathname.startsWith(ORDERS_PATH)) return NOT_FOUND;
+  return press(decodeURIComponent(pathname.slice(ORDERS_PATH.length)), form, sandbox, nonce);
 }
 
-function openPage(response: ServerResponse, form: URLSearchParams, { keys, orders }: SandboxServer): void {
+function openPage(form: URLSearchParams, { keys, orders }: SandboxServer, nonce: string): Page {
   const tradeInfo = form.get("TradeInfo") ?? "";
   const isSigned =
     form.get("MerchantID") === keys.merchantId &&
     isTradeShaValid(keys, tradeInfo, form.get("TradeSha") ?? "");
   const fields = new URLSearchParams(isSigned ? (decryptTradeInfo(keys, tradeInfo) ?? "") : "");
   const language = fields.get("LangType") ?? "";
-  if (fields.get("MerchantID") !== keys.merchantId)
-    return sendPage(response, 400, (nonce) => renderRefusalPage(language, BAD_SIGNATURE, nonce));
+  if (fields.get("MerchantID") !== keys.merchantId) return renderRefusalPage(language, BAD_SIGNATURE, nonce);
   const order = orders.open(fields);
-  if (order === null)
-    return sendPage(response, 400, (nonce) => renderRefusalPage(language, DUPLICATE_ORDER, nonce));
-  sendPage(response, 200, (nonce) => renderSandboxPage(order, nonce));
+  return order === null
+    ? renderRefusalPage(language, DUPLICATE_ORDER, nonce)
+    : renderSandboxPage(order, nonce);
 }
 
 /** Handles a button of the page. */
 function press(
-  response: ServerResponse,
   orderNo: string,
   form: URLSearchParams,
   { orders, finish }: SandboxServer,
-): void {
+  nonce: string,
+): Page {
   const action = form.get("action");
   const order = orders.find(orderNo);
-  if (order === null) return send(response, 404, "text/plain", "Not found.");
-  if (action !== "pay" && action !== "fail") {
-    response.writeHead(303, { location: order.backUrl || order.returnUrl }).end();
-    return;
-  }
+  if (order === null) return NOT_FOUND;
+  if (action !== "pay" && action !== "fail")
+    return { status: 303, headers: { location: order.returnUrl }, text: "" };
   // NewebPay notifies in the background. `finish` changes the order before it notifies.
   void finish(orderNo, action === "pay" ? "paid" : "failed");
-  sendPage(response, 200, (nonce) =>
-    renderReturnPage(orders.get(orderNo), orders.notification(orderNo), nonce),
-  );
+  return renderReturnPage(orders.get(orderNo), orders.notification(orderNo), nonce);
 }
 
-function answerQuery(response: ServerResponse, form: URLSearchParams, { keys, orders }: SandboxServer): void {
+function answerQuery(form: URLSearchParams, { keys, orders }: SandboxServer): Page {
   const orderNo = form.get("MerchantOrderNo") ?? "";
   const amount = Number(form.get("Amt"));
   const isSigned =
     form.get("MerchantID") === keys.merchantId &&
     equals(createCheckValue(keys, { amount, orderNo }), form.get("CheckValue") ?? "");
-  const answer = isSigned
+  const found = isSigned
     ? orders.answer(orderNo, amount)
     : { Status: BAD_CHECK_VALUE, Message: "檢查碼錯誤", Result: [] };
-  send(response, 200, "application/json", JSON.stringify(answer));
+  const headers = { "content-type": "application/json; charset=utf-8", "cache-control": "no-store" };
+  return { status: 200, headers, text: JSON.stringify(found) };
 }
 
 /** @returns null if the body is too large */
 async function readForm(request: IncomingMessage): Promise<URLSearchParams | null> {
-  const pieces: Buffer[] = [];
-  let size = 0;
-  for await (const piece of request as AsyncIterable<Buffer>) {
-    size += piece.byteLength;
-    if (size > MAX_BODY_BYTES) return null;
-    pieces.push(piece);
-  }
-  return new URLSearchParams(Buffer.concat(pieces).toString("utf8"));
-}
-
-function sendPage(response: ServerResponse, status: number, render: (nonce: string) => string): void {
-  const nonce = randomBytes(16).toString("base64");
-  const sources = `'nonce-${nonce}'`;
-  response.setHeader(
-    "content-security-policy",
-    `default-src 'none'; style-src ${sources}; script-src ${sources}; base-uri 'none'; frame-ancestors 'none'`,
-  );
-  send(response, status, "text/html", render(nonce));
-}
-
-function send(response: ServerResponse, status: number, type: string, body: string): void {
-  response.writeHead(status, { "content-type": `${type}; charset=utf-8`, "cache-control": "no-store" });
-  response.end(body);
+  const bytes = await readBytes(request as AsyncIterable<Buffer>, MAX_BODY_BYTES).catch(() => null);
+  return bytes === null ? null : new URLSearchParams(Buffer.from(bytes).toString("utf8"));
 }

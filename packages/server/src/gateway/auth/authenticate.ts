@@ -11,12 +11,12 @@ import { keyIdOf } from "../../store/rules/api-key.ts";
 import { ID_RULE, isId } from "../../util/names.ts";
 import type { Store } from "../../store/store.ts";
 import { CallBatcher } from "../../util/call-batcher.ts";
+import { defined } from "../../util/defined.ts";
 import type { Owner } from "../../util/fair-queue.ts";
 import { runAs } from "../../util/work-owner.ts";
 import type { Caller } from "../caller.ts";
-import { RequestError } from "../errors.ts";
+import { RequestError, SignInError } from "../errors.ts";
 import type { TrustProxy } from "../options.ts";
-import { SignInError } from "./security-events.ts";
 import { type TokenVerifier, verifyToken } from "./tokens.ts";
 
 export interface AuthContext extends TokenVerifier {
@@ -64,7 +64,7 @@ async function authenticateByKey(
   const key = await runAs({ tenant: "", user: id ?? from }, () => store.keys.verify(secret));
   if (key === null)
     throw new SignInError(
-      { type: "sign_in_refused", reason: "key_invalid", ...(id === null ? {} : { key: id }) },
+      { type: "sign_in_refused", reason: "key_invalid", ...defined({ key: id ?? undefined }) },
       "The API key is unknown, revoked or expired.",
     );
   const user = userId ?? `key:${key.id}`;

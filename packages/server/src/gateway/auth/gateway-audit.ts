@@ -70,12 +70,8 @@ export class GatewayAudit {
 
   /** Counts a refused sign-in. The entry is written by `writeRefusals`. */
   count(event: SecurityEvent): void {
-    const { tenant, key }: { tenant: string | null; key: string | null } = {
-      tenant: null,
-      key: null,
-      ...event,
-    };
-    if (event.type !== "sign_in_refused" || (tenant === null && key === null)) return;
+    const { type, tenant = null, key = null } = event;
+    if (type !== "sign_in_refused" || (tenant === null && key === null)) return;
     const id = JSON.stringify([tenant, key]);
     const known = this.#refusals.get(id);
     if (known !== undefined) known.count += 1;

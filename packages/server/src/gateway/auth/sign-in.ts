@@ -1,6 +1,6 @@
 /**
- * `SignIn` is how the gateway finds out which user of the app sends a request. `findUser` calls the app's function. The route is
- * in http/routes/sign-in.ts.
+ * `SignIn` is how the gateway finds out which user of the app sends a request. `findUser` calls the app's function. The
+ * route is in http/routes/tokens.ts.
  * Invariant: the app's function sees only the headers of the request, never its body. Its answer is checked like any
  * id from outside.
  */

@@ -7,12 +7,14 @@
  */
 import { isStoreError } from "../../store/errors.ts";
 import { readSigned, signText } from "../../store/rules/signed-text.ts";
+import type { Store } from "../../store/store.ts";
+import { defined } from "../../util/defined.ts";
 import { runAs } from "../../util/work-owner.ts";
 import { hasScope } from "./access.ts";
 import { type AuthContext, requireActiveKey } from "./authenticate.ts";
 import type { Caller } from "../caller.ts";
-import { SignInError } from "./security-events.ts";
-import type { TokenRules } from "./tokens.ts";
+import { SignInError } from "../errors.ts";
+import type { TokenIssuer } from "./tokens.ts";
 
 const PURPOSE = "ticket";
 
@@ -24,10 +26,7 @@ interface Ticket extends Omit<Caller, "from" | "clientId"> {
 export function issueTicket(
   { from: _, clientId: __, ...caller }: Caller,
   ticketFields: Pick<Ticket, "id" | "goodUntil">,
-  {
-    secrets: [secret],
-    tokenRules,
-  }: { readonly secrets: readonly [string, ...string[]]; readonly tokenRules: TokenRules },
+  { secrets: [secret], tokenRules }: Pick<TokenIssuer, "secrets" | "tokenRules">,
 ): string {
   const scopes = tokenRules.scopes.filter((scope) => hasScope(caller, scope));
   const ticket: Ticket = { ...caller, ...ticketFields, scopes };
@@ -55,12 +54,12 @@ export async function authenticateByTicket(
     throw refuse({ type: "signature_invalid", reason: "ticket" }, "The signature of the ticket is invalid.");
   const { id, goodUntil, ...caller } = JSON.parse(signed) as Ticket;
   const { tenant, user, key } = caller;
-  const source = { tenant, user, ...(key === null ? {} : { key }) };
+  const source = { tenant, user, ...defined({ key: key ?? undefined }) };
   if (goodUntil <= env.now())
     throw refuse({ type: "sign_in_refused", reason: "ticket_expired", ...source }, "The ticket has expired.");
   return runAs(caller, async () => {
     await requireActiveKey(store, caller);
-    if (!(await redeemOnce(context, caller.tenant, id, goodUntil)))
+    if (!(await redeemOnce(store, tenant, id, goodUntil)))
       throw refuse(
         { type: "sign_in_refused", reason: "ticket_used", ...source },
         "The ticket was already used, and each connection needs its own.",
@@ -77,12 +76,7 @@ function refuse(event: SignInError["event"], problem: string): SignInError {
   );
 }
 
-async function redeemOnce(
-  { store }: AuthContext,
-  tenant: string,
-  id: string,
-  expiresAt: number,
-): Promise<boolean> {
+async function redeemOnce(store: Store, tenant: string, id: string, expiresAt: number): Promise<boolean> {
   try {
     return await store.tickets.redeem(tenant, id, expiresAt);
   } catch (error) {

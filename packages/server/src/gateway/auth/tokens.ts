@@ -13,7 +13,7 @@ import { isId } from "../../util/names.ts";
 import type { OptionsInput, OptionsOutput } from "../../util/parse-options.ts";
 import { type Scope, SCOPES } from "./access.ts";
 import type { Caller } from "../caller.ts";
-import { SignInError } from "./security-events.ts";
+import { SignInError } from "../errors.ts";
 import { defined } from "../../util/defined.ts";
 
 const DEFAULT_TOKEN_SCOPES: readonly Scope[] = ["read", "write", "decide", "share"];
@@ -79,22 +79,13 @@ export async function signToken(
   now: number,
 ): Promise<string> {
   const { tenant, user, key, scopes, expiresAt, issuer, audience } = claims;
-  const parties = {
-    ...defined({ iss: issuer, aud: audience }),
-  };
-  return new SignJWT({ tenant, scopes: [...scopes], ...(key === null ? {} : { key }), ...parties })
+  const optional = defined({ key: key ?? undefined, iss: issuer, aud: audience });
+  return new SignJWT({ tenant, scopes: [...scopes], ...optional })
     .setProtectedHeader({ alg: ALGORITHM, typ: TYPE })
     .setSubject(user)
     .setIssuedAt(Math.floor(now / 1_000))
     .setExpirationTime(Math.floor(expiresAt / 1_000))
     .sign(await importSecret(secret));
-}
-
-interface TokenIssuer {
-  readonly secrets: readonly [string, ...string[]];
-  readonly env: { now(): number };
-  readonly limits: { readonly maxTokenTtlMs: number };
-  readonly tokenRules: TokenRules;
 }
 
 export interface TokenVerifier {
@@ -104,7 +95,14 @@ export interface TokenVerifier {
   readonly tokenRules: TokenRules;
 }
 
-/** Signs a token of the gateway. Tokens have a resolution of one second. @param ttlMs by default 15 minutes, or the gateway's limit if it is shorter */
+export interface TokenIssuer extends TokenVerifier {
+  readonly secrets: readonly [string, ...string[]];
+}
+
+/**
+ * Signs a token of the gateway. Tokens have a resolution of one second.
+ * @param ttlMs by default 15 minutes, or the gateway's limit if it is shorter
+ */
 export async function issueToken(
   { env, limits, secrets, tokenRules: { issuer, audience } }: TokenIssuer,
   claims: Omit<TokenClaims, "expiresAt">,
@@ -112,11 +110,7 @@ export async function issueToken(
 ): Promise<{ readonly token: string; readonly expires_at: number }> {
   const now = env.now();
   const expiresAt = Math.floor((now + ttlMs) / 1_000) * 1_000;
-  const signed = {
-    ...claims,
-    expiresAt,
-    ...defined({ issuer, audience }),
-  };
+  const signed = { ...claims, expiresAt, ...defined({ issuer, audience }) };
   return { token: await signToken(signed, secrets[0], now), expires_at: expiresAt };
 }
 
@@ -147,23 +141,16 @@ async function verifyUnknownToken(token: string, verifier: TokenVerifier): Promi
     if (payload === null) continue;
     const parsed = claimsSchema.safeParse(payload);
     if (!parsed.success)
-      throw new SignInError(
-        { type: "sign_in_refused", reason: "token_malformed" },
-        "The token must contain sub, tenant and exp, and its scopes must be a list.",
-      );
+      throw malformed("The token must contain sub, tenant and exp, and its scopes must be a list.");
     const { sub, tenant, exp, iat = Infinity, scopes = tokenRules.defaultScopes, key = null } = parsed.data;
     if (exp * 1_000 - Math.min(iat * 1_000, now) > limits.maxTokenTtlMs)
-      throw new SignInError(
-        { type: "sign_in_refused", reason: "token_malformed", tenant, user: sub },
+      throw malformed(
         `The token is valid for too long: this gateway accepts at most ${limits.maxTokenTtlMs / 1_000} seconds.`,
+        { tenant, user: sub },
       );
     const allowed = scopes.filter((scope) => tokenRules.scopes.includes(scope));
     // An empty list would allow everything: see `hasScope`.
-    if (allowed.length === 0)
-      throw new SignInError(
-        { type: "sign_in_refused", reason: "token_malformed", tenant, user: sub },
-        "The token has no known scope.",
-      );
+    if (allowed.length === 0) throw malformed("The token has no known scope.", { tenant, user: sub });
     return { tenant, user: sub, scopes: allowed, key, expiresAt: exp * 1_000 };
   }
   throw new SignInError(
@@ -211,10 +198,13 @@ function expiredSource(payload: unknown): { tenant?: string; user?: string; key?
 }
 
 function claimRefused(claim: string): SignInError {
-  return new SignInError(
-    { type: "sign_in_refused", reason: "token_malformed" },
+  return malformed(
     `The token has no "${claim}" that this gateway accepts. Compare it with the options of the gateway.`,
   );
+}
+
+function malformed(message: string, source: { tenant?: string; user?: string } = {}): SignInError {
+  return new SignInError({ type: "sign_in_refused", reason: "token_malformed", ...source }, message);
 }
 
 /** Imported secrets. Without this, jose would import the secret again for every token. */

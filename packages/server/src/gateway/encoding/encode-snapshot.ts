@@ -6,8 +6,7 @@
  * `includeHidden`, it has no hidden content.
  */
 import { formatCursor, type SessionState, snapshot, type TurnSnapshot } from "@turnstream/protocol";
-import { formatSse } from "@turnstream/protocol/writer";
-import { omitHiddenTurn } from "@turnstream/protocol/writer";
+import { formatSse, omitHiddenTurn } from "@turnstream/protocol/writer";
 import type { TimeSlicer } from "../../util/time-slicer.ts";
 import { toWireBytes, toJsonWithBlobUrls, type EncodingTarget } from "./encode.ts";
 import { encodeCompressedFrame } from "./ws-frame.ts";

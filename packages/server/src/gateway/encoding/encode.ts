@@ -6,12 +6,11 @@
  * blob reference. Without `includeHidden`, no frame contains hidden content.
  */
 import type { SessionEvent, SessionState } from "@turnstream/protocol";
-import { formatSse, resolveBlobUrls } from "@turnstream/protocol/writer";
-import { blocks, eachResyncFrame } from "@turnstream/protocol/blocks";
+import { formatSse, omitHiddenEvent, resolveBlobUrls } from "@turnstream/protocol/writer";
+import { blocks } from "@turnstream/protocol/blocks";
 import { responses, type ResponsesEncoder } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import type { LogEntry } from "../../log/entry.ts";
-import { omitHiddenEvent } from "@turnstream/protocol/writer";
 import type { StreamFormat } from "./stream-format.ts";
 import { encodeTextFrame, encodeTextFrames } from "./ws-frame.ts";
 
@@ -82,11 +81,6 @@ export function encodeEvent(
       return { frames, encoderState: encoder };
     }
   }
-}
-
-/** Returns the frames that bring a `blocks` client up to date that missed everything after `since`. */
-export function resyncFrames(state: SessionState, since: number): Iterator<object> {
-  return eachResyncFrame(state, since);
 }
 
 /** Encodes frames as bytes of a wire. Returns null if there are none. */
@@ -171,11 +165,7 @@ export function frameText(target: EncodingTarget, frame: object): string {
 
 function socketText(target: EncodingTarget, frame: Frame): string {
   const text = toJsonWithBlobUrls(target, frame);
-  return "session_id" in frame ? text : withSuffix(text, target);
-}
-
-function withSuffix(text: string, { suffix }: EncodingTarget): string {
-  return text.slice(0, -1) + suffix;
+  return "session_id" in frame ? text : text.slice(0, -1) + target.suffix;
 }
 
 function sseText(target: EncodingTarget, frame: Frame): string {

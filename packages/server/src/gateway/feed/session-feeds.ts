@@ -96,7 +96,7 @@ export function createSessionFeeds({
 
   const check = new WorkerCheck(context);
   const workerCheck = setInterval(() => {
-    if (feeds.size > 0) void check.run(feeds.values(), (ref) => feeds.get(sessionKey(ref)));
+    if (feeds.size > 0) void check.run(feeds);
   }, workerCheckMs).unref();
 
   function open(ref: SessionRef): SessionFeed {

@@ -22,6 +22,7 @@ import type { LogEntry } from "../../log/entry.ts";
 import { readHistory } from "../../session/history/read-history.ts";
 import { StoreError } from "../../store/errors.ts";
 import type { SessionFeed } from "./session-feed.ts";
+import { endedTurn } from "../subscription/replay-page.ts";
 import { retryWhileUnavailable } from "./retry-while-unavailable.ts";
 import { defined } from "../../util/defined.ts";
 
@@ -124,39 +125,26 @@ async function findTurnStartIn(
 }
 
 /** Resolves with the running turn when it waits for a user, so that no queued message starts before a decision. */
-export async function waitForBlockedTurn(feed: SessionFeed, signal: AbortSignal): Promise<TurnStarted> {
-  const find = async (): Promise<TurnStarted | null> => {
-    const turn = (await readHistory(feed.context, feed.ref, { turns: 1 })).state.turns.last();
-    if (turn === undefined || !waitsForUser(turn)) return null;
-    return { turn: turn.id, before: await findCursorBefore(feed, turn.start) };
-  };
-  while (true) {
-    const found = await findOrWait<TurnStarted | "requested">(feed, signal, {
-      find,
-      match: (entry) => (REQUEST_EVENTS.some((type) => entry.hasType(type)) ? "requested" : null),
-    });
-    const blocked = found === "requested" ? await find() : found;
-    if (blocked !== null) return blocked;
-  }
+export function waitForBlockedTurn(feed: SessionFeed, signal: AbortSignal): Promise<TurnStarted> {
+  return findOrWait(feed, signal, {
+    find: async () => {
+      const turn = (await readHistory(feed.context, feed.ref, { turns: 1 })).state.turns.last();
+      if (turn === undefined || !waitsForUser(turn)) return null;
+      return { turn: turn.id, before: await findCursorBefore(feed, turn.start) };
+    },
+    match: (entry) => (REQUEST_EVENTS.some((type) => entry.hasType(type)) ? "search" : null),
+  });
 }
 
-export async function waitForTurnEnd(feed: SessionFeed, id: string, signal: AbortSignal): Promise<TurnEnded> {
-  const find = async (): Promise<TurnEnded | null> => {
-    const { state } = await readHistory(feed.context, feed.ref, { turns: TURNS_PER_PAGE });
-    const turn = findTurn(state, id) ?? (await readArchivedTurn(feed, id));
-    return turn === null || turn.status === "running" ? null : { turn, state };
-  };
-  while (true) {
-    const found = await findOrWait<TurnEnded | "ended">(feed, signal, {
-      find,
-      match: (entry) =>
-        entry.hasType("turn.end") && entry.event.type === "turn.end" && entry.event.turn === id
-          ? "ended"
-          : null,
-    });
-    const ended = found === "ended" ? await find() : found;
-    if (ended !== null) return ended;
-  }
+export function waitForTurnEnd(feed: SessionFeed, id: string, signal: AbortSignal): Promise<TurnEnded> {
+  return findOrWait(feed, signal, {
+    find: async () => {
+      const { state } = await readHistory(feed.context, feed.ref, { turns: TURNS_PER_PAGE });
+      const turn = findTurn(state, id) ?? (await readArchivedTurn(feed, id));
+      return turn === null || turn.status === "running" ? null : { turn, state };
+    },
+    match: (entry) => (endedTurn(entry) === id ? "search" : null),
+  });
 }
 
 async function readArchivedTurn({ context, ref }: SessionFeed, id: string): Promise<Turn | null> {
@@ -216,12 +204,16 @@ async function findCursorBefore({ context, ref }: SessionFeed, seq: number): Pro
 interface Search<T> {
   /** Searches the existing turns. */
   readonly find: () => Promise<T | null>;
-  /** Checks each new entry. */
-  readonly match: (entry: LogEntry, before: Position) => T | null;
+  /** Checks each new entry. Returns "search" if `find` has to search again. */
+  readonly match: (entry: LogEntry, before: Position) => T | "search" | null;
 }
 
 /** Listens for new entries before it searches the existing ones, so that nothing is missed in between. */
-function findOrWait<T>(feed: SessionFeed, signal: AbortSignal, { find, match }: Search<T>): Promise<T> {
+function findOrWait<T extends object>(
+  feed: SessionFeed,
+  signal: AbortSignal,
+  { find, match }: Search<T>,
+): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const settle = (done: () => void): void => {
       unsubscribe();
@@ -239,7 +231,8 @@ function findOrWait<T>(feed: SessionFeed, signal: AbortSignal, { find, match }: 
       onEntry: (entry, before) => {
         try {
           const found = match(entry, before);
-          if (found !== null) settle(() => resolve(found));
+          if (found === "search") findNow();
+          else if (found !== null) settle(() => resolve(found));
         } catch (error) {
           settle(() => reject(error));
         }

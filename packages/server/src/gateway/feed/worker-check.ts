@@ -6,7 +6,7 @@
  */
 import { isStoreError } from "../../store/errors.ts";
 import { MAX_BATCH } from "../../store/rules/arguments.ts";
-import type { SessionRef } from "../../util/refs.ts";
+import { sessionKey } from "../../util/refs.ts";
 import type { FeedContext } from "../subscription/feed-context.ts";
 import type { StalledFrame } from "../subscription/subscription.ts";
 import type { SessionFeed } from "./session-feed.ts";
@@ -16,7 +16,8 @@ const NO_WORKER_MS = 5_000;
 const NO_WORKER =
   "No worker is running, so messages wait. Start one with the same DATABASE_URL and REDIS_URL: `turnstream worker`, `app.worker()` of `turnstream()`, or `startWorker`. It answers the messages.";
 
-export type FindFeed = (ref: SessionRef) => SessionFeed | undefined;
+/** The feeds of the gateway by their session. */
+type Feeds = ReadonlyMap<string, SessionFeed>;
 
 export class WorkerCheck {
   readonly #context: FeedContext;
@@ -30,11 +31,11 @@ export class WorkerCheck {
   }
 
   /** Checks once, unless the previous check still runs. */
-  async run(feeds: Iterable<SessionFeed>, find: FindFeed): Promise<void> {
+  async run(feeds: Feeds): Promise<void> {
     if (this.#isRunning) return;
     this.#isRunning = true;
     try {
-      await this.#check(feeds, find);
+      await this.#check(feeds);
     } catch (error) {
       if (!isStoreError(error, "UNAVAILABLE", "BUSY"))
         this.#context.onError(error, { during: "looking for turns whose worker was lost" });
@@ -43,17 +44,17 @@ export class WorkerCheck {
     }
   }
 
-  async #check(feeds: Iterable<SessionFeed>, find: FindFeed): Promise<void> {
+  async #check(feeds: Feeds): Promise<void> {
     const { store, log } = this.#context;
-    if (log.isImpaired === true) notifyRunning(feeds);
+    if (log.isImpaired === true) notifyRunning(feeds.values());
     const { anyLive, anyExpired } = await store.leases.status();
     const isMissing = this.#isMissing(anyLive);
     // While a worker is alive and no lease has expired, which is the usual case, no turn stays interrupted.
     const mayBeInterrupted = anyExpired || !anyLive;
-    const interrupted = mayBeInterrupted ? await this.#notifyInterrupted(feeds, find, isMissing) : 0;
+    const interrupted = mayBeInterrupted ? await this.#notifyInterrupted(feeds, isMissing) : 0;
     if (!isMissing) return;
     const waiting = await store.running.startable({ olderThanMs: NO_WORKER_MS, limit: MAX_BATCH });
-    for (const ref of waiting) notify(find(ref), { type: "no_worker" });
+    for (const ref of waiting) notify(feeds.get(sessionKey(ref)), { type: "no_worker" });
     if (this.#isReported || interrupted + waiting.length === 0) return;
     this.#isReported = true;
     this.#context.onError(new Error(NO_WORKER), { during: "the gateway" });
@@ -71,18 +72,16 @@ export class WorkerCheck {
   }
 
   /** @returns how many turns of the feeds have lost their worker */
-  async #notifyInterrupted(
-    feeds: Iterable<SessionFeed>,
-    find: FindFeed,
-    isMissing: boolean,
-  ): Promise<number> {
+  async #notifyInterrupted(feeds: Feeds, isMissing: boolean): Promise<number> {
     let found = 0;
-    const sessions = [...feeds].filter(({ controllers }) => controllers.size > 0).map(({ ref }) => ref);
+    const sessions = [...feeds.values()]
+      .filter(({ controllers }) => controllers.size > 0)
+      .map(({ ref }) => ref);
     for (let n = 0; n < sessions.length; n += MAX_BATCH) {
       const checkedAt = performance.now();
       const batch = sessions.slice(n, n + MAX_BATCH);
       for (const { turn, ...ref } of await this.#context.store.running.interrupted(batch)) {
-        const feed = find(ref);
+        const feed = feeds.get(sessionKey(ref));
         // An entry that arrived since the query can be of the next worker.
         if (feed === undefined || (feed.lastEntryAt ?? checkedAt) >= checkedAt) continue;
         found++;

@@ -8,15 +8,20 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import type { Server } from "node:net";
 import type { Duplex } from "node:stream";
 import { RequestError } from "../errors.ts";
-import { startEventStream } from "../sse/transports.ts";
-import { type AcceptSocket, handleUpgrade, rejectUpgrade } from "../ws/upgrade.ts";
+import { startEventStream } from "../sse/event-stream.ts";
+import { type HandleUpgrade, rejectUpgrade } from "../ws/upgrade.ts";
 import { errorResponse, eventStreamOptions, handleHttp, type HttpContext } from "./handle-request.ts";
 import { API_PREFIX } from "./http-messages.ts";
 import { fromNodeRequest } from "./node-request.ts";
 import { answerSafely, sendResponse } from "./send-response.ts";
 
 /** @param prefix the path before `/api/v1` */
-export function attachTo(server: Server, http: HttpContext, accept: AcceptSocket, prefix: string): void {
+export function attachTo(
+  server: Server,
+  http: HttpContext,
+  handleUpgrade: HandleUpgrade,
+  prefix: string,
+): void {
   if (!/^(\/[^/]+)*$/.test(prefix))
     throw new TypeError(`The prefix must be empty or like /chat, got ${JSON.stringify(prefix)}.`);
   const base = `${prefix}${API_PREFIX}`;
@@ -32,7 +37,7 @@ export function attachTo(server: Server, http: HttpContext, accept: AcceptSocket
     else for (const other of others) Reflect.apply(other, server, [incoming, outgoing]);
   });
   server.on("upgrade", (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const isOurs = handleUpgrade(http, accept, { incoming, socket, head }, prefix);
+    const isOurs = handleUpgrade({ incoming, socket, head }, prefix);
     if (isOurs || server.listenerCount("upgrade") > 1) return;
     rejectUpgrade(http, socket, new RequestError("NOT_FOUND", "This path does not accept sockets."));
   });

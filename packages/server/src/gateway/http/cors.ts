@@ -28,24 +28,19 @@ export const PREFLIGHT_HEADERS: Readonly<Record<string, string>> = {
   "access-control-max-age": "600",
 };
 
+interface OriginRules {
+  readonly origins: readonly string[];
+  /** The server's host name in the request. */
+  readonly host: string | undefined;
+  /** The server's public URL, if it is behind a proxy. */
+  readonly publicUrl: string | undefined;
+}
+
 /**
  * Returns true if a page of this origin may open a socket. Programs send no origin; they authenticate with headers that
  * pages can't set.
- * @param host the server's host name in the request
- * @param publicUrl the server's public URL, if it is behind a proxy
  */
-export function isAllowedOrigin(
-  origin: string,
-  {
-    origins,
-    host,
-    publicUrl,
-  }: {
-    readonly origins: readonly string[];
-    readonly host: string | undefined;
-    readonly publicUrl: string | undefined;
-  },
-): boolean {
+export function isAllowedOrigin(origin: string, { origins, host, publicUrl }: OriginRules): boolean {
   if (origins.includes(origin)) return true;
   const url = URL.parse(origin);
   // A page's origin consists of scheme and host only. Anything else is forged.

@@ -6,8 +6,7 @@
  */
 import { API_PREFIX, type HttpResponse, type HttpRequest } from "./http-messages.ts";
 import { RequestError } from "../errors.ts";
-import { EVENT_STREAM_HEADERS } from "../sse/event-stream.ts";
-import { toWebStream } from "../sse/transports.ts";
+import { EVENT_STREAM_HEADERS, toWebStream } from "../sse/event-stream.ts";
 import { type HttpContext, errorResponse, handleHttp, eventStreamOptions } from "./handle-request.ts";
 
 export interface HandleContext {

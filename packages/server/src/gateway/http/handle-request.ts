@@ -11,7 +11,6 @@ import type { ErrorReply } from "@turnstream/protocol/schema";
 import { resolveSession, requireScope } from "../auth/access.ts";
 import { authenticate } from "../auth/authenticate.ts";
 import { authenticateByTicket } from "../auth/tickets.ts";
-import { reportRefusedSignIn } from "../auth/security-events.ts";
 import type { Caller } from "../caller.ts";
 import type { ConnectionRegistry } from "../connection/connection-registry.ts";
 import { toErrorResponse, RequestError } from "../errors.ts";
@@ -21,10 +20,11 @@ import { parseIdempotencyKey, requestDigest, runIdempotent } from "./idempotency
 import { type HttpResponse, type HttpRequest, SOCKET_PATH } from "./http-messages.ts";
 import { asClientAbort, readJsonBody } from "./read-body.ts";
 import { isStoreError } from "../../store/errors.ts";
+import { defined } from "../../util/defined.ts";
 import { runAs } from "../../util/work-owner.ts";
 import type { RouteResult, GatewayContext } from "../context.ts";
 import { type GatewayLimits, MAX_COMMAND_BYTES } from "../gateway-limits.ts";
-import type { RouteContext, Route } from "./route.ts";
+import type { Route } from "./route.ts";
 import type { Router } from "./router.ts";
 
 export interface HttpContext {
@@ -106,10 +106,10 @@ export function errorResponse(
 }
 
 function errorHeaders(status: number, { retry_after_seconds }: ErrorReply): Record<string, string> {
-  return {
-    ...(status === 401 ? { "www-authenticate": "Bearer" } : {}),
-    ...(retry_after_seconds === undefined ? {} : { "retry-after": String(retry_after_seconds) }),
-  };
+  return defined({
+    "www-authenticate": status === 401 ? "Bearer" : undefined,
+    "retry-after": retry_after_seconds?.toString(),
+  });
 }
 
 interface RouteMatch {
@@ -182,26 +182,26 @@ async function runRoute(
     route.body === undefined
       ? undefined
       : route.body.parse(await readJsonBody(request, maxBodyBytesOf(route, context.limits)));
-  const work = async (id?: string) => route.handle(createRouteContext(id));
-  const createRouteContext = (id?: string): RouteContext<unknown, unknown> => ({
-    context,
-    caller,
-    params,
-    query,
-    body,
-    get ref() {
-      if (ref === null) throw new TypeError(`${route.path} has no {session} parameter`);
-      return ref;
-    },
-    headers: request.headers,
-    isHead: request.method === "HEAD",
-    hasSockets: request.hasSockets,
-    bytes: asClientAbort(request.body),
-    get signal() {
-      return request.signal;
-    },
-    newId: () => id ?? context.env.id(),
-  });
+  const work = async (id?: string) =>
+    route.handle({
+      context,
+      caller,
+      params,
+      query,
+      body,
+      get ref() {
+        if (ref === null) throw new TypeError(`${route.path} has no {session} parameter`);
+        return ref;
+      },
+      headers: request.headers,
+      isHead: request.method === "HEAD",
+      hasSockets: request.hasSockets,
+      bytes: asClientAbort(request.body),
+      get signal() {
+        return request.signal;
+      },
+      newId: () => id ?? context.env.id(),
+    });
   const key = route.idempotent === true ? request.headers.get("idempotency-key") : undefined;
   if (key === undefined) return toHttpResponse(caller, await work());
   const session = ref === null ? {} : { session: ref.session };
@@ -231,11 +231,9 @@ async function authenticateCaller(
   const { ticket } = route.acceptsTicket === true ? parseQuery(search) : {};
   if (ticket !== undefined) requireAllowedOrigin(http, request);
   const caller = await limiter.guardSignIn({ from, isGuessable: headers.has("x-api-key") }, () =>
-    reportRefusedSignIn(http.context, from, () =>
-      ticket === undefined
-        ? authenticate(http.context, headers, from)
-        : authenticateByTicket(http.context, ticket, headers, from),
-    ),
+    ticket === undefined
+      ? authenticate(http.context, headers, from)
+      : authenticateByTicket(http.context, ticket, headers, from),
   );
   requireScope(caller, route.scope);
   return caller;

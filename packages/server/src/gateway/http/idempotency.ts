@@ -8,7 +8,7 @@
 import { createHash } from "node:crypto";
 import type { Json } from "@turnstream/protocol";
 import { isStoreError } from "../../store/errors.ts";
-import type { BeginResult, StoredResponse, IdempotentRequest } from "../../store/idempotency.ts";
+import type { StoredResponse, IdempotentRequest } from "../../store/idempotency.ts";
 import type { Actor } from "../../util/refs.ts";
 import { poll } from "../../util/retry.ts";
 import { RequestError } from "../errors.ts";
@@ -38,7 +38,11 @@ export async function runIdempotent(
   request: IdempotentRequest,
   work: (id: string) => Promise<RouteResult>,
 ): Promise<RouteResult> {
-  const outcome = await beginOrWait(context, actor, request);
+  const outcome = await poll(() => context.store.idempotency.begin(actor, request), {
+    isDone: ({ state }) => state !== "busy",
+    timeoutMs: WAIT_TIMEOUT_MS,
+    initialDelayMs: POLL_INTERVAL_MS,
+  });
   if (outcome.state === "done") return toReplayedResult(outcome.answer);
   if (outcome.state === "different")
     throw new RequestError("CONFLICT", "This idempotency-key was used for another request. Use a new one.");
@@ -53,18 +57,6 @@ export async function runIdempotent(
     await reportErrors(context, () => context.store.idempotency.release(actor, request, claim));
     throw error;
   }
-}
-
-function beginOrWait(
-  { store }: Pick<GatewayContext, "store">,
-  actor: Actor,
-  request: IdempotentRequest,
-): Promise<BeginResult> {
-  return poll(() => store.idempotency.begin(actor, request), {
-    isDone: ({ state }) => state !== "busy",
-    timeoutMs: WAIT_TIMEOUT_MS,
-    initialDelayMs: POLL_INTERVAL_MS,
-  });
 }
 
 /** The request has succeeded, so an error while storing its response must not fail it. */

@@ -1,10 +1,7 @@
 /**
- * `Route` defines one HTTP route, for Node servers and the fetch handler alike, and is listed in the docs. Types only, plus
- * the helper `defineRoute`.
+ * `Route` defines one HTTP route, for Node servers and the fetch handler alike. `defineRoute` infers its types.
  * Invariant: a handler runs only after `handleHttp` has checked scope, ownership, query and body. So `ref` exists and
- * belongs to the caller. `scope` is null only if a token in the path or a signature of the body
- * authorizes the request. Responses are not
- * validated at runtime. `newId` is called once per request.
+ * belongs to the caller. Responses are not validated at runtime.
  */
 import type { z } from "zod";
 import type { SessionRef } from "../../util/refs.ts";

@@ -8,14 +8,12 @@
 import { LimitExceededError, type OwnerLimits } from "../../session/limit-exceeded.ts";
 import type { Log } from "../../log/log.ts";
 import type { Signals } from "../../signals/signals.ts";
-import type { ExceededLimit, LimitName } from "../../store/rules/limits.ts";
-import { toWireName } from "../../store/rules/limits.ts";
+import { type ExceededLimit, type LimitName, toWireName } from "../../store/rules/limits.ts";
 import type { Store } from "../../store/store.ts";
 import type { Env } from "../../util/env.ts";
 import type { ReportSecurityEvent } from "../../util/security-event.ts";
 import type { Caller } from "../caller.ts";
-import { SignInError } from "../auth/security-events.ts";
-import { createEvaluate } from "./evaluate.ts";
+import { SignInError } from "../errors.ts";
 import { addressKey, type CallerKeys, callerKeys, counterKey, groupAddress } from "./limit-keys.ts";
 import { OpenCounter, type OpenPoint } from "./open-counter.ts";
 import { RateCounter, type RatePoint } from "./rate-counter.ts";
@@ -51,8 +49,6 @@ export type Release = () => void;
 
 /** All clients without a known address share one counter. It allows this many times the requests of one address. */
 const SHARED_FACTOR = 10;
-/** How long a client waits if this process has too many connections. Another process may accept it at once. */
-const RETRY_GATEWAY_MS = 5_000;
 const EVENT_WINDOW_MS = 60_000;
 const MAX_REPORTED = 10_000;
 
@@ -61,20 +57,20 @@ export class CallerLimiter {
   readonly #open = new OpenCounter();
   readonly #stored: StoredLimits;
   readonly #address: EffectiveLimits<"address">;
-  readonly #gateway: EffectiveLimits<"gateway">;
+  /** Counts all sockets and event streams of this process. */
+  readonly #connectionPoint: OpenPoint;
   readonly #report: ReportSecurityEvent;
   readonly #now: () => number;
   readonly #reportedUntil = new Map<string, number>();
-  #connections = 0;
 
   constructor(options: CallerLimiterOptions) {
     const { env, callerLimits } = options;
     const now = () => env.now();
-    const evaluate = createEvaluate(options.log, () => performance.now());
-    this.#rates = new RateCounter({ evaluate, now });
+    this.#rates = new RateCounter(options.log, now);
     this.#stored = new StoredLimits(options, callerLimits, now);
     this.#address = resolveScope("address", [callerLimits.address ?? {}]);
-    this.#gateway = resolveScope("gateway", [callerLimits.gateway ?? {}]);
+    const { connections: most } = resolveScope("gateway", [callerLimits.gateway ?? {}]);
+    this.#connectionPoint = { limit: "connections", scope: "gateway", key: "gateway", most };
     this.#report = options.reportSecurityEvent;
     this.#now = now;
   }
@@ -85,9 +81,9 @@ export class CallerLimiter {
   }
 
   /**
-   * Runs a sign-in and counts it for the address if it fails. With `isGuessable`, an address that has exceeded a limit
-   * is refused first. A token or ticket is verified in any case: that costs no query, and an attacker behind the same
-   * address must not lock out its other users.
+   * Runs a sign-in. If it fails, reports a refused credential, and counts it for the address. With `isGuessable`, an
+   * address that has exceeded a limit is refused first. A token or ticket is verified in any case: that costs no query,
+   * and an attacker behind the same address must not lock out its other users.
    * @throws LimitExceededError, or the error of the sign-in
    */
   async guardSignIn<Result>(
@@ -103,6 +99,7 @@ export class CallerLimiter {
     try {
       return await signIn();
     } catch (error) {
+      if (error instanceof SignInError) this.#report(error.event, from);
       const counted = isGuess(error) ? points : points.filter(({ limit }) => limit === "requestsPerMinute");
       await this.#consume(counted, { from });
       throw error;
@@ -118,8 +115,11 @@ export class CallerLimiter {
     const limits = await this.#stored.get(caller);
     const keys = callerKeys(caller);
     await this.#consume(requestPoints(keys, limits, isUrgent), caller);
-    if (opens === null) return noop;
-    return this.#openOne(caller, openPoints(keys, limits, opens), opens !== "subscriptions");
+    if (opens === null) return () => undefined;
+    const points = openPoints(keys, limits, opens);
+    const opened = this.#open.open(opens === "subscriptions" ? points : [this.#connectionPoint, ...points]);
+    if (typeof opened !== "function") throw this.#refuse(opened, caller);
+    return opened;
   }
 
   /** Returns the limits that the store compares in the transaction that adds something. */
@@ -155,22 +155,6 @@ export class CallerLimiter {
     if (exceeded !== null) throw new LimitExceededError(exceeded);
   }
 
-  #openOne(caller: Caller, points: readonly OpenPoint[], isConnection: boolean): Release {
-    const most = this.#gateway.connections;
-    if (isConnection && most !== null && this.#connections >= most)
-      throw this.#refuse({ limit: "connections", scope: "gateway", retryAfterMs: RETRY_GATEWAY_MS }, caller);
-    const result = this.#open.open(points);
-    if (typeof result !== "function") throw this.#refuse(result, caller);
-    if (isConnection) this.#connections += 1;
-    let isOpen = true;
-    return () => {
-      if (!isOpen) return;
-      isOpen = false;
-      if (isConnection) this.#connections -= 1;
-      result();
-    };
-  }
-
   #refuse(exceeded: ExceededLimit, caller: Caller): LimitExceededError {
     const { limit, scope } = exceeded;
     const key = JSON.stringify([limit, scope, caller.tenant, scope === "tenant" ? "" : caller.user]);
@@ -184,15 +168,10 @@ export class CallerLimiter {
   }
 
   #reportFlood({ limit, scope }: ExceededLimit, { tenant, user, key, from = "" }: Partial<Caller>): void {
-    const source = {
-      ...defined({ tenant, user }),
-      ...(key === undefined || key === null ? {} : { key }),
-    };
+    const source = defined({ tenant, user, key: key ?? undefined });
     this.#report({ type: "rate_limited", reason: toWireName(limit), subject: scope, ...source }, from);
   }
 }
-
-function noop(): void {}
 
 /** Many clients behind one address may have credentials that have just expired. That is not a guess. */
 const EXPIRED: readonly string[] = ["token_expired", "ticket_expired", "ticket_used", "key_ended"];

@@ -9,7 +9,10 @@ export interface OpenPoint {
   readonly most: number | null;
 }
 
-/** How long a client waits for another of its connections to close, because the server can't know it. */
+/**
+ * How long a client waits for another connection to close, because the server can't know it. If this process has too
+ * many, another one may accept it at once.
+ */
 const RETRY_MS = 5_000;
 
 export class OpenCounter {

@@ -5,8 +5,9 @@
  * ends, without a round trip. Every counter expires after a minute.
  */
 import type { ExceededLimit, LimitName, LimitScope } from "../../store/rules/limits.ts";
+import type { Log } from "../../log/log.ts";
 import { CallBatcher } from "../../util/call-batcher.ts";
-import type { Evaluate } from "./evaluate.ts";
+import { withTimeout } from "../../util/with-timeout.ts";
 import { hashTag } from "./limit-keys.ts";
 
 export interface RatePoint {
@@ -31,9 +32,8 @@ export class RateCounter {
   readonly #local = new Map<string, { count: number; readonly until: number }>();
   readonly #blockedUntil = new Map<string, number>();
 
-  constructor({ evaluate, now }: { readonly evaluate: Evaluate | null; readonly now: () => number }) {
-    this.#inRedis =
-      evaluate === null ? null : new CallBatcher((keys) => countInRedis(evaluate, keys), MAX_BATCH);
+  constructor({ evaluate }: Pick<Log, "evaluate">, now: () => number) {
+    this.#inRedis = evaluate === undefined ? null : createRedisCounter(failWhileAway(evaluate));
     this.#now = now;
   }
 
@@ -102,6 +102,27 @@ export class RateCounter {
   }
 }
 
+type Evaluate = NonNullable<Log["evaluate"]>;
+
+const TIMEOUT_MS = 2_000;
+const AWAY_MS = 5_000;
+
+/**
+ * After a timeout, every call fails at once for some seconds. So a Redis that hangs delays one request in that time and
+ * not all of them. A failed call may have been executed.
+ */
+function failWhileAway(evaluate: Evaluate): Evaluate {
+  let awayUntil = 0;
+  return async (script, keys, args) => {
+    if (performance.now() < awayUntil) throw new Error("Redis did not answer in time.");
+    const onTimeout = (): never => {
+      awayUntil = performance.now() + AWAY_MS;
+      throw new Error("Redis did not answer in time.");
+    };
+    return withTimeout(evaluate(script, keys, args), { ms: TIMEOUT_MS, onTimeout });
+  };
+}
+
 /**
  * Counts requests. KEYS: counters. ARGV: the window in seconds, and the requests of each counter. Returns the count and
  * the remaining ms of each counter.
@@ -125,6 +146,10 @@ const MAX_BATCH = 200;
 
 /** A count after one request, and the remaining ms of its window. */
 type Counted = readonly [count: number, ttlMs: number];
+
+function createRedisCounter(evaluate: Evaluate): CallBatcher<string, Counted> {
+  return new CallBatcher((keys) => countInRedis(evaluate, keys), MAX_BATCH);
+}
 
 /** Counts one request per key. A key that occurs several times counts up. */
 async function countInRedis(evaluate: Evaluate, keys: readonly string[]): Promise<Counted[]> {

@@ -73,8 +73,12 @@ export function resolveLimits(
   const whole = collect(stored, (of) => of.scope === "tenant");
   return {
     key: resolveScope("key", [options.key ?? {}]),
-    user: resolveScope("user", [merge(own), merge(each), options.user ?? {}]),
-    tenant: lowerAll(resolveScope("tenant", [whole.operator, options.tenant ?? {}]), whole.admin),
+    user: resolveScope("user", [
+      lowerOf(own.operator, own.admin),
+      lowerOf(each.operator, each.admin),
+      options.user ?? {},
+    ]),
+    tenant: lowerOf(resolveScope("tenant", [whole.operator, options.tenant ?? {}]), whole.admin),
   };
 }
 
@@ -88,14 +92,6 @@ export function resolveScope<Scope extends LimitScope>(
     return [name, layer === undefined ? defaultLimit(scope, name) : (layer[name] ?? null)];
   });
   return Object.fromEntries(entries) as EffectiveLimits<Scope>;
-}
-
-function lowerAll(limits: EffectiveLimits<"tenant">, admin: Values): EffectiveLimits<"tenant"> {
-  const entries = Object.entries(limits).map(([name, value]) => [
-    name,
-    lowerLimit(value, admin[name as LimitName]) ?? null,
-  ]);
-  return Object.fromEntries(entries) as EffectiveLimits<"tenant">;
 }
 
 interface BySource {
@@ -112,8 +108,11 @@ function collect(stored: readonly StoredLimit[], isOf: (target: StoredLimit["tar
   return values;
 }
 
-/** The lower one applies if both are set. */
-function merge({ operator, admin }: BySource): Values {
-  const names = new Set([...Object.keys(operator), ...Object.keys(admin)]) as Set<LimitName>;
-  return Object.fromEntries([...names].map((name) => [name, lowerLimit(operator[name], admin[name])]));
+/** Returns the values of both, and the lower one of a limit that both have. */
+function lowerOf<Limits extends Values>(one: Limits, other: Values): Limits {
+  const entries = Object.entries(other).map(([name, value]) => [
+    name,
+    lowerLimit(one[name as LimitName], value),
+  ]);
+  return { ...one, ...Object.fromEntries(entries) };
 }

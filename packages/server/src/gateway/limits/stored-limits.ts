@@ -19,7 +19,7 @@ interface TenantEntry {
   readonly at: number;
   readonly stored: Promise<readonly StoredLimit[]>;
   /** The limits of users, computed from `stored`. */
-  readonly byUser: Map<string, CallerLimitSet | Promise<CallerLimitSet>>;
+  readonly byUser: Map<string, Promise<CallerLimitSet>>;
 }
 
 export class StoredLimits {
@@ -40,16 +40,14 @@ export class StoredLimits {
     this.#stopListening = signals.listen(LIMITS_CHANNEL, (tenant) => this.forget(tenant));
   }
 
-  async get(actor: Actor): Promise<CallerLimitSet> {
+  get(actor: Actor): Promise<CallerLimitSet> {
     const entry = this.#entry(actor.tenant);
     const known = entry.byUser.get(actor.user);
     if (known !== undefined) return known;
     const limits = this.#resolve(entry, actor);
     if (entry.byUser.size >= MAX_USERS) entry.byUser.clear();
     entry.byUser.set(actor.user, limits);
-    const resolved = await limits;
-    entry.byUser.set(actor.user, resolved);
-    return resolved;
+    return limits;
   }
 
   /** Reads the limits of the tenant again with the next request. */

@@ -3,7 +3,7 @@
  * Invariant: it reads the same event stream that other clients get, so the two never differ. It does not wait for
  * users: an interaction that blocks the turn ends the response, after the store confirms that it is still pending. A
  * request is in the stream before it is in the store, so the store is read until it has the request. It settles once,
- * and then closes its subscription and timer. The turn itself continues.
+ * and then closes its stream and timer. The turn itself continues.
  */
 import { createSseParser, errorCodeFromNumber } from "@turnstream/protocol";
 import { type ResponsesFrame, responsesFromSse, type ResponsesFrameOf } from "@turnstream/protocol/responses";
@@ -13,16 +13,9 @@ import { waitForInteraction } from "../../session/interactions/find.ts";
 import { isPendingStatus } from "../../store/rules/interactions.ts";
 import type { StreamFormat } from "../encoding/stream-format.ts";
 import { toErrorResponse, HTTP_STATUS, RequestError } from "../errors.ts";
-import type {
-  Subscription,
-  SubscriptionEndReason,
-  SubscribeOptions,
-  Subscriber,
-} from "../subscription/subscription.ts";
+import type { SubscribeOptions } from "../subscription/subscription.ts";
 import type { RouteResult, GatewayContext } from "../context.ts";
-import type { SendResult } from "../connection/frame-sink.ts";
-import { hasTimedOut } from "./idle-timeout.ts";
-import { subscribeToTurn } from "./turn-subscription.ts";
+import { sessionStream } from "./session-stream.ts";
 
 type InteractionFrame = ResponsesFrameOf<"response.interaction_request">;
 
@@ -31,7 +24,7 @@ type JsonResult = Extract<RouteResult, { readonly json: unknown }>;
 const CHECK_INTERVAL_MS = 1_000;
 const NO_USAGE = { total_prompt_tokens: 0, total_completion_tokens: 0, total_tokens: 0, total_calls: 0 };
 
-/** @throws an error for `toErrorResponse` if the stream can't be read to its end, or the signal's reason */
+/** @throws the signal's reason, or an error of the store */
 export function collectResponse(
   context: GatewayContext,
   ref: SessionRef,
@@ -40,9 +33,7 @@ export function collectResponse(
   signal: AbortSignal,
 ): Promise<JsonResult> {
   return new Promise((resolve, reject) => {
-    let subscription: Subscription | null = null;
     let isSettled = false;
-    const openedAt = performance.now();
     const response = new CollectedResponse(options.untilTurnEnd ?? "");
     const decoder = new TextDecoder();
     const parser = createSseParser((message) => {
@@ -55,25 +46,10 @@ export function collectResponse(
       isSettled = true;
       clearInterval(timer);
       signal.removeEventListener("abort", abort);
-      subscription?.onClose();
+      stream.onClose();
       complete();
     };
     const abort = (): void => settle(() => reject(signal.reason as Error));
-    const check = (): void => {
-      void checkInteractions();
-      const { turnIdleTimeoutMs } = context.limits;
-      const idle = { idleSince: context.feeds.idleSince(ref, turnIdleTimeoutMs), openedAt };
-      if (hasTimedOut(idle, performance.now(), turnIdleTimeoutMs))
-        settle(() =>
-          reject(
-            new RequestError(
-              "STREAM_TIMEOUT",
-              "The running turn has written no event for too long. Reconnect to it later.",
-            ),
-          ),
-        );
-    };
-    const timer = setInterval(check, CHECK_INTERVAL_MS).unref();
 
     /** The stream may be behind, so read the current status of an interaction from the store. */
     const isAnyPending = async (keys: readonly string[]): Promise<boolean> => {
@@ -94,31 +70,23 @@ export function collectResponse(
       isChecking = false;
     };
 
-    const subscriber: Subscriber = {
-      sink: {
-        send(bytes: Uint8Array): SendResult {
-          parser.push(decoder.decode(bytes, { stream: true }));
-          if (response.isDone) settle(() => resolve(response.toResult()));
-          else void checkInteractions();
-          return "written";
-        },
-        end: () => undefined,
+    const openStream = sessionStream(context, ref, format, async () => options);
+    const stream = openStream({
+      send(bytes) {
+        parser.push(decoder.decode(bytes, { stream: true }));
+        if (response.isDone) settle(() => resolve(response.toResult()));
+        else void checkInteractions();
+        return "written";
       },
-      onSubscribed: () => undefined,
-      onEnd: (reason: SubscriptionEndReason) =>
-        settle(() => (reason === "complete" ? resolve(response.toResult()) : reject(toRequestError(reason)))),
-    };
+      end: () => settle(() => resolve(response.toResult())),
+    });
+    const timer = setInterval(() => {
+      void checkInteractions();
+      stream.onHeartbeat(performance.now());
+    }, CHECK_INTERVAL_MS).unref();
     if (signal.aborted) return abort();
     signal.addEventListener("abort", abort, { once: true });
-    subscription = subscribeToTurn(context, ref, { ...options, format }, subscriber);
-    if (isSettled) subscription.onClose();
   });
-}
-
-function toRequestError(reason: Exclude<SubscriptionEndReason, "complete">): RequestError {
-  return reason === "gone"
-    ? new RequestError("NOT_FOUND", "The session was deleted.")
-    : new RequestError("SERVER_ERROR", "The log of the session is unavailable. Reconnect to the turn later.");
 }
 
 /** Accumulates the frames of a stream. */

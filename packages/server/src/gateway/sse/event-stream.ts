@@ -1,10 +1,12 @@
 /**
- * `EventStream` is one event stream over any transport: it sends keep-alive comments and closes the stream when it
- * stalls. Does not interpret the content.
+ * `EventStream` is one event stream: it sends keep-alive comments and closes the stream when it stalls. `startEventStream`
+ * connects it to a Node response, and `toWebStream` to a web stream.
  * Invariant: the first bytes are a comment, so that the client receives the response head. It is registered from its
- * start until `onClose`, which takes effect once, however the stream ends. Keep-alives are sent only if nothing is
+ * start until `onClose`, which takes effect once, however the stream ends, also if the platform does not cancel the body
+ * of a client that disconnects. A disconnect is never an error of the host. Keep-alives are sent only if nothing is
  * queued. A shutdown sends `retry:` before the dialect's final frames.
  */
+import type { ServerResponse } from "node:http";
 import { formatSseComment } from "@turnstream/protocol/writer";
 import type { Caller } from "../caller.ts";
 import type { Connection, ConnectionRegistry, DisconnectReason } from "../connection/connection-registry.ts";
@@ -27,11 +29,10 @@ export interface EventStreamOptions {
 /** Range of the delay before clients reconnect after a restart. */
 const RETRY_AFTER_MS = { min: 500, max: 3_000 };
 
-export class EventStream implements Connection, SinkEvents {
+class EventStream implements Connection, SinkEvents {
   readonly caller: Caller;
   readonly queue: SendQueue;
   readonly #options: EventStreamOptions;
-  readonly #transport: CountedTransport;
   readonly #events: StreamEvents;
   #isClosed = false;
   #writes = 0;
@@ -40,8 +41,7 @@ export class EventStream implements Connection, SinkEvents {
   constructor(transport: Transport, options: EventStreamOptions) {
     this.caller = options.caller;
     this.#options = options;
-    this.#transport = new CountedTransport(transport);
-    this.queue = new SendQueue(this.#transport, this);
+    this.queue = new SendQueue(transport, this);
     this.queue.send(OPEN_COMMENT);
     this.#events = options.open(this.queue);
     options.connections.add(this);
@@ -70,12 +70,9 @@ export class EventStream implements Connection, SinkEvents {
 
   onHeartbeat(now: number): void {
     const { sseKeepAliveMs, stallTimeoutMs } = this.#options.limits;
-    if (this.queue.isStalled(now, stallTimeoutMs)) {
-      this.destroy();
-      return;
-    }
-    if (this.#transport.writes !== this.#writes) {
-      this.#writes = this.#transport.writes;
+    if (this.queue.isStalled(now, stallTimeoutMs)) return this.destroy();
+    if (this.queue.writes !== this.#writes) {
+      this.#writes = this.queue.writes;
       this.#writtenAt = now;
     } else if (now - this.#writtenAt >= sseKeepAliveMs - this.#options.connections.heartbeatMs)
       this.queue.sendIfIdle(KEEP_ALIVE);
@@ -83,44 +80,15 @@ export class EventStream implements Connection, SinkEvents {
   }
 
   close(reason: DisconnectReason): void {
-    if (reason === "unauthenticated") this.#events.fail("UNAUTHENTICATED");
-    else {
-      const { min, max } = RETRY_AFTER_MS;
-      this.queue.sendReliable(retryFrame(Math.round(min + (max - min) * this.#options.random())));
-      this.#events.onShutdown();
-    }
+    if (reason === "unauthenticated") return this.#events.fail("UNAUTHENTICATED");
+    const { min, max } = RETRY_AFTER_MS;
+    this.queue.sendReliable(retryFrame(Math.round(min + (max - min) * this.#options.random())));
+    this.#events.onShutdown();
   }
 
   destroy(): void {
     this.queue.destroy();
     this.onClose();
-  }
-}
-
-/** Counts writes, so that a heartbeat can detect them without reading the clock at every write. */
-class CountedTransport implements Transport {
-  readonly #transport: Transport;
-  writes = 0;
-
-  constructor(transport: Transport) {
-    this.#transport = transport;
-  }
-
-  get bufferedBytes(): number {
-    return this.#transport.bufferedBytes;
-  }
-
-  write(bytes: Uint8Array): boolean {
-    this.writes += 1;
-    return this.#transport.write(bytes);
-  }
-
-  end(): void {
-    this.#transport.end();
-  }
-
-  destroy(): void {
-    this.#transport.destroy();
   }
 }
 
@@ -138,4 +106,111 @@ const KEEP_ALIVE = Buffer.from(formatSseComment("keep-alive"));
 /** Announces the shutdown and asks the client to reconnect after `afterMs`. */
 function retryFrame(afterMs: number): Buffer {
   return Buffer.from(`: the server restarts\nretry: ${afterMs}\n\n`);
+}
+
+class ResponseTransport implements Transport {
+  readonly #response: ServerResponse;
+
+  constructor(response: ServerResponse) {
+    this.#response = response;
+  }
+
+  get bufferedBytes(): number {
+    return this.#response.writableLength;
+  }
+
+  write(bytes: Uint8Array): boolean {
+    return this.#response.writable ? this.#response.write(bytes) : true;
+  }
+
+  end(): void {
+    this.#response.end();
+  }
+
+  destroy(): void {
+    this.#response.destroy();
+  }
+}
+
+/** @param head status and headers, in addition to those of every event stream */
+export function startEventStream(
+  response: ServerResponse,
+  head: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
+  options: EventStreamOptions,
+): void {
+  if (response.destroyed) {
+    options.onClosed();
+    return;
+  }
+  response.writeHead(head.status, { ...head.headers, ...EVENT_STREAM_HEADERS });
+  const stream = new EventStream(new ResponseTransport(response), options);
+  response.on("drain", () => stream.queue.transportDrained());
+  response.on("close", () => stream.onClose());
+  // A `close` event follows. Without a listener, the error would terminate the process.
+  response.on("error", () => undefined);
+}
+
+/** Buffer size of the web stream, in addition to the send queue. */
+const HIGH_WATER_MARK = 32 * 1024;
+
+class ControllerTransport implements Transport {
+  readonly #controller: ReadableStreamDefaultController<Uint8Array>;
+  /** Called when this side ends the stream, because the platform does not report that. */
+  readonly #onEnd: () => void;
+
+  constructor(controller: ReadableStreamDefaultController<Uint8Array>, onEnd: () => void) {
+    this.#controller = controller;
+    this.#onEnd = onEnd;
+  }
+
+  get bufferedBytes(): number {
+    return HIGH_WATER_MARK - (this.#controller.desiredSize ?? HIGH_WATER_MARK);
+  }
+
+  write(bytes: Uint8Array): boolean {
+    // Copy the bytes: a reader can transfer them, and they are shared with other connections.
+    this.#controller.enqueue(new Uint8Array(bytes));
+    return (this.#controller.desiredSize ?? 0) > 0;
+  }
+
+  end(): void {
+    this.#controller.close();
+    this.#onEnd();
+  }
+
+  destroy(): void {
+    this.#controller.error(new Error("The server has ended this stream."));
+    this.#onEnd();
+  }
+}
+
+/** @param signal aborted when the client disconnects. Not every server cancels the body, and some never read it. */
+export function toWebStream(options: EventStreamOptions, signal: AbortSignal): ReadableStream<Uint8Array> {
+  let stream: EventStream | undefined;
+  let isClosed = false;
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        const onEnd = () => {
+          isClosed = true;
+          queueMicrotask(() => stream?.onClose());
+        };
+        stream = new EventStream(new ControllerTransport(controller, onEnd), options);
+        // Close instead of failing: a client that disconnects is not an error of the host.
+        const close = () => {
+          if (!isClosed) controller.close();
+          isClosed = true;
+          stream?.onClose();
+        };
+        if (signal.aborted) close();
+        else signal.addEventListener("abort", close, { once: true });
+      },
+      pull: () => stream?.queue.transportDrained(),
+      cancel() {
+        isClosed = true;
+        stream?.onClose();
+      },
+    },
+    new ByteLengthQueuingStrategy({ highWaterMark: HIGH_WATER_MARK }),
+  );
 }

@@ -21,7 +21,6 @@ import type {
 } from "../subscription/subscription.ts";
 import type { GatewayContext, StreamHandler } from "../context.ts";
 import type { FrameSink, SendResult, StreamEvents } from "../connection/frame-sink.ts";
-import { hasTimedOut } from "./idle-timeout.ts";
 import { subscribeToTurn } from "./turn-subscription.ts";
 
 /** Returns the subscription options. If the turn has not started, waits for its start. */
@@ -98,12 +97,15 @@ class SessionStream implements StreamEvents, Subscriber, FrameSink {
     const { feeds, limits } = this.#context;
     const idleSince = feeds.idleSince(this.#ref, limits.turnIdleTimeoutMs);
     if (hasTimedOut({ idleSince, openedAt: this.#openedAt }, now, limits.turnIdleTimeoutMs))
-      this.fail("STREAM_TIMEOUT");
+      this.fail(
+        "STREAM_TIMEOUT",
+        "The running turn has written no event for too long. Reconnect to it later.",
+      );
   }
 
-  fail(code: ErrorCode): void {
+  fail(code: ErrorCode, message: string = ERRORS[code].meaning): void {
     this.onClose();
-    void this.#fail(code, ERRORS[code].meaning);
+    void this.#fail(code, message);
   }
 
   onShutdown(): void {
@@ -129,10 +131,9 @@ class SessionStream implements StreamEvents, Subscriber, FrameSink {
 
   onEnd(reason: SubscriptionEndReason): void {
     this.#subscription = null;
-    if (reason !== "complete") {
-      this.fail(reason === "gone" ? "NOT_FOUND" : "SERVER_ERROR");
-      return;
-    }
+    if (reason === "gone") return this.fail("NOT_FOUND", "The session was deleted.");
+    if (reason === "unavailable")
+      return this.fail("SERVER_ERROR", "The log of the session is unavailable. Reconnect to the turn later.");
     if (this.#format.dialect !== "responses" || this.#hasSentDone) this.#sink.end();
     // No turn runs, so no turn has sent the final frame. A client with an invalid cursor would mistake a plain end for
     // the end of the answer.
@@ -181,21 +182,9 @@ class SessionStream implements StreamEvents, Subscriber, FrameSink {
   async #fail(error: ErrorCode, message: string): Promise<void> {
     const { number, can_retry } = ERRORS[error];
     if (this.#format.dialect === "responses") {
-      const chat_id = await this.#readSessionNumber();
-      const type = "response.error";
-      this.#sink.send(
-        Buffer.from(
-          responsesToSse({
-            type,
-            response_id: this.#turnId,
-            chat_id,
-            message,
-            code: number,
-            error,
-            can_retry,
-          }),
-        ),
-      );
+      const [chat_id, response_id] = [await this.#readSessionNumber(), this.#turnId];
+      const reply = { response_id, chat_id, message, code: number, error, can_retry };
+      this.#sink.send(Buffer.from(responsesToSse({ type: "response.error", ...reply })));
       this.#sink.send(DONE);
     } else this.#sink.send(Buffer.from(toSse({ type: "error", error, code: number, message, can_retry })));
     this.#sink.end();
@@ -209,6 +198,18 @@ class SessionStream implements StreamEvents, Subscriber, FrameSink {
       return 0;
     }
   }
+}
+
+export interface IdleState {
+  /** When the turn wrote its last event; null if no turn runs or the turn waits for a user. */
+  readonly idleSince: number | null;
+  /** When this stream was opened. A client that reconnects to an idle turn gets the whole time. */
+  readonly openedAt: number;
+}
+
+/** Decides when the stream of a turn without events ends. */
+export function hasTimedOut({ idleSince, openedAt }: IdleState, now: number, timeoutMs: number): boolean {
+  return idleSince !== null && now - Math.max(idleSince, openedAt) >= timeoutMs;
 }
 
 function toSse(reply: {

@@ -5,21 +5,14 @@
  * from its first event, each chunk only after the previous one was flushed. Without `untilTurnEnd` it is a plain
  * subscription.
  */
-import { type SessionEvent, fold, parseCursor, Sequence, type SessionState } from "@turnstream/protocol";
-import { createBlobUrls } from "../../session/blobs/blob-url.ts";
+import { type SessionEvent, parseCursor, Sequence, type SessionState } from "@turnstream/protocol";
 import { isStoreError } from "../../store/errors.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { FrameSink } from "../connection/frame-sink.ts";
-import {
-  joinWireBytes,
-  encodeEvent,
-  type EncodingTarget,
-  createEncodingTarget,
-  frameText,
-} from "../encoding/encode.ts";
+import { createEncodingTarget, type EncodingTarget } from "../encoding/encode.ts";
 import type { StreamFormat } from "../encoding/stream-format.ts";
 import type { GatewayContext } from "../context.ts";
-import { type ReplayState, replayStateAt } from "../subscription/replay-page.ts";
+import { encodeReplay, type ReplayState, replayStateAt } from "../subscription/replay-page.ts";
 import type { TurnEnded } from "../feed/turn-watch.ts";
 import type { Subscription, SubscribeOptions, Subscriber } from "../subscription/subscription.ts";
 
@@ -106,7 +99,8 @@ async function sendFromArchive(
   try {
     const ended = await context.feeds.waitForTurnEnd(ref, turn, signal);
     const send = (bytes: Uint8Array): Promise<boolean> => sender.send(subscriber.sink, bytes, signal);
-    const hasFrames = await streamArchivedTurn(context, { ref, format, ended }, send);
+    const target = createEncodingTarget(format, ref.session, context.createBlobUrlResolver(ref));
+    const hasFrames = await streamArchivedTurn(context, ref, target, ended, send);
     if (!signal.aborted) subscriber.onEnd(hasFrames ? "complete" : "unavailable");
   } catch (error) {
     if (signal.aborted) return;
@@ -140,24 +134,18 @@ class PacedSender {
   }
 }
 
-interface ArchivedTurn {
-  readonly ref: SessionRef;
-  readonly format: StreamFormat;
-  readonly ended: TurnEnded;
-}
-
 /**
  * Sends an ended turn from the archive, page by page. Does not read the log.
  * @param send takes the bytes of some frames; returns false if the connection is closed
  * @returns true if anything was sent
  */
 async function streamArchivedTurn(
-  { store, slices, blobBase, secrets, env }: GatewayContext,
-  { ref, format, ended }: ArchivedTurn,
+  { store, slices }: GatewayContext,
+  ref: SessionRef,
+  target: EncodingTarget,
+  ended: TurnEnded,
   send: (bytes: Uint8Array) => Promise<boolean>,
 ): Promise<boolean> {
-  const resolveBlobUrl = createBlobUrls(ref, { base: blobBase, secret: secrets[0], now: env.now() });
-  const target = createEncodingTarget(format, ref.session, resolveBlobUrl);
   const { id, start } = ended.turn;
   let replayState: ReplayState | null = null;
   let hasFrames = false;
@@ -167,12 +155,12 @@ async function streamArchivedTurn(
     const events = end < 0 ? page : page.slice(0, end + 1);
     for (let n = 0; n < events.length;) {
       const from: ReplayState = replayState ?? replayStateAt(target, stateBefore(ended.state, events));
-      const chunk = await slices.run(() => encodeChunk(target, from, events, n));
+      const chunk = await slices.run(() => encodeReplay(target, from, events.slice(n), CHUNK_LENGTH));
       if (chunk.bytes !== null) {
         hasFrames = true;
         if (!(await send(chunk.bytes))) return true;
       }
-      n = chunk.next;
+      n += chunk.count;
       replayState = chunk.replayState;
     }
     const last = parseCursor(page.at(-1)?.id);
@@ -186,33 +174,4 @@ function stateBefore(state: SessionState, [first]: readonly SessionEvent[]): Ses
   const at = parseCursor(first?.id);
   if (at === null) return state;
   return { ...state, turns: Sequence.empty(), epoch: at.epoch, seq: (first?.first ?? at.seq) - 1 };
-}
-
-interface ArchiveChunk {
-  readonly bytes: Uint8Array | null;
-  readonly replayState: ReplayState;
-  readonly next: number;
-}
-
-function encodeChunk(
-  target: EncodingTarget,
-  from: ReplayState,
-  events: readonly SessionEvent[],
-  start: number,
-): ArchiveChunk {
-  const texts: string[] = [];
-  let { state, encoderState } = from;
-  let next = start;
-  for (let length = 0; next < events.length && length < CHUNK_LENGTH; next++) {
-    const event = events[next] as SessionEvent;
-    const after = fold(state, event);
-    const encoded = encodeEvent(target.format, encoderState, event, state, after);
-    for (const frame of encoded.frames) {
-      const text = frameText(target, frame);
-      texts.push(text);
-      length += text.length;
-    }
-    [state, encoderState] = [after, encoded.encoderState];
-  }
-  return { bytes: joinWireBytes(target, texts), replayState: { state, encoderState }, next };
 }

@@ -12,6 +12,8 @@ import {
   createEncoderState,
   encodeFrames,
   encodeEvent,
+  frameText,
+  joinWireBytes,
   needsFoldedState,
   type EncoderState,
   type EncodingTarget,
@@ -55,20 +57,35 @@ export function buildReplayPage(
   const position = { epoch: last.epoch, seq: last.seq };
   if (!needsFoldedState(target.format))
     return { position, chunks: toChunks(encodeFrames(target, events)), isComplete, replayState: null };
-  const frames: object[] = [];
-  let { state, encoderState } = from ?? replayStateAt(target, emptyState);
-  for (const event of events) {
+  const { bytes, replayState } = encodeReplay(target, from ?? replayStateAt(target, emptyState), events);
+  return { position, chunks: toChunks(bytes), isComplete, replayState };
+}
+
+/**
+ * Encodes events until their frames have `maxLength` characters.
+ * @returns the state after them, and how many they are
+ */
+export function encodeReplay(
+  target: EncodingTarget,
+  from: ReplayState,
+  events: readonly SessionEvent[],
+  maxLength = Infinity,
+): { readonly bytes: Buffer | null; readonly replayState: ReplayState; readonly count: number } {
+  const texts: string[] = [];
+  let { state, encoderState } = from;
+  let count = 0;
+  for (let length = 0; count < events.length && length < maxLength; count++) {
+    const event = events[count] as SessionEvent;
     const after = fold(state, event);
     const encoded = encodeEvent(target.format, encoderState, event, state, after);
-    for (const frame of encoded.frames) frames.push(frame);
+    for (const frame of encoded.frames) {
+      const text = frameText(target, frame);
+      texts.push(text);
+      length += text.length;
+    }
     [state, encoderState] = [after, encoded.encoderState];
   }
-  return {
-    position,
-    chunks: toChunks(encodeFrames(target, frames)),
-    isComplete,
-    replayState: { state, encoderState },
-  };
+  return { bytes: joinWireBytes(target, texts), replayState: { state, encoderState }, count };
 }
 
 /** Returns the entries of one page, at most up to the end of the turn that the subscriber waits for. */

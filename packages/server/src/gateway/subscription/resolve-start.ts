@@ -12,13 +12,14 @@ import {
   type Position,
   type SessionState,
 } from "@turnstream/protocol";
+import { eachResyncFrame } from "@turnstream/protocol/blocks";
 import type { InvalidCursorReason } from "../../log/log.ts";
 import { readHistory } from "../../session/history/read-history.ts";
 import { restartOrphanedLog } from "../../session/lifecycle/create.ts";
-import { prependOlderTurns } from "../../session/history/turn-window.ts";
+import { prependOlderTurns } from "../../session/history/turn-pages.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { DialectName } from "../encoding/stream-format.ts";
-import { encodeFrames, resyncFrames, type EncodingTarget } from "../encoding/encode.ts";
+import { encodeFrames, type EncodingTarget } from "../encoding/encode.ts";
 import type { FeedContext } from "./feed-context.ts";
 import type { SubscribeOptions, SubscribedInfo } from "./subscription.ts";
 import { type ReplayState, replayStateAt } from "./replay-page.ts";
@@ -174,7 +175,7 @@ async function encodeResync(
   state: SessionState,
   since: number,
 ): Promise<readonly Uint8Array[]> {
-  const frames = resyncFrames(state, since);
+  const frames = eachResyncFrame(state, since);
   const chunks: Uint8Array[] = [];
   for (let isMore = true; isMore;) {
     const batch = await slices.run(() => take(frames, FRAMES_PER_SLICE));

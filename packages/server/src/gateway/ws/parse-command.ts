@@ -1,6 +1,6 @@
 /**
  * `readFrame` reads the outer fields of a command from a frame, `parseCommand` validates the whole command, and
- * `requiredScope` returns the scope that it needs. Pure.
+ * `REQUIRED_SCOPES` has the scope that it needs. Pure.
  * Invariant: a frame passes the same checks as an HTTP body: size, depth, number of values, `__proto__` and schema.
  * `readFrame` looks only at type, session and request id, so that scope and session are checked before the rest. Each
  * command needs the same scope as its HTTP route. `parseRequestId` reads an invalid frame only to find its request id,
@@ -10,7 +10,7 @@ import { socketCommandSchema, type SocketCommand } from "@turnstream/protocol/sc
 import type { Scope } from "../auth/access.ts";
 import { parseUntrustedJson } from "../http/untrusted-json.ts";
 
-const REQUIRED_SCOPES: Readonly<Record<SocketCommand["type"], Scope>> = {
+export const REQUIRED_SCOPES: Readonly<Record<SocketCommand["type"], Scope>> = {
   subscribe: "read",
   unsubscribe: "read",
   ping: "read",
@@ -25,13 +25,9 @@ const REQUIRED_SCOPES: Readonly<Record<SocketCommand["type"], Scope>> = {
   refresh_payment: "read",
 };
 
-export function requiredScope(type: SocketCommand["type"]): Scope {
-  return REQUIRED_SCOPES[type];
-}
-
 /** True for commands that end work or decide something. They have counters of their own. */
 export function isUrgent(type: SocketCommand["type"]): boolean {
-  return type === "stop" || type === "unsubscribe" || requiredScope(type) === "decide";
+  return type === "stop" || type === "unsubscribe" || REQUIRED_SCOPES[type] === "decide";
 }
 
 /** A command of which only the outer fields are validated. */

@@ -13,9 +13,10 @@ import { isSessionNumber, resolveSession, requireScope } from "../auth/access.ts
 import type { Caller } from "../caller.ts";
 import type { StreamFormat } from "../encoding/stream-format.ts";
 import { executeCommand } from "../execute-command.ts";
-import type { Connection, ConnectionRegistry, DisconnectReason } from "../connection/connection-registry.ts";
+import type { Connection, ConnectionRegistry } from "../connection/connection-registry.ts";
 import { toErrorResponse, RequestError } from "../errors.ts";
 import type { GatewayContext } from "../context.ts";
+import type { HttpContext } from "../http/handle-request.ts";
 import type { SinkEvents } from "../connection/frame-sink.ts";
 import { SendQueue } from "../connection/send-queue.ts";
 import { LimitExceededError } from "../../session/limit-exceeded.ts";
@@ -28,7 +29,7 @@ import {
   parseCommand,
   parseRequestId,
   readFrame,
-  requiredScope,
+  REQUIRED_SCOPES,
 } from "./parse-command.ts";
 import { type Allowance, MIN_FRAME_BYTES, type ReceiveLimits, refill, takeBytes } from "./receive-rate.ts";
 import { checkLiveness } from "./liveness.ts";
@@ -38,11 +39,6 @@ import { encodeTextFrame } from "../encoding/ws-frame.ts";
 import { runAs } from "../../util/work-owner.ts";
 import { MAX_COMMAND_BYTES } from "../gateway-limits.ts";
 import { defined } from "../../util/defined.ts";
-
-export interface SocketContext {
-  readonly context: GatewayContext;
-  readonly connections: ConnectionRegistry;
-}
 
 /** Limits between two heartbeats. Beyond them the socket is closed, because no correct client exceeds them. */
 const MAX_MALFORMED = 20;
@@ -75,7 +71,7 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
   #pendingPing: Buffer | null = null;
 
   constructor(
-    { context, connections }: SocketContext,
+    { context, connections }: Pick<HttpContext, "context" | "connections">,
     caller: Caller,
     format: StreamFormat,
     socket: WebSocket,
@@ -132,10 +128,7 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
     this.#rejected = 0;
     if (this.#commands?.isIdle === true) this.#commands = null;
     const { limits } = this.#context;
-    if (this.queue.isStalled(now, limits.stallTimeoutMs)) {
-      this.destroy();
-      return;
-    }
+    if (this.queue.isStalled(now, limits.stallTimeoutMs)) return this.destroy();
     this.#meter(now, 0);
     // A paused connection can't receive a pong.
     if (this.#stream.bytesRead !== this.#bytesRead || this.#socket.isPaused) {
@@ -159,8 +152,11 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
     }
   }
 
-  close(reason: DisconnectReason): void {
-    this.#close(reason);
+  /** Stops receiving and sending. The client has some time to answer the close frame. */
+  close(reason: CloseReason): void {
+    if (this.#isClosed) return;
+    this.#transport.close(reason);
+    this.queue.markClosed();
   }
 
   destroy(): void {
@@ -178,13 +174,6 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
     subscriber.release();
   }
 
-  /** Stops receiving and sending. The client has some time to answer the close frame. */
-  #close(reason: CloseReason): void {
-    if (this.#isClosed) return;
-    this.#transport.close(reason);
-    this.queue.markClosed();
-  }
-
   /** Answers only the newest ping. A client that sends pings without reading then occupies one buffer, not many. */
   #pong(data: Buffer): void {
     const isFull = this.#stream.writableNeedDrain;
@@ -194,50 +183,47 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
 
   #onMessage(data: Buffer, isBinary: boolean): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
-    if (isBinary) {
-      this.#close("binary");
-      return;
-    }
+    if (isBinary) return this.close("binary");
     // A compressed command counts with its whole length.
     this.#meter(performance.now(), Math.max(MIN_FRAME_BYTES, data.byteLength));
-    if (this.#allowance !== null && this.#allowance.bytes < -this.#receiveLimits.burstBytes) {
-      // Reading stops at zero. Only compressed frames that had arrived before can exceed it by this much.
-      this.#close("flood");
-      return;
-    }
+    // Reading stops at zero. Only compressed frames that had arrived before can exceed it by this much.
+    if (this.#allowance !== null && this.#allowance.bytes < -this.#receiveLimits.burstBytes)
+      return this.close("flood");
     let frame: CommandFrame;
     try {
       frame = readFrame(data);
     } catch (error) {
-      this.#refuse(error, parseRequestId(data));
-      return;
+      return this.#refuse(error, parseRequestId(data));
     }
     const { maxBodyBytes } = this.#context.limits;
     if (frame.type !== "send" && data.byteLength > MAX_COMMAND_BYTES) {
       const problem = `A command other than \`send\` must have at most ${MAX_COMMAND_BYTES} bytes.`;
-      this.#refuse(new RequestError("TOO_LARGE", problem), frame.requestId);
-      return;
+      return this.#refuse(new RequestError("TOO_LARGE", problem), frame.requestId);
     }
     this.#commands ??= new CommandQueue(maxBodyBytes);
     const isAdded = runAs(this.caller, () =>
       this.#commands?.add(this.#resolveSessionId(frame), data.byteLength, () => this.#execute(frame)),
     );
-    if (isAdded === true) return;
+    if (isAdded === true || this.#closesFlood()) return;
+    const { reply } = toErrorResponse(
+      new RequestError("RATE_LIMITED", "Too many concurrent commands. Wait for replies."),
+    );
+    const retry = { retry_after_seconds: RETRY_AFTER_SECONDS };
+    this.reply({ type: "error", ...requestField(frame.requestId), ...reply, ...retry });
+  }
+
+  /** Counts a rejected command. @returns true if it has closed the connection, because there were too many */
+  #closesFlood(): boolean {
     this.#rejected += 1;
-    if (this.#rejected > MAX_REJECTED) this.#close("flood");
-    else {
-      const { reply } = toErrorResponse(
-        new RequestError("RATE_LIMITED", "Too many concurrent commands. Wait for replies."),
-      );
-      const retry = { retry_after_seconds: RETRY_AFTER_SECONDS };
-      this.reply({ type: "error", ...requestField(frame), ...reply, ...retry });
-    }
+    if (this.#rejected <= MAX_REJECTED) return false;
+    this.close("flood");
+    return true;
   }
 
   /** Refuses an invalid command. */
   #refuse(error: unknown, requestId: string | undefined): void {
     this.#malformed += 1;
-    if (this.#malformed > MAX_MALFORMED) this.#close("malformed");
+    if (this.#malformed > MAX_MALFORMED) this.close("malformed");
     else this.#replyError(error, requestId);
   }
 
@@ -283,20 +269,19 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
   async #execute(frame: CommandFrame): Promise<void> {
     const context = this.#context;
     try {
-      requireScope(this.caller, requiredScope(frame.type));
+      requireScope(this.caller, REQUIRED_SCOPES[frame.type]);
       if (frame.session === null) {
-        if (this.#parse(frame) !== null) this.reply({ type: "ack", ...requestField(frame) });
+        if (this.#parse(frame) !== null) this.reply({ type: "ack", ...requestField(frame.requestId) });
       } else if (frame.type === "subscribe") await this.#subscribe(frame, frame.session);
       else {
         await context.limiter.countRequest(this.caller, { isUrgent: isUrgent(frame.type) });
         const ref = await resolveSession(context, this.caller, frame.session);
         const command = this.#parse(frame);
         if (command === null || command.type === "ping" || command.type === "subscribe") return;
+        if (command.type === "unsubscribe") this.#unsubscribe(ref.session);
         const fields =
-          command.type === "unsubscribe"
-            ? this.#unsubscribe(ref.session)
-            : await executeCommand(context, this.caller, ref, command);
-        this.reply({ type: "ack", ...requestField(frame), ...fields });
+          command.type === "unsubscribe" ? {} : await executeCommand(context, this.caller, ref, command);
+        this.reply({ type: "ack", ...requestField(frame.requestId), ...fields });
       }
     } catch (error) {
       this.#replyError(error, frame.requestId);
@@ -355,27 +340,23 @@ export class SocketConnection implements Connection, SinkEvents, SocketHandle {
     subscriber.subscription = feeds.subscribe(ref, options, subscriber);
   }
 
-  #unsubscribe(session: string): Record<string, never> {
+  #unsubscribe(session: string): void {
     const subscriber = this.#subscribers.get(session);
     subscriber?.subscription?.onClose();
     subscriber?.release();
     this.#subscribers.delete(session);
-    return {};
   }
 
   #replyError(error: unknown, requestId: string | undefined): void {
-    if (error instanceof LimitExceededError && ++this.#rejected > MAX_REJECTED) {
-      this.#close("flood");
-      return;
-    }
+    if (error instanceof LimitExceededError && this.#closesFlood()) return;
     const { reply, isInternal } = toErrorResponse(error);
     if (isInternal) this.#context.onError(error, { during: "a command" });
-    this.reply({ type: "error", ...defined({ request_id: requestId }), ...reply });
+    this.reply({ type: "error", ...requestField(requestId), ...reply });
   }
 }
 
 function ignore(): void {}
 
-function requestField({ requestId }: CommandFrame): { readonly request_id?: string } {
-  return requestId === undefined ? {} : { request_id: requestId };
+function requestField(request_id: string | undefined): { readonly request_id?: string } {
+  return defined({ request_id });
 }

@@ -15,6 +15,7 @@ import type {
 } from "../subscription/subscription.ts";
 import type { QueueMember, FrameSink, SendResult } from "../connection/frame-sink.ts";
 import type { SendQueue } from "../connection/send-queue.ts";
+import { defined } from "../../util/defined.ts";
 
 /** The part of a socket that a subscriber uses. */
 export interface SocketHandle {
@@ -70,9 +71,7 @@ export class SocketSubscriber implements Subscriber, QueueMember, FrameSink {
   }
 
   onSubscribed(info: SubscribedInfo): void {
-    const requestField = this.#requestId === undefined ? {} : { request_id: this.#requestId };
-    this.#requestId = undefined;
-    this.#connection.reply({ type: "subscribed", ...requestField, session_id: this.session, ...info });
+    this.#connection.reply({ type: "subscribed", ...this.#answer(), session_id: this.session, ...info });
   }
 
   onStalled(frame: StalledFrame): void {
@@ -82,7 +81,13 @@ export class SocketSubscriber implements Subscriber, QueueMember, FrameSink {
   onEnd(reason: SubscriptionEndReason): void {
     this.#connection.remove(this);
     if (reason === "complete") return;
-    const requestField = this.#requestId === undefined ? {} : { request_id: this.#requestId };
-    this.#connection.reply({ type: "unsubscribed", ...requestField, session_id: this.session, reason });
+    this.#connection.reply({ type: "unsubscribed", ...this.#answer(), session_id: this.session, reason });
+  }
+
+  /** Returns the request id for the first notice. */
+  #answer(): { readonly request_id?: string } {
+    const request_id = this.#requestId;
+    this.#requestId = undefined;
+    return defined({ request_id });
   }
 }

@@ -7,25 +7,12 @@
  * log. It retries an unreachable engine for `timeoutMs`, then ends with `unavailable`.
  */
 import { formatCursor, parseCursor, type Position } from "@turnstream/protocol";
-import type { LogEngine, LogNotification } from "../engine.ts";
+import type { LogEngine } from "../engine.ts";
 import type { LogEntry } from "../entry.ts";
 import { retry } from "../../util/retry.ts";
 import { isLogError } from "../errors.ts";
-import {
-  reduceFollow,
-  type FollowEffect,
-  type FollowState,
-  type FollowInput,
-  initialFollowState,
-} from "./follow.ts";
-import type {
-  AttachOptions,
-  InvalidCursorReason,
-  LogDelivery,
-  FollowEndReason,
-  ReadResult,
-  ReadRange,
-} from "../log.ts";
+import { reduceFollow, type FollowState, type FollowInput, initialFollowState } from "./follow.ts";
+import type { AttachOptions, LogDelivery, FollowEndReason, ReadResult, ReadRange } from "../log.ts";
 
 export interface FollowSettings {
   /**
@@ -48,13 +35,6 @@ const DEFAULTS: FollowSettings = {
   timeoutMs: 30_000,
 };
 
-interface Waiting {
-  resolve(result: IteratorResult<LogDelivery, undefined>): void;
-  reject(error: unknown): void;
-}
-
-const OVER: IteratorResult<LogDelivery, undefined> = { done: true, value: undefined };
-
 interface Source extends AttachOptions {
   readonly engine: LogEngine;
   readonly read: (name: string, range: ReadRange) => Promise<ReadResult>;
@@ -62,8 +42,24 @@ interface Source extends AttachOptions {
   readonly name: string;
 }
 
-export function attach(source: Source, options: Partial<FollowSettings> = {}): AsyncIterable<LogDelivery> {
-  return { [Symbol.asyncIterator]: () => new Follower(source, { ...DEFAULTS, ...options }) };
+export async function* attach(
+  source: Source,
+  options: Partial<FollowSettings> = {},
+): AsyncGenerator<LogDelivery, void> {
+  let ready = Promise.withResolvers<void>();
+  const follower = new Follower(source, { ...DEFAULTS, ...options }, () => ready.resolve());
+  follower.start();
+  try {
+    while (true) {
+      ready = Promise.withResolvers();
+      const delivery = follower.take();
+      if (delivery !== null) yield delivery;
+      else if (follower.isOver) return;
+      else await ready.promise;
+    }
+  } finally {
+    follower.stop();
+  }
 }
 
 /**
@@ -78,10 +74,10 @@ export function listen(
   return new Promise((resolve, reject) => {
     const pass = (): void => {
       try {
-        const isOver = follower.pass(listener);
-        if (isOver) resolve();
+        for (let next = follower.take(); next !== null; next = follower.take()) listener(next);
+        if (follower.isOver) resolve();
       } catch (error) {
-        void follower.return();
+        follower.stop();
         reject(error);
       }
     };
@@ -112,128 +108,84 @@ function runDue(): void {
   for (const run of all) run();
 }
 
-/**
- * True if there is no log, or it ends before the position. Its next entry then comes right after the archived position.
- */
-function isBefore(reason: InvalidCursorReason): boolean {
-  return reason === "missing" || reason === "ahead";
-}
-
-/** Written by hand instead of as a generator, because every event for every reader passes through it. */
-class Follower implements AsyncIterator<LogDelivery, undefined> {
+/** Written without promises for entries, because every event for every reader passes through it. */
+class Follower {
   readonly #source: Source;
   readonly #settings: FollowSettings;
+  /** Called whenever there may be something to take. */
+  readonly #onReady: () => void;
   #state: FollowState;
-  #phase: "new" | "open" | "over" = "new";
+  #isOver = false;
   #queue: readonly LogEntry[] = [];
   #queued = 0;
   #end: FollowEndReason | null = null;
-  #error: unknown = null;
+  #failure: { readonly error: unknown } | null = null;
   /** A read that starts once the reader has taken the queued entries. */
   #deferred: Position | null = null;
-  #waiting: Waiting[] = [];
   #unsubscribe: (() => void) | null = null;
-  /** Called whenever there may be something to take. Null for a reader that calls `next`. */
-  readonly #ready: (() => void) | null;
 
-  constructor(source: Source, settings: FollowSettings, ready: (() => void) | null = null) {
+  constructor(source: Source, settings: FollowSettings, onReady: () => void) {
     this.#source = source;
     this.#settings = settings;
-    this.#ready = ready;
+    this.#onReady = onReady;
     this.#state = initialFollowState(parseCursor(source.after) ?? { epoch: 0, seq: 0 });
   }
 
-  next(): Promise<IteratorResult<LogDelivery, undefined>> {
-    if (this.#phase === "new") this.start();
-    const result = this.#take();
-    if (result !== null) return Promise.resolve(result);
-    if (this.#error !== null) return Promise.reject(this.#error);
-    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
-  }
-
-  async return(): Promise<IteratorResult<LogDelivery, undefined>> {
-    this.#stop();
-    return OVER;
-  }
-
-  /**
-   * Passes all available deliveries to the listener. @returns true if the subscription is over. @throws the error that
-   * ended it
-   */
-  pass(listener: (delivery: LogDelivery) => void): boolean {
-    for (let result = this.#take(); result !== null; result = this.#take()) {
-      if (result.done === true) return true;
-      listener(result.value);
-    }
-    if (this.#error !== null) throw this.#error as Error;
-    return false;
+  /** True if nothing more can be taken. */
+  get isOver(): boolean {
+    return this.#isOver;
   }
 
   start(): void {
-    this.#phase = "open";
     const { signal, after, name, engine } = this.#source;
-    if (signal?.aborted === true) return this.#stop();
-    signal?.addEventListener("abort", this.#stop, { once: true });
+    if (signal?.aborted === true) return this.stop();
+    signal?.addEventListener("abort", this.stop, { once: true });
     if (parseCursor(after) === null) return this.#finish("malformed");
     void this.#persist(async () => {
-      const unsubscribe = await engine.subscribe(name, (notification) => this.#onNotification(notification));
-      if (this.#phase === "over") return unsubscribe();
+      const unsubscribe = await engine.subscribe(name, (notification) =>
+        this.#step(notification.type === "removed" ? { type: "over", reason: "removed" } : notification),
+      );
+      if (this.#isOver) return unsubscribe();
       this.#unsubscribe = unsubscribe;
       this.#read(this.#state.last);
     });
   }
 
-  readonly #stop = (): void => {
+  readonly stop = (): void => {
+    if (this.#isOver) return;
     this.#leave();
-    this.#answer();
+    this.#onReady();
   };
 
   #leave(): void {
-    if (this.#phase === "over") return;
-    this.#phase = "over";
+    this.#isOver = true;
     this.#queue = [];
-    this.#source.signal?.removeEventListener("abort", this.#stop);
+    this.#source.signal?.removeEventListener("abort", this.stop);
     this.#unsubscribe?.();
   }
 
-  /** Takes the next delivery, or returns null if the reader has to wait. */
-  #take(): IteratorResult<LogDelivery, undefined> | null {
-    if (this.#phase === "over") return this.#error === null ? OVER : null;
+  /** Returns the next delivery, or null if there is none now. @throws the error that ended the subscription */
+  take(): LogDelivery | null {
+    if (this.#failure !== null) throw this.#failure.error;
+    if (this.#isOver) return null;
     if (this.#queue.length > 0) {
       const entries = this.#queue;
       this.#queue = [];
       this.#queued = 0;
-      this.#readDeferred();
-      return { done: false, value: { type: "entries", entries } };
+      const after = this.#deferred;
+      this.#deferred = null;
+      if (after !== null) this.#read(after);
+      return { type: "entries", entries };
     }
     if (this.#end === null) return null;
     this.#leave();
-    return { done: false, value: { type: "end", reason: this.#end } };
-  }
-
-  #answer(): void {
-    if (this.#ready !== null) return this.#ready();
-    while (this.#waiting.length > 0) {
-      const result = this.#take();
-      if (result === null && this.#error === null) return;
-      const waiting = this.#waiting.shift();
-      if (result === null) waiting?.reject(this.#error);
-      else waiting?.resolve(result);
-    }
-  }
-
-  #onNotification(notification: LogNotification): void {
-    this.#step(notification.type === "removed" ? { type: "over", reason: "removed" } : notification);
+    return { type: "end", reason: this.#end };
   }
 
   #step(input: FollowInput): void {
-    if (this.#phase === "over") return;
+    if (this.#isOver) return;
     const { state, effects } = reduceFollow(this.#state, input);
     this.#state = state;
-    this.#run(effects);
-  }
-
-  #run(effects: readonly FollowEffect[]): void {
     for (const effect of effects) {
       if (effect.type === "deliver") this.#deliver(effect.entries);
       else if (effect.type === "read") this.#read(effect.after);
@@ -244,7 +196,7 @@ class Follower implements AsyncIterator<LogDelivery, undefined> {
   #deliver(entries: readonly LogEntry[]): void {
     this.#queue = this.#queue.length === 0 ? entries : this.#queue.concat(entries);
     for (const { size } of entries) this.#queued += size;
-    this.#answer();
+    this.#onReady();
     // The queue is full: leave the live phase, and continue to read from here once the reader has taken the queue.
     if (this.#queued >= this.#settings.maxQueued && this.#state.phase === "live") {
       this.#step({ type: "possible-gap" });
@@ -256,55 +208,41 @@ class Follower implements AsyncIterator<LogDelivery, undefined> {
       this.#deferred = after;
       return;
     }
+    const { read, name, readFloor } = this.#source;
+    const cursor = formatCursor(after);
     void this.#persist(async () => {
-      const page = await this.#source.read(this.#source.name, {
-        after: formatCursor(after),
-        limit: this.#settings.pageSize,
-      });
-      if (page.ok) this.#step({ type: "page", entries: page.entries, more: page.more });
-      else if (isBefore(page.reason) && (await this.#isFloor(after)))
+      const page = await read(name, { after: cursor, limit: this.#settings.pageSize });
+      if (page.ok) return this.#step({ type: "page", entries: page.entries, more: page.more });
+      // There is no log, or it ends before the position. Its next entry comes right after the archived position.
+      const isBefore = page.reason === "missing" || page.reason === "ahead";
+      if (isBefore && (await readFloor?.()) === cursor)
         this.#step({ type: "page", entries: [], more: false });
       else this.#step({ type: "over", reason: page.reason });
     });
-  }
-
-  #readDeferred(): void {
-    const after = this.#deferred;
-    this.#deferred = null;
-    if (after !== null) this.#read(after);
-  }
-
-  async #isFloor(position: Position): Promise<boolean> {
-    return (await this.#source.readFloor?.()) === formatCursor(position);
   }
 
   #finish(reason: FollowEndReason): void {
     this.#end = reason;
     this.#unsubscribe?.();
     this.#unsubscribe = null;
-    this.#answer();
+    this.#onReady();
   }
 
   /** Retries while the engine is unreachable, for up to `timeoutMs`. */
   async #persist(work: () => Promise<void>): Promise<void> {
-    const { timeoutMs } = this.#settings;
     const attempt = async (): Promise<void> => {
-      if (this.#phase !== "over") await work();
+      if (!this.#isOver) await work();
     };
     try {
       await retry(attempt, {
         isRetryable: (error) => isLogError(error, "UNAVAILABLE"),
-        timeoutMs,
+        timeoutMs: this.#settings.timeoutMs,
         initialDelayMs: RETRY_EVERY_MS,
       });
     } catch (error) {
-      if (isLogError(error, "UNAVAILABLE")) this.#step({ type: "over", reason: "unavailable" });
-      else this.#fail(error);
+      if (isLogError(error, "UNAVAILABLE")) return this.#step({ type: "over", reason: "unavailable" });
+      if (!this.#isOver) this.#failure = { error };
+      this.stop();
     }
-  }
-
-  #fail(error: unknown): void {
-    this.#error = error;
-    this.#stop();
   }
 }

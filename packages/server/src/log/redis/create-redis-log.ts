@@ -9,7 +9,8 @@ import type { Log } from "../log.ts";
 import { validateUrls } from "./connection/address.ts";
 import { RedisEngine } from "./engine.ts";
 import { OutageMonitor } from "./connection/outage-monitor.ts";
-import { openCluster, singleServer, type TopologySettings } from "./topology/open-topology.ts";
+import { openCluster } from "./topology/cluster.ts";
+import { singleServer, type TopologySettings } from "./topology/topology.ts";
 import { sleep } from "../../util/sleep.ts";
 import { createStreamLog, type StreamLogOptions } from "../stream-log.ts";
 

@@ -25,7 +25,7 @@ import { type RedisConnection, unavailable } from "./connection/connection.ts";
 import { isMoved } from "./connection/node.ts";
 import type { OutageMonitor } from "./connection/outage-monitor.ts";
 import { APPEND, APPEND_WITH_LOOKBACK, CLAIM, EXPIRE, HEAD, REMOVE, SET_ASIDE, TRIM } from "./scripts.ts";
-import type { RedisTopology, TopologySettings } from "./topology/open-topology.ts";
+import type { RedisTopology, TopologySettings } from "./topology/topology.ts";
 import {
   formatHeadKey,
   isExpiring,
@@ -40,6 +40,12 @@ const SET_ASIDE_TTL_MS = 7 * 24 * 60 * 60 * 1_000;
 const MAX_REDIRECTS = 5;
 const MAX_ATTEMPTS = 6;
 
+/** A command failed. `connection` is the one over which it was sent, if there was one. */
+interface Failure {
+  readonly error: unknown;
+  readonly connection: RedisConnection | null;
+}
+
 export class RedisEngine implements LogEngine {
   readonly #topology: RedisTopology;
   readonly #keyPrefix: string;
@@ -53,21 +59,26 @@ export class RedisEngine implements LogEngine {
 
   append(name: string, append: EngineAppend): Promise<AppendResult> {
     const { writer, epoch, generation, lines } = append;
-    const log = this.#log(name);
     if (epoch === null || append.repeat) return this.#appendWithLookback(name, append);
-    const command = (connection: RedisConnection) => {
+    const log = this.#log(name);
+    const send = (connection: RedisConnection) => {
       const head = `${formatHeadKey(epoch, connection.replicationId, writer)}${generation}`;
-      return ["EVALSHA", connection.shaOf(APPEND), "2", log, `${log}:head`, head, `${epoch}-*`, ...lines];
+      const sha = connection.shaOf(APPEND);
+      return connection.send(["EVALSHA", sha, "2", log, `${log}:head`, head, `${epoch}-*`, ...lines]);
     };
-    const answer = (reply: unknown): AppendResult | Promise<AppendResult> => {
-      if (typeof reply === "string") {
+    const read = (reply: unknown): AppendResult | Promise<AppendResult> => {
+      if (typeof reply === "string")
         return toAppendResult({ type: "added", last: parsePosition(reply) }, lines.length);
-      }
       const head = String((reply as string[])[1]);
       if (isExpiring(head)) return this.#appendWithLookback(name, append);
       return toAppendResult(refusal(head, epoch), lines.length);
     };
-    return this.#execute(log, command, answer);
+    const { connection } = this.#topology.nodeFor(log);
+    if (connection === null) return this.#followRedirects(log, send).then(read);
+    // Without `await`: each adds a pass through the microtask queue to every append.
+    return send(connection).then(read, (error: unknown) =>
+      this.#followRedirects(log, send, { error, connection }).then(read),
+    );
   }
 
   async #appendWithLookback(name: string, append: EngineAppend): Promise<AppendResult> {
@@ -108,12 +119,14 @@ export class RedisEngine implements LogEngine {
 
   async range(name: string, from: Position, limit: number): Promise<EngineRange | null> {
     const log = this.#log(name);
-    const start = formatCursor(from);
-    const [head, base, entries] = await this.#multi(log, [
+    const commands = [
       ["GET", `${log}:head`],
       ["GET", `${log}:base`],
-      ["XRANGE", log, start, "+", "COUNT", String(limit)],
-    ]);
+      ["XRANGE", log, formatCursor(from), "+", "COUNT", String(limit)],
+    ];
+    const [head, base, entries] = await this.#retry(() =>
+      this.#followRedirects(log, (connection) => connection.multi(commands)),
+    );
     if (typeof head !== "string" || typeof base !== "string") return null;
     return {
       epoch: parseHeadEpoch(head) ?? 0,
@@ -186,71 +199,51 @@ export class RedisEngine implements LogEngine {
     args: (connection: RedisConnection) => readonly string[],
   ): Promise<unknown> {
     const log = this.#log(name);
-    const command = (connection: RedisConnection) => [
-      "EVALSHA",
-      connection.shaOf(script),
-      "3",
-      log,
-      `${log}:head`,
-      `${log}:base`,
-      ...args(connection),
-    ];
-    return this.#execute(log, command, (reply) => reply);
-  }
-
-  /** Appends take this path, so it has no `await`: each adds a pass through the microtask queue. */
-  #execute<T>(
-    key: string,
-    command: (connection: RedisConnection) => readonly string[],
-    read: (reply: unknown) => T | Promise<T>,
-  ): Promise<T> {
-    const { connection } = this.#topology.nodeFor(key);
-    const send = (to: RedisConnection) => to.send(command(to));
-    if (connection === null) return this.#followRedirects(key, send).then(read);
-    return connection.request(command(connection), read, (failure) =>
-      this.#followRedirects(key, send, failure, connection).then(read),
-    );
-  }
-
-  async #multi(key: string, commands: readonly (readonly string[])[]): Promise<unknown[]> {
-    return (await this.#retry(() =>
-      this.#followRedirects(key, (connection) => connection.multi(commands)),
-    )) as unknown[];
+    return this.#followRedirects(log, (connection) => {
+      const keys = [log, `${log}:head`, `${log}:base`];
+      return connection.send(["EVALSHA", connection.shaOf(script), "3", ...keys, ...args(connection)]);
+    });
   }
 
   /**
    * Sends a command once. Sends it again only if an error reply proves that it was not executed and names the remedy.
    */
-  async #followRedirects(
+  async #followRedirects<T>(
     key: string,
-    send: (connection: RedisConnection) => Promise<unknown>,
-    failure: unknown = null,
-    failedOver: RedisConnection | null = null,
-  ): Promise<unknown> {
-    let error = failure;
-    let last = failedOver;
-    for (let tries = 0; tries <= MAX_REDIRECTS; tries++) {
+    send: (connection: RedisConnection) => Promise<T>,
+    failure: Failure | null = null,
+  ): Promise<T> {
+    for (let [failed, redirects] = [failure, 0]; ; redirects++) {
+      const migratingTo = failed === null ? null : await this.#remedy(failed, redirects);
+      let connection = failed?.connection ?? null;
       try {
-        if (error === null) {
-          last = await this.#topology.nodeFor(key).waitForConnection();
-          return await send(last);
-        }
-        const [code = "", , address = ""] = error instanceof ErrorReply ? error.message.split(" ") : [];
-        if (code === "MOVED") await this.#topology.refresh(last);
-        else if (code === "ASK") return await this.#ask(address, send);
-        // Another server answers behind the same connection, or the scripts were flushed.
-        else if (code === "NOSCRIPT") await last?.discard();
-        else break;
-        error = null;
-      } catch (caught) {
-        error = caught;
+        if (migratingTo !== null) return await this.#ask(migratingTo, send);
+        const node = this.#topology.nodeFor(key);
+        connection = node.connection ?? (await node.waitForConnection());
+        return await send(connection);
+      } catch (error) {
+        failed = { error, connection };
       }
     }
-    throw this.#toLogError(error, last);
+  }
+
+  /**
+   * Prepares for sending a command again. @returns the address of the server to which its slot is migrating, or null
+   * @throws LogError with UNAVAILABLE if the command must not be sent again
+   */
+  async #remedy({ error, connection }: Failure, redirects: number): Promise<string | null> {
+    const isRedirect = error instanceof ErrorReply && redirects <= MAX_REDIRECTS;
+    const [code, , address = ""] = isRedirect ? error.message.split(" ") : [];
+    if (code === "ASK") return address;
+    if (code === "MOVED") await this.#topology.refresh(connection);
+    // Another server answers behind the same connection, or the scripts were flushed.
+    else if (code === "NOSCRIPT") await connection?.discard();
+    else throw this.#toLogError(error, connection);
+    return null;
   }
 
   /** The slot is migrating to another server: send the command there, for this call only. */
-  async #ask(address: string, send: (connection: RedisConnection) => Promise<unknown>): Promise<unknown> {
+  async #ask<T>(address: string, send: (connection: RedisConnection) => Promise<T>): Promise<T> {
     const connection = await this.#topology.nodeAt(address).waitForConnection();
     const [, reply] = await Promise.all([connection.send(["ASKING"]), send(connection)]);
     return reply;

@@ -1,6 +1,6 @@
 /**
- * `parseNotification`, `parseEntries`, `parseHead`, `parseHeadEpoch` and `parsePulse` parse the replies and published messages of the
- * scripts. Pure.
+ * `parseNotification`, `parseEntries`, `parseHead`, `parseHeadEpoch` and `parsePulse` parse the replies and published
+ * messages of the scripts. Pure.
  *
  * Invariant: the formats are those of `scripts.ts`. An append publishes `<first id>\n<line>\n<line>…`, a claim
  * `<previous id> <id>\n<line>`, and a removal `removed`. Lines contain JSON, which never has an unescaped newline. An

@@ -19,7 +19,7 @@
  * an event of a fenced writer is never published. They follow the same rules as `MemoryEngine` in `../memory.ts`;
  * change both together.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 export interface LoadableScript {
   readonly source: string;
@@ -29,7 +29,7 @@ export interface LoadableScript {
 /** Returns the script that only servers on this timeline know. */
 export function scriptOn(timeline: string, script: string): LoadableScript {
   const source = `-- timeline ${timeline}${script}`;
-  return { source, sha: createHash("sha1").update(source).digest("hex") };
+  return { source, sha: hash("sha1", source) };
 }
 
 /** What follows the name of a log in the key under which it is set aside. */

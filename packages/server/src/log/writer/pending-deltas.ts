@@ -38,10 +38,6 @@ export class PendingDeltas {
     return this.#drafts.length === 0;
   }
 
-  get events(): number {
-    return this.#drafts.length;
-  }
-
   add({ drafts, blobs }: SplitDrafts): void {
     for (const draft of drafts) this.#addDraft(draft);
     this.#blobs.push(...blobs);

@@ -76,7 +76,7 @@ export class Writer {
     this.#accepted++;
     if (!isDelta(draft) || this.#pending.size >= this.#options.maxBatchSize) this.#isDue = true;
     this.#schedule();
-    while (this.#waiting > this.#options.highWaterMark) {
+    while (this.waiting > this.#options.highWaterMark) {
       await new Promise<void>((resolve) => this.#relief.push(resolve));
       if (this.#failure !== null) throw this.#failure;
     }
@@ -96,10 +96,6 @@ export class Writer {
 
   /** Approximate size in characters of the collected and the in-flight events. */
   get waiting(): number {
-    return this.#waiting;
-  }
-
-  get #waiting(): number {
     return this.#pending.size + this.#inFlight;
   }
 

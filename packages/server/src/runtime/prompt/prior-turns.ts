@@ -20,7 +20,7 @@ import {
 import { interactionId, isRequest, truncateText } from "@turnstream/protocol/writer";
 import type { ContentPart } from "../../session/history/model-content.ts";
 import { resolveResult } from "../../session/history/result-reference.ts";
-import { textLength } from "../../session/history/turn-window.ts";
+import { textLength } from "../../session/history/turn-pages.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import {

@@ -1,13 +1,9 @@
 /**
  * `archiveSession` moves events from the log into the archive: merged events, changed turns, the session header and the
- * archived position, in one commit per step.
- *
- * Invariants: repeating a step, or running it concurrently, changes nothing. `trimLog` removes only archived events
- * from the log.
+ * archived position, in one commit per step. Repeating a step, or running it concurrently, changes nothing.
  */
 import {
   type Cursor,
-  type SessionEvent,
   fold,
   formatCursor,
   parseCursor,
@@ -18,14 +14,13 @@ import {
   type SessionState,
   snapshot,
 } from "@turnstream/protocol";
+import type { LogEntry } from "../../log/entry.ts";
 import { LogError } from "../../log/errors.ts";
-import type { LogPage } from "../../log/log.ts";
 import { mergeDeltas } from "../../log/raw-deltas.ts";
-import type { ArchiveBatch, ArchiveResult } from "../../store/archive.ts";
+import { type ArchiveBatch, type ArchiveResult, changedTurns } from "../../store/archive.ts";
 import type { NewJournalEntry } from "../../store/journal.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
-import { changedTurns } from "../../store/archive.ts";
 import { readArchivedState } from "../history/archived-state.ts";
 import { outboxKeyOf } from "./relay-outbox.ts";
 import type { Backend } from "../backend.ts";
@@ -48,8 +43,8 @@ export interface ArchiveOptions {
    */
   readonly journal?: (archived: SessionState) => readonly NewJournalEntry[];
   /**
-   * The position that `commit` and `journal` depend on. They are skipped if the log ends before it, because entries were
-   * lost.
+   * The position that `commit` and `journal` depend on. They are skipped if the log ends before it, because entries
+   * were lost.
    */
   readonly atLeast?: Position;
 }
@@ -94,7 +89,7 @@ export async function archiveIncrementally(
   known: SessionState | null,
   options: ArchiveOptions = {},
 ): Promise<IncrementalArchiveResult> {
-  const { step = STEP, atLeast } = options;
+  const { step = STEP, atLeast, commit, journal } = options;
   const isThere = (at: Position): boolean => atLeast === undefined || comparePositions(at, atLeast) >= 0;
   const last = options.upTo ?? (await backend.log.head(ref))?.last ?? START_CURSOR;
   const end = parseCursor(last);
@@ -115,19 +110,14 @@ export async function archiveIncrementally(
       const entries = page.entries.filter((entry) => comparePositions(entry, end) <= 0);
       if (entries.length === 0) {
         isCommitted = isThere(state);
-        if (isCommitted) await commitAlone(backend.store, ref, state, options);
+        if (isCommitted) await write(backend.store, ref, null, { commit, entries: journal?.(state) });
         return { cursor, state, events, isBlocked: false, isCommitted };
       }
-      const merged = mergeDeltas(entries);
-      const { state: next, checkpoint } = foldEvents(state, merged);
+      const { after: next, batch } = foldEntries(state, page.epoch, entries);
       const isLast = !page.more || entries.length < page.entries.length;
       isCommitted = isLast && isThere(next);
-      const result = await writeWith(
-        backend.store,
-        ref,
-        batchOf(state, next, { ...page, entries }, merged, checkpoint),
-        isCommitted ? { commit: options.commit, entries: options.journal?.(next) } : {},
-      );
+      const more = isCommitted ? { commit, entries: journal?.(next) } : {};
+      const result = await write(backend.store, ref, batch, more);
       if (typeof result === "object") {
         isCommitted = false;
         if ("behind" in result) return { cursor, state, events, isBlocked: true, isCommitted };
@@ -143,76 +133,48 @@ export async function archiveIncrementally(
   return { cursor: archived, state: null, events, isBlocked: false, isCommitted: false };
 }
 
-async function commitAlone(
-  store: Store,
-  ref: SessionRef,
-  archived: SessionState,
-  { commit, journal }: Pick<ArchiveOptions, "commit" | "journal">,
-): Promise<void> {
-  const entries = journal?.(archived) ?? [];
-  const write = async (to: Store): Promise<void> => {
-    if (entries.length > 0) await to.journal.write(ref, ...entries);
-    await commit?.(to);
-  };
-  await (commit === undefined ? write(store) : store.transaction(write));
+interface Write {
+  readonly commit?: ArchiveOptions["commit"] | undefined;
+  readonly entries?: readonly NewJournalEntry[] | undefined;
 }
 
-async function writeWith(
+/** Writes events, if there are any, with journal entries. With `commit`, all of it is one transaction. */
+async function write(
   store: Store,
   ref: SessionRef,
-  events: ArchiveBatch,
-  {
-    commit,
-    entries,
-  }: { commit?: ArchiveOptions["commit"]; entries?: readonly NewJournalEntry[] | undefined },
+  batch: ArchiveBatch | null,
+  { commit, entries = [] }: Write,
 ): Promise<ArchiveResult> {
-  const batch = entries === undefined ? events : { ...events, journal: entries };
-  if (commit === undefined) return store.archive.write(ref, batch);
+  const writeTo = async (to: Store): Promise<ArchiveResult> => {
+    if (batch !== null)
+      return to.archive.write(ref, entries.length === 0 ? batch : { ...batch, journal: entries });
+    if (entries.length > 0) await to.journal.write(ref, ...entries);
+    return "written";
+  };
+  if (commit === undefined) return writeTo(store);
   return store.transaction(async (tx) => {
-    const result = await tx.archive.write(ref, batch);
+    const result = await writeTo(tx);
     if (typeof result !== "object") await commit(tx);
     return result;
   });
 }
 
-/** Removes archived events from a log with more than `keep` events. @returns true if it trimmed the log */
-export async function trimLog(
-  { store, log }: Backend,
-  ref: SessionRef,
-  options: { keep?: number } = {},
-): Promise<boolean> {
-  const head = await log.head(ref);
-  const last = head === null ? null : parseCursor(head.last);
-  const base = head === null ? null : parseCursor(head.base);
-  if (last === null || base === null || last.seq - base.seq <= (options.keep ?? 0)) return false;
-  const { archived } = await store.archive.header(ref);
-  return log.trim(ref, archived);
-}
-
-interface Folded {
-  readonly state: SessionState;
-  /** The state right before the last turn in the entries started; null if none started. */
-  readonly checkpoint: SessionState | null;
-}
-
-function foldEvents(from: SessionState, events: readonly SessionEvent[]): Folded {
-  let [state, checkpoint]: [SessionState, SessionState | null] = [from, null];
-  for (const event of events) {
-    if (event.type === "turn.start") checkpoint = state;
-    state = fold(state, event);
-  }
-  return { state, checkpoint };
-}
-
-function batchOf(
+/** Folds entries into a state. @returns the state after them, and what is archived of them */
+function foldEntries(
   before: SessionState,
-  after: SessionState,
-  { epoch, entries }: Pick<LogPage, "epoch" | "entries">,
-  events: readonly SessionEvent[],
-  checkpoint: SessionState | null,
-) {
+  epoch: number,
+  entries: readonly LogEntry[],
+): { readonly after: SessionState; readonly batch: ArchiveBatch } {
+  const events = mergeDeltas(entries);
+  let after = before;
+  /** The state right before the last turn in the entries started. */
+  let checkpoint: SessionState | null = null;
+  for (const event of events) {
+    if (event.type === "turn.start") checkpoint = after;
+    after = fold(after, event);
+  }
   const { turns: _, ...header } = after;
-  return {
+  const batch = {
     from: formatCursor(before),
     to: formatCursor(after),
     epoch,
@@ -223,4 +185,5 @@ function batchOf(
     ...(checkpoint === null ? {} : { checkpoint: snapshot(trimState(checkpoint)) }),
     delivered: [...new Set(entries.flatMap((entry) => outboxKeyOf(entry.key) ?? []))],
   };
+  return { after, batch };
 }

@@ -1,10 +1,10 @@
 /**
- * `LogRetention` bounds the memory of the log. When a turn has ended, it lets the log expire, and trims it a while later,
- * so that clients can resume in between. `archiveLeftovers` archives events that no turn archives.
+ * `LogRetention` bounds the memory of the log. When a turn has ended, it lets the log expire, and trims it a while
+ * later, so that clients can resume in between. `archiveLeftovers` archives events that no turn archives.
  *
- * Invariant: only archived events are trimmed or expire. The expiry is set in the log itself, so it happens even if this
- * process dies; the trims in memory only free the space earlier. Their number is bounded. An error of the log changes
- * nothing, because the log expires anyway.
+ * Invariant: only archived events are trimmed or expire. The expiry is set in the log itself, so it happens even if
+ * this process dies; the trims in memory only free the space earlier. Their number is bounded. An error of the log
+ * changes nothing, because the log expires anyway.
  */
 import type { Cursor } from "@turnstream/protocol";
 import { isLogError } from "../../log/errors.ts";
@@ -35,9 +35,8 @@ const BATCH = 50;
 export class LogRetention {
   readonly #backend: Backend;
   readonly #options: Required<LogRetentionOptions>;
-  /** In the order in which they are due, from `#first` on. */
+  /** In the order in which they are due. */
   #pending: PendingTrim[] = [];
-  #first = 0;
   #timer: NodeJS.Timeout | null = null;
   #isClosed = false;
 
@@ -48,7 +47,7 @@ export class LogRetention {
 
   /** How many trims wait. */
   get pending(): number {
-    return this.#pending.length - this.#first;
+    return this.#pending.length;
   }
 
   /**
@@ -61,7 +60,7 @@ export class LogRetention {
     // The whole log expires before.
     if (this.#isClosed || trimAfterMs >= expireAfterMs) return;
     this.#pending.push({ ref, upTo: archived, dueAt: performance.now() + trimAfterMs });
-    if (this.pending > maxPending) await this.#trim(this.#take(1));
+    if (this.pending > maxPending) await this.#trim(1);
     this.#schedule();
   }
 
@@ -69,38 +68,30 @@ export class LogRetention {
   close(): void {
     this.#isClosed = true;
     this.#pending = [];
-    this.#first = 0;
     if (this.#timer !== null) clearTimeout(this.#timer);
   }
 
   #schedule(): void {
-    const next = this.#pending[this.#first];
+    const [next] = this.#pending;
     if (this.#timer !== null || next === undefined || this.#isClosed) return;
-    const work = async (): Promise<void> => {
-      const now = performance.now();
-      while ((this.#pending[this.#first]?.dueAt ?? Infinity) <= now) await this.#trim(this.#take(BATCH, now));
-      this.#timer = null;
-      this.#schedule();
-    };
-    this.#timer = setTimeout(() => void work(), Math.max(0, next.dueAt - performance.now())).unref();
+    const delayMs = Math.max(0, next.dueAt - performance.now());
+    this.#timer = setTimeout(() => void this.#trimDue(), delayMs).unref();
   }
 
-  /** Takes the oldest trims that are due at `now`. */
-  #take(limit: number, now = Infinity): PendingTrim[] {
-    let end = this.#first;
-    while (end - this.#first < limit && (this.#pending[end]?.dueAt ?? Infinity) <= now) end++;
-    const taken = this.#pending.slice(this.#first, end);
-    this.#first = end;
-    // Moving the array for each trim would take quadratic time.
-    if (this.#first * 2 >= this.#pending.length) {
-      this.#pending = this.#pending.slice(this.#first);
-      this.#first = 0;
+  async #trimDue(): Promise<void> {
+    const now = performance.now();
+    while ((this.#pending[0]?.dueAt ?? Infinity) <= now) {
+      const later = this.#pending.findIndex(({ dueAt }) => dueAt > now);
+      await this.#trim(later < 0 ? BATCH : Math.min(BATCH, later));
     }
-    return taken;
+    this.#timer = null;
+    this.#schedule();
   }
 
-  async #trim(trims: readonly PendingTrim[]): Promise<void> {
+  /** Trims the logs that are due first. */
+  async #trim(count: number): Promise<void> {
     const { log } = this.#backend;
+    const trims = this.#pending.splice(0, count);
     await Promise.all(trims.map(({ ref, upTo }) => ignoreLogErrors(log.trim(ref, upTo))));
   }
 }

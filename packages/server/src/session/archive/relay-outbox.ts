@@ -1,6 +1,6 @@
 /**
- * `publishCommitted` publishes the outbox rows of a session to the log right after a commit; `relayOutbox` publishes
- * rows whose process died.
+ * `publishOutbox` and `publishCommitted` publish the outbox rows of a session to the log right after a commit;
+ * `relayOutbox` publishes rows whose process died.
  *
  * Invariant: each event is in the log exactly once. Both publish a session's rows in order, append under the row's key,
  * and search the log for that key first. No append runs under a lock.
@@ -11,6 +11,7 @@ import { isStoreError } from "../../store/errors.ts";
 import type { OutboxRow, TakeQuery } from "../../store/outbox.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Backend } from "../backend.ts";
+import { reopenIdleLog } from "../lifecycle/create.ts";
 
 /** Marks appends that come from the outbox, so that archiving can mark their rows as delivered. */
 const PREFIX = "o/";
@@ -64,6 +65,25 @@ export async function publishCommitted(
     }
   }
   return { delivered, failure: null };
+}
+
+/**
+ * Publishes the rows of a command, and reopens the log if no turn runs. It throws no error of the log or store, because
+ * the rows are committed and a relay publishes them later.
+ */
+export async function publishOutbox(backend: Backend, ref: SessionRef): Promise<void> {
+  try {
+    const { failure } = await publishCommitted(backend, ref);
+    if (failure === null) return;
+    if (isLogError(failure, "UNCLAIMED")) {
+      await reopenIdleLog(backend, ref);
+      if ((await publishCommitted(backend, ref)).failure === null) return;
+    }
+    // A relay doesn't wait for the turn of a message that is not in the log.
+    await backend.store.outbox.postpone(ref);
+  } catch (error) {
+    if (!isLogError(error) && !isStoreError(error)) throw error;
+  }
 }
 
 export interface RelayOptions extends Partial<TakeQuery> {

@@ -1,13 +1,14 @@
 /**
  * `openBlob` loads the blob of a signed URL and returns the headers to serve it with, or where to redirect to.
  *
- * Invariant: only a signed token that has not expired gives access, and caches must not keep the blob longer. A token of
- * a share gives access only while the share is open, so a cache must ask each time. A blob contains untrusted content,
- * so a browser must never treat it as a page of ours.
+ * Invariant: only a signed token that has not expired gives access, and caches must not keep the blob longer. A token
+ * of a share gives access only while the share is open, so a cache must ask each time. A blob contains untrusted
+ * content, so a browser must never treat it as a page of ours.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { readBlobToken } from "../../store/rules/blob-token.ts";
 import type { Store } from "../../store/store.ts";
+import { defineErrors } from "../../util/errors.ts";
 import { redirectToObject } from "./redirect-to-object.ts";
 import { safeDownloadHeaders } from "./safe-headers.ts";
 
@@ -19,13 +20,9 @@ const BLOB_ERRORS = {
 
 export type BlobErrorCode = keyof typeof BLOB_ERRORS;
 
-export class BlobError extends Error {
-  readonly code: BlobErrorCode;
-
+export class BlobError extends defineErrors("BlobError", BLOB_ERRORS, (_code, _what, meaning) => meaning) {
   constructor(code: BlobErrorCode) {
-    super(BLOB_ERRORS[code]);
-    this.name = "BlobError";
-    this.code = code;
+    super(code, "");
   }
 }
 
@@ -74,11 +71,7 @@ export async function openBlob(
   if (redirect !== null) return { redirect };
   return {
     // Each URL of a blob differs, but its content does not change.
-    sha256:
-      object?.sha256 ??
-      createHash("sha256")
-        .update(body ?? "")
-        .digest("base64"),
+    sha256: object?.sha256 ?? hash("sha256", body ?? "", "base64"),
     headers,
     async read() {
       const bytes = body ?? (await store.blobs.get(owner, grant.blob))?.body;

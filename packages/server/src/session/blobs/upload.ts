@@ -2,9 +2,10 @@
  * `uploadFile` and `readUpload` store and read the uploads of a session. `startUpload` and `completeUpload` store one
  * that a client sends to the object storage itself. They do not inspect the content.
  *
- * Invariants: data is streamed in chunks, so a large upload is never in memory as a whole. An id stands for one content:
- * other bytes under the id of a complete upload are refused. The URL of an upload is only valid in its own session.
- * Limits apply to the declared size before the client sends a byte, and the storage must have exactly that content.
+ * Invariants: data is streamed in chunks, so a large upload is never in memory as a whole. An id stands for one
+ * content: other bytes under the id of a complete upload are refused. The URL of an upload is only valid in its own
+ * session. Limits apply to the declared size before the client sends a byte, and the storage must have exactly that
+ * content.
  */
 import { createHash } from "node:crypto";
 import { isStoreError, StoreError } from "../../store/errors.ts";

@@ -2,9 +2,9 @@
  * `readArchivedState`, `foldArchivedEvents` and `readCheckpoint` read folded states from the archive: its end, a
  * position, and the state before the newest turn. They do not read the log.
  *
- * Invariant: each state equals what this version folds from the events. A state of an older version is converted, and one
- * of the next version is used unchanged. If neither is exact, the events are folded again, or `readCheckpoint` returns
- * the empty state. `foldArchivedEvents` folds each event only as `shown` returns it.
+ * Invariant: each state equals what this version folds from the events. A state of an older version is converted, and
+ * one of the next version is used unchanged. If neither is exact, the events are folded again, or `readCheckpoint`
+ * returns the empty state. `foldArchivedEvents` folds each event only as `shown` returns it.
  */
 import {
   emptyState,
@@ -16,8 +16,7 @@ import {
   snapshot,
   upgradeSnapshot,
 } from "@turnstream/protocol";
-import { isExactFor } from "../../store/archive.ts";
-import type { ArchivedWindow } from "../../store/archive.ts";
+import { type ArchivedWindow, isExactFor } from "../../store/archive.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import type { Backend } from "../backend.ts";

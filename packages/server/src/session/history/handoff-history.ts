@@ -14,17 +14,16 @@ import {
 import type { SessionRef } from "../../util/refs.ts";
 import { readCheckpoint } from "./archived-state.ts";
 import { foldTo } from "./fold-to.ts";
-import { prependOlderTurns, type TurnWindow } from "./turn-window.ts";
 import type { Backend } from "../backend.ts";
 
 export interface HandoffHistory {
-  /** A window of the newest turns; `earlier` is the number of older ones. */
+  /** Complete turns that are not archived, and archived ones only as far as needed to continue. */
   readonly state: SessionState;
   /** Subscribe after this cursor. */
   readonly cursor: Cursor;
   /**
-   * Whether the state lacks an accepted message or turn, such as a retry that no worker has started. The stream after the
-   * cursor has it.
+   * Whether the state lacks an accepted message or turn, such as a retry that no worker has started. The stream after
+   * the cursor has it.
    */
   readonly lacksAccepted: boolean;
 }
@@ -32,16 +31,8 @@ export interface HandoffHistory {
 /** How often to restart if archiving or trimming moved the archive and the log during the read. */
 const TRIES = 5;
 
-/**
- * @param window null to return the folded state: complete turns that are not archived, and archived ones only as far as
- * needed to continue
- * @throws StoreError NOT_FOUND
- */
-export async function readHandoffHistory(
-  backend: Backend,
-  ref: SessionRef,
-  window: TurnWindow | null,
-): Promise<HandoffHistory> {
+/** @throws StoreError NOT_FOUND */
+export async function readHandoffHistory(backend: Backend, ref: SessionRef): Promise<HandoffHistory> {
   // Read the store before the log, or a turn that runs in between would go unnoticed. A message leaves the queue when its
   // turn becomes the running one, so read the queue first.
   const queued = await backend.store.queuedMessages.list(ref);
@@ -56,11 +47,10 @@ export async function readHandoffHistory(
     });
     if (typeof folded === "string" && left > 1) continue;
     // No turn ran before the newest turn started, so the checkpoint is a handoff point.
-    const handoff = track.handoff ?? base;
-    const state = window === null ? handoff : await prependOlderTurns(backend, ref, handoff, window);
+    const state = track.handoff ?? base;
     const lacksAccepted =
-      queued.some(({ id }) => !isKnownMessage(handoff, id)) ||
-      (running !== null && findTurn(handoff, running.turn) === undefined);
-    return { state, cursor: formatCursor(handoff), lacksAccepted };
+      queued.some(({ id }) => !isKnownMessage(state, id)) ||
+      (running !== null && findTurn(state, running.turn) === undefined);
+    return { state, cursor: formatCursor(state), lacksAccepted };
   }
 }

@@ -8,23 +8,20 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Json, ToolResultBlock } from "@turnstream/protocol";
-
-type JsonRecord = Readonly<Record<string, Json>>;
+import { asJsonObject, isJsonObject, type JsonObject } from "../../util/json.ts";
 
 /** What the event does not have, and how its preview is read as the content for the model. */
-interface ResultReference extends JsonRecord {
-  readonly event: "text" | "json";
-}
+type ResultReference = JsonObject & { readonly event: "text" | "json" };
 
 /** Fields that are nearly always the same in a result, and that no event has. */
-const DEFAULTS: JsonRecord = { pool: [], parts: 0, thought: null, ending: null };
+const DEFAULTS: JsonObject = { pool: [], parts: 0, thought: null, ending: null };
 
 /**
  * @param record the outcome of a call, as the runtime journals it
  * @param block the result, as it is archived with the record
  */
 export function toResultReference(record: Json, block: ToolResultBlock): Json {
-  const whole = record as JsonRecord;
+  const whole = asJsonObject(record);
   const event = typeof whole["content"] === "string" ? "text" : "json";
   const shared = sharedFields(block, event, Number(whole["parts"]));
   const own = Object.entries(whole).filter(([name, value]) => !isDeepStrictEqual(shared[name], value));
@@ -43,7 +40,7 @@ export function referenceTo({ preview }: ToolResultBlock): Json {
 }
 
 export function isResultReference(stored: Json): stored is ResultReference {
-  return typeof stored === "object" && stored !== null && !Array.isArray(stored) && "event" in stored;
+  return isJsonObject(stored) && "event" in stored;
 }
 
 /** Returns true for a reference to an event that has the whole record. */
@@ -62,7 +59,7 @@ export function resolveResult(stored: Json, block: ToolResultBlock | undefined):
   return { ...sharedFields(block, event, Number(own["parts"] ?? 0)), ...own };
 }
 
-function sharedFields(block: ToolResultBlock, event: "text" | "json", parts: number): JsonRecord {
+function sharedFields(block: ToolResultBlock, event: "text" | "json", parts: number): JsonObject {
   const { status, preview, artifact, results, whole, usage, structured } = block;
   const blocks = block.parts.slice(parts).map(({ media, data, reference }) => ({
     ...(media === "text" ? { type: "text", text: data } : { type: "image", url: data }),

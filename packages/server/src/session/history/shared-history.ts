@@ -5,16 +5,13 @@
  * Invariant: it shows no later events, no authors, no submitted form values and no hidden content. Nothing in it waits
  * or runs, because a share gives no access to write, decide or pay. Pages don't overlap and have no gap.
  */
-import { parseCursor, restoreTurn, Sequence, type SessionState, type Turn } from "@turnstream/protocol";
-import { turnSnapshot } from "@turnstream/protocol/writer";
+import { parseCursor, restoreTurn, Sequence, type SessionState } from "@turnstream/protocol";
+import { omitHiddenTurn, redactForShare, turnSnapshot } from "@turnstream/protocol/writer";
 import { closeSession } from "../../store/fork/close-session.ts";
-import { omitHiddenTurn } from "@turnstream/protocol/writer";
-import { redactForShare } from "@turnstream/protocol/writer";
-import { isShareToken, readShareId } from "../../store/shares.ts";
-import type { Share } from "../../store/shares.ts";
+import { isShareToken, readShareId, type Share } from "../../store/shares.ts";
 import type { Store } from "../../store/store.ts";
 import { type FoldArchivedOptions, foldArchivedEvents } from "./archived-state.ts";
-import { MAX_TEXT_LENGTH, textLength } from "./turn-window.ts";
+import { countTurnsWithinLimit } from "./turn-pages.ts";
 import { defined } from "../../util/defined.ts";
 
 export interface SharedHistory {
@@ -59,23 +56,13 @@ export async function readSharedSession(
   return piece(() => {
     const { state } = closeSession(folded.state, { at: folded.at });
     const older = state.turns.toArray().filter(({ start }) => start < before);
-    const turns = takeNewest(older, limit);
-    const earlier = older.length - turns.length;
-    const window = { ...state, earlier, turns: Sequence.from(turns.map(withoutHidden)) };
+    const earlier = older.length - countTurnsWithinLimit(older, limit);
+    const turns = older.slice(earlier);
+    const window = {
+      ...state,
+      earlier,
+      turns: Sequence.from(turns.map((turn) => restoreTurn(omitHiddenTurn(turnSnapshot(turn))))),
+    };
     return { share, state: window, next: earlier === 0 ? null : (turns[0]?.start ?? null) };
   });
-}
-
-function withoutHidden(turn: Turn): Turn {
-  return restoreTurn(omitHiddenTurn(turnSnapshot(turn)));
-}
-
-/** Returns at most `limit` turns, fewer if they are long, and at least one. */
-function takeNewest(turns: readonly Turn[], limit: number): readonly Turn[] {
-  let count = 0;
-  for (let length = 0; count < Math.min(limit, turns.length) && length <= MAX_TEXT_LENGTH; count++) {
-    const turn = turns.at(-1 - count);
-    length += turn === undefined ? 0 : textLength(turn);
-  }
-  return turns.slice(turns.length - count);
 }

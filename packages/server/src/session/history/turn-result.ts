@@ -37,6 +37,6 @@ export async function readTurnResult(
     const isShown = isEnding && result !== undefined && result.status !== "cancelled";
     const stored = records.get(`${CALL_PREFIX}${call}`) ?? (isShown ? referenceTo(result) : undefined);
     const record = stored === undefined ? undefined : resolveResult(stored, result);
-    return record === undefined ? null : modelContentParts(record as unknown as ModelContent);
+    return record === undefined ? null : modelContentParts(record as ModelContent);
   });
 }

@@ -5,7 +5,7 @@
  * Invariant: the decision and its event are one commit. The waiting turn is only signalled; it reads the decision from
  * the store.
  */
-import type { QuestionAnswer, Json, Question } from "@turnstream/protocol";
+import type { QuestionAnswer, Question } from "@turnstream/protocol";
 import { StoreError } from "../../store/errors.ts";
 import type { TransitionResult, Interaction } from "../../store/interactions.ts";
 import type { NewMessage } from "../../store/queued-messages.ts";
@@ -18,10 +18,10 @@ import {
   decisionSource,
   type InteractionTransition,
 } from "./transition.ts";
-import { publishOutbox } from "../archive/publish-outbox.ts";
+import { publishOutbox } from "../archive/relay-outbox.ts";
 import { findInteraction } from "./find.ts";
 import type { CommandBackend } from "../backend.ts";
-import { signalDecision } from "./signal-decision.ts";
+import { signalDecision } from "../signal-channels.ts";
 import { defined } from "../../util/defined.ts";
 
 export interface AnswerQuestionInput extends DecisionSource {
@@ -42,8 +42,7 @@ export function answerQuestion(
   return changeQuestion(backend, ref, key, (interaction) => {
     const problem = problemOf(questionsOf(interaction), answers);
     if (problem !== null) throw new StoreError("INVALID", `question ${key}: ${problem}`);
-    const fields = { answers: answers as unknown as Json };
-    return { to: "answered", fields, ...decisionSource(input) };
+    return { to: "answered", fields: { answers }, ...decisionSource(input) };
   });
 }
 
@@ -133,7 +132,7 @@ export function parseAnswer(questions: readonly Question[], text: string): Quest
 }
 
 function questionsOf({ request }: Interaction): readonly Question[] {
-  return (request as unknown as { readonly questions: readonly Question[] }).questions;
+  return (request as { readonly questions: readonly Question[] }).questions;
 }
 
 /** Returns what is wrong with the answers, or null. Pure. */

@@ -14,10 +14,10 @@ import type { Store } from "../../store/store.ts";
 import { transitionInteraction, type DecisionSource, decisionSource } from "./transition.ts";
 import { validateEditedInput } from "./validate-edit.ts";
 import { findInteraction } from "./find.ts";
-import { publishOutbox } from "../archive/publish-outbox.ts";
+import { publishOutbox } from "../archive/relay-outbox.ts";
 import type { CommandBackend } from "../backend.ts";
 import { InputValidationError } from "../validation-error.ts";
-import { signalDecision } from "./signal-decision.ts";
+import { signalDecision } from "../signal-channels.ts";
 import { defined } from "../../util/defined.ts";
 
 export interface ApprovalDecision extends DecisionSource {
@@ -36,8 +36,8 @@ export interface ApprovalDecision extends DecisionSource {
   readonly always?: boolean;
 }
 
-/** The stored request of an approval. */
-export interface ApprovalRequest {
+/** The stored request of an approval. A type, because TypeScript doesn't accept JSON as an interface. */
+export type ApprovalRequest = {
   readonly actions: readonly ApprovalAction[];
   readonly editable: boolean;
   /** True if the user may allow the tool for the rest of the session. */
@@ -46,7 +46,7 @@ export interface ApprovalRequest {
   readonly agent: string;
   /** Digest of the tool's description and input schema, for an allowance. */
   readonly tool_digest: string;
-}
+};
 
 const STATUS = { approve: "approved", edit: "edited", reject: "rejected" } as const;
 
@@ -62,27 +62,21 @@ export async function decideApproval(
   // A request never changes, so it can be read outside of the transaction.
   const interaction = await findInteraction(backend.store, ref, decision.key, "approval");
   const actions = await editedActions(backend.store, ref, interaction, decision);
-  const rule = ruleOf(interaction.request as unknown as ApprovalRequest, decision);
+  const rule = ruleOf(interaction.request as ApprovalRequest, decision);
   const { userId, reason, digest } = decision;
-  const result = await backend.store.transaction((tx) =>
-    transitionInteraction(tx, ref, interaction, {
+  const result = await backend.store.transaction((tx) => {
+    const allow = async (allowance: NewAllowance) => {
+      await tx.allowances.add(ref, { ...allowance, ...defined({ by: userId }) });
+      const { agent, tool } = allowance;
+      return { action: "approval.always", subject: { agent, tool } } as const;
+    };
+    return transitionInteraction(tx, ref, interaction, {
       to: STATUS[decision.decision],
-      fields: {
-        ...(actions === null ? {} : { actions }),
-        ...(rule === null ? {} : { always: true }),
-      },
+      fields: defined({ actions, always: rule && true }),
       ...decisionSource(decision),
-      ...defined({ reason, digest }),
-      ...(rule === null
-        ? {}
-        : {
-            also: async () => {
-              await tx.allowances.add(ref, { ...rule, ...defined({ by: userId }) });
-              return { action: "approval.always", subject: { agent: rule.agent, tool: rule.tool } };
-            },
-          }),
-    }),
-  );
+      ...defined({ reason, digest, also: rule && (() => allow(rule)) }),
+    });
+  });
   await publishOutbox(backend, ref);
   await signalDecision(backend, ref);
   return result;
@@ -94,11 +88,11 @@ async function editedActions(
   ref: SessionRef,
   { id, request }: Interaction,
   { decision, input, key }: ApprovalDecision,
-): Promise<readonly ApprovalAction[] | null> {
+): Promise<readonly ApprovalAction[] | undefined> {
   if ((decision === "edit") !== (input !== undefined))
     throw bad(key, "`input` is required for an edit and not allowed otherwise");
-  if (input === undefined) return null;
-  const { actions, editable } = request as unknown as ApprovalRequest;
+  if (input === undefined) return undefined;
+  const { actions, editable } = request as ApprovalRequest;
   if (!editable) throw bad(key, "its arguments can't be edited");
   const problem = validateEditedInput(input, await store.interactions.schema(ref, id));
   if (problem !== null) throw new InputValidationError(`approval ${key}`, problem);
@@ -108,8 +102,8 @@ async function editedActions(
 function ruleOf(
   { always, agent, actions, tool_digest: digest }: ApprovalRequest,
   { decision, key, ...input }: ApprovalDecision,
-): NewAllowance | null {
-  if (input.always !== true) return null;
+): NewAllowance | undefined {
+  if (input.always !== true) return undefined;
   if (decision !== "approve") throw bad(key, "`always` is only allowed with an approval");
   const tool = actions[0]?.name;
   if (!always || tool === undefined) throw bad(key, "it doesn't offer `always`");

@@ -1,5 +1,6 @@
 /**
  * `expireForms` closes forms whose deadline has passed. For a form that ended its turn, no turn waits for its deadline.
+ * `isLastTurn` decides whether the next turn starts then.
  *
  * Invariant: the store's clock decides, in one conditional change, so a decision of the user at the same time wins or
  * loses as a whole. Any number of workers may call it at the same time. A form that can't be closed now does not block
@@ -8,9 +9,9 @@
 import { isStoreError } from "../../store/errors.ts";
 import type { Interaction } from "../../store/interactions.ts";
 import type { SessionRef } from "../../util/refs.ts";
+import type { Store } from "../../store/store.ts";
 import type { ErrorHandler } from "../../util/error-handler.ts";
 import type { CommandBackend } from "../backend.ts";
-import { isLastTurn } from "./is-last-turn.ts";
 import { changeForm } from "./submit-form.ts";
 import { transitionInteraction } from "./transition.ts";
 
@@ -31,10 +32,7 @@ export async function expireForms(backend: CommandBackend, onError: ErrorHandler
   return expired;
 }
 
-/**
- * Starts the next turn only if nothing followed the form's turn. Otherwise a later turn reads that the form expired.
- * @returns false if the form was decided meanwhile
- */
+/** @returns false if the form was decided meanwhile */
 async function expireForm(
   backend: CommandBackend,
   ref: SessionRef,
@@ -45,4 +43,15 @@ async function expireForm(
     transitionInteraction(tx, ref, interaction, { to: "expired" }),
   );
   return applied;
+}
+
+/**
+ * Returns true if nothing followed a turn: no later turn and no queued message. Only then an interaction that expires
+ * starts the next turn. Otherwise the user has moved on, and a later turn reads that it expired.
+ */
+export async function isLastTurn(store: Store, ref: SessionRef, turn: string): Promise<boolean> {
+  const running = await store.running.get(ref);
+  const [newest] = await store.turns.list(ref, { limit: 1 });
+  const isNewest = (running?.turn ?? newest?.id) === turn;
+  return isNewest && (await store.queuedMessages.list(ref)).length === 0;
 }

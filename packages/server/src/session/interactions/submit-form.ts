@@ -14,29 +14,27 @@ import type { TurnCaller } from "../../store/running-turn.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import { canonicalJson } from "../../store/rules/canonical-json.ts";
 import type { Store } from "../../store/store.ts";
-import { publishOutbox } from "../archive/publish-outbox.ts";
 import type { CommandBackend } from "../backend.ts";
 import { isJsonLongerThan } from "../../util/json.ts";
 import { uploadUrl } from "../blobs/upload.ts";
 import { type OwnerLimits, toTurnCaller } from "../limit-exceeded.ts";
-import { MESSAGE_RELAY_MS } from "../archive/relay-outbox.ts";
+import { MESSAGE_RELAY_MS, publishOutbox } from "../archive/relay-outbox.ts";
 import { messageEvent, messageKey } from "../message-event.ts";
-import { hintTurn } from "../messages/hint-turn.ts";
-import { signalDecision } from "./signal-decision.ts";
+import { hintTurn, signalDecision } from "../signal-channels.ts";
 import { InputValidationError } from "../validation-error.ts";
 import { findInteraction, waitForInteraction } from "./find.ts";
 import { transitionInteraction, type DecisionSource, decisionSource } from "./transition.ts";
 import { defined } from "../../util/defined.ts";
 
-/** The stored request of a form. */
-interface StoredForm {
+/** The stored request of a form. A type, because TypeScript doesn't accept JSON as an interface. */
+type StoredForm = {
   readonly schema: FormSchema;
   /** True if a running turn waits for the form and continues by itself. */
   readonly waits?: boolean;
   /** The agent of the next turn, if the form ended its turn. */
   readonly agent?: string;
   readonly mode?: "agent" | "chat";
-}
+};
 
 interface FormAction extends DecisionSource {
   /** The key of the request: `form_request_id`. */
@@ -209,11 +207,7 @@ async function submit(
   if (problems.length > 0) throw new FormError(interaction.key, problems);
   if (isJsonLongerThan(values, MAX_VALUES_BYTES))
     throw new StoreError("TOO_LARGE", `the values of form ${interaction.key}`);
-  return transitionInteraction(tx, ref, interaction, {
-    to: "submitted",
-    fields: { values },
-    ...who,
-  });
+  return transitionInteraction(tx, ref, interaction, { to: "submitted", fields: { values }, ...who });
 }
 
 function decline(
@@ -241,7 +235,7 @@ async function addGoOn(
   const { agent, mode, schema } = storedForm(interaction);
   const { values = {} } = change.body as { readonly values?: Json };
   const files = formFiles(schema, values).slice(0, MAX_FILES);
-  const options = { ...defined({ agent, mode }) };
+  const options = defined({ agent, mode });
   const message = { id: `after.${form}`, text: "", files, resumes: form, options, ...source };
   if ((await tx.queuedMessages.add(ref, message)) !== "added") return;
   const { draft } = messageEvent(message);
@@ -249,7 +243,7 @@ async function addGoOn(
 }
 
 export function storedForm({ request }: Interaction): StoredForm {
-  return request as unknown as StoredForm;
+  return request as StoredForm;
 }
 
 function isWaitedFor(interaction: Interaction): boolean {

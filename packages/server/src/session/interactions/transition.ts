@@ -4,7 +4,8 @@
  *
  * Invariant: it runs in the caller's transaction, so the change, its event, its webhooks and the audit entry are one
  * commit. A parked turn of the session is queued again in the same commit. Only the entry of a rejection or withdrawal
- * may be missing, if the audit can't be written. If the change is refused, it writes nothing. It does not publish the event.
+ * may be missing, if the audit can't be written. If the change is refused, it writes nothing. It does not publish the
+ * event.
  */
 import type { Json } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
@@ -23,14 +24,8 @@ export interface DecisionSource {
   readonly clientId?: string;
 }
 
-export function decisionSource({
-  userId = null,
-  clientId,
-}: {
-  readonly userId?: string | null;
-  readonly clientId?: string;
-}): DecisionSource {
-  return { ...(userId === null ? {} : { userId }), ...defined({ clientId }) };
+export function decisionSource({ userId, clientId }: DecisionSource): DecisionSource {
+  return defined({ userId, clientId });
 }
 
 export interface InteractionTransition extends DecisionSource {

@@ -2,8 +2,8 @@
  * `claimSession` takes over a session: it gets a new epoch from the store and claims the log under it.
  *
  * Invariant: the store never returns an epoch twice, and the log accepts no lower epoch. The claim is safe even if one
- * of them lost its newest state. If the archive is behind a trimmed log, the log restarts after the archive. The loss is
- * reported, and stored with the session, so that the next turn announces it.
+ * of them lost its newest state. If the archive is behind a trimmed log, the log restarts after the archive. The loss
+ * is reported, and stored with the session, so that the next turn announces it.
  */
 import { comparePositions, type Cursor, parseCursor } from "@turnstream/protocol";
 import type { EventDraft } from "@turnstream/protocol/writer";
@@ -25,7 +25,8 @@ export interface ClaimRequest<First extends FirstEvent = FirstEvent> {
    */
   readonly event: EventDraft | ((session: SessionWithEpoch) => Promise<First>);
   /**
-   * Takes a new epoch, higher than the one in which the log was seen. It throws if the caller may not claim the session.
+   * Takes a new epoch, higher than the one in which the log was seen. It throws if the caller may not claim the
+   * session.
    * @default the next epoch of the session, whoever has it
    */
   readonly takeEpoch?: (seen: number) => Promise<SessionWithEpoch>;

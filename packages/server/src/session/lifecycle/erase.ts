@@ -4,7 +4,8 @@
  *
  * Invariant: the store keeps an erasure record after the delete, so that `finishErasures` deletes the log even if the
  * process dies. The record stays for a grace period, because a concurrent claim can create the log again: the log is
- * deleted at once and at the end of the period. One process claims each of them. The audit notes an erasure without the user, and never keeps one from happening. An entry of `eraseExpired` names its reason.
+ * deleted at once and at the end of the period. One process claims each of them. The audit notes an erasure without the
+ * user, and never keeps one from happening. An entry of `eraseExpired` names its reason.
  */
 import { isLogError } from "../../log/errors.ts";
 import type { SessionRef } from "../../util/refs.ts";
@@ -65,8 +66,8 @@ export interface FinishOptions {
 
 /**
  * Deletes the logs of erased sessions again, and the erasure records that are older than `graceMs` by the store's
- * clock. A log that can't be deleted now keeps its record and doesn't block the others. Then deletes the objects that no
- * file uses any more.
+ * clock. A log that can't be deleted now keeps its record and doesn't block the others. Then deletes the objects that
+ * no file uses any more.
  * @returns how many logs were deleted
  */
 export async function finishErasures({ store, log }: Backend, options: FinishOptions = {}): Promise<number> {

@@ -7,7 +7,7 @@
 import type { Env } from "../../util/env.ts";
 import type { Session } from "../../store/sessions.ts";
 import type { Actor, SessionRef } from "../../util/refs.ts";
-import { publishOutbox } from "../archive/publish-outbox.ts";
+import { publishOutbox } from "../archive/relay-outbox.ts";
 import type { Backend } from "../backend.ts";
 
 /** @throws StoreError NOT_FOUND if the session doesn't belong to the user */

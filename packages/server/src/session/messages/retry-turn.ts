@@ -13,7 +13,7 @@ import { poll } from "../../util/retry.ts";
 import { readHistory } from "../history/read-history.ts";
 import type { CommandBackend } from "../backend.ts";
 import { type OwnerLimits, requireTurnLimits, toTurnCaller } from "../limit-exceeded.ts";
-import { hintTurn } from "./hint-turn.ts";
+import { hintTurn } from "../signal-channels.ts";
 
 /**
  * - "retrying": a new turn starts, with this id.

@@ -11,28 +11,27 @@ import type { SessionRef } from "../../util/refs.ts";
 import type { Store } from "../../store/store.ts";
 import { stringField } from "../../util/json.ts";
 import { answerByMessage } from "../interactions/answer-question.ts";
-import { type DecisionSource, decisionSource } from "../interactions/transition.ts";
-import { publishOutbox } from "../archive/publish-outbox.ts";
-import { MESSAGE_RELAY_MS } from "../archive/relay-outbox.ts";
+import type { DecisionSource } from "../interactions/transition.ts";
+import { MESSAGE_RELAY_MS, publishOutbox } from "../archive/relay-outbox.ts";
 import { resumeForm, withFormFiles } from "../interactions/submit-form.ts";
 import { type OwnerLimits, requireTurnLimits, toTurnCaller } from "../limit-exceeded.ts";
 import { messageEvent, messageKey } from "../message-event.ts";
 import type { CommandBackend, Backend } from "../backend.ts";
 import { InputValidationError } from "../validation-error.ts";
-import { signalDecision } from "../interactions/signal-decision.ts";
-import { hintTurn } from "./hint-turn.ts";
+import { hintTurn, signalDecision } from "../signal-channels.ts";
 import { defined } from "../../util/defined.ts";
 
 export interface SendMessageInput extends Omit<NewMessage, "by">, DecisionSource {
   /** Only with `resumes`: the values of the form. */
   readonly formValues?: Json;
   /**
-   * Refuses the message beyond these limits, unless it decides a form or a question. The turn ends at those of tokens and
-   * cost. @default no limits
+   * Refuses the message beyond these limits, unless it decides a form or a question. The turn ends at those of tokens
+   * and cost. @default no limits
    */
   readonly limits?: OwnerLimits;
   /**
-   * False leaves a pending question as it is, for a sender who may not decide. The message then waits for the next turn.
+   * False leaves a pending question as it is, for a sender who may not decide. The message then waits for the next
+   * turn.
    * @default true
    */
   readonly decidesQuestion?: boolean;
@@ -43,11 +42,11 @@ export interface SendMessageInput extends Omit<NewMessage, "by">, DecisionSource
  *
  * A pending question is answered by the message, which then starts no turn, or is dismissed if the message can't be an
  * answer. With `decidesQuestion: false` the question stays pending. With `resumes` the message continues from a form. A
- * pending form is submitted with `formValues`, or else declined with the text as the reason. A text that is too long for
- * an event is stored as a blob.
+ * pending form is submitted with `formValues`, or else declined with the text as the reason. A text that is too long
+ * for an event is stored as a blob.
  * @throws StoreError NOT_FOUND if the session or form doesn't exist, INVALID for invalid values and for an agent that
- * is not registered, or CONFLICT (`FormClosedError`) if the form is already decided. LimitExceededError beyond `limits`.
- * It throws nothing after the commit
+ * is not registered, or CONFLICT (`FormClosedError`) if the form is already decided. LimitExceededError beyond
+ * `limits`. It throws nothing after the commit
  */
 export async function sendMessage(
   backend: CommandBackend,
@@ -63,7 +62,7 @@ export async function sendMessage(
   for (const blob of blobs) await store.blobs.put(ref, blob);
   const { text, whole = null } = draft;
   const resumes = message.resumes ?? null;
-  const source = decisionSource({ userId: userId ?? null, ...defined({ clientId }) });
+  const source: DecisionSource = defined({ userId, clientId });
   let isDecided = false;
   let isAnswer = false;
   const added = await store.transaction(async (tx) => {

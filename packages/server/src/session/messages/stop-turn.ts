@@ -6,8 +6,7 @@
 import type { StopReceipt } from "../../store/running-turns.ts";
 import type { SessionRef } from "../../util/refs.ts";
 import type { CommandBackend } from "../backend.ts";
-import { encodeSessionRef, STOPS_CHANNEL } from "../signal-channels.ts";
-import { hintRunningTurn } from "./hint-turn.ts";
+import { encodeSessionRef, hintRunningTurn, STOPS_CHANNEL } from "../signal-channels.ts";
 import { defined } from "../../util/defined.ts";
 
 export interface StopTurnOptions {
@@ -22,9 +21,7 @@ export async function stopTurn(
   ref: SessionRef,
   { turn, userId }: StopTurnOptions,
 ): Promise<{ readonly receipt: StopReceipt; readonly turn: string | null }> {
-  const stopped = await store.running.requestStop(ref, {
-    ...defined({ turn, by: userId }),
-  });
+  const stopped = await store.running.requestStop(ref, defined({ turn, by: userId }));
   // Also signal if a stop was already requested, because the earlier signal may be lost.
   if (stopped.receipt !== "over") {
     signals.send(STOPS_CHANNEL, encodeSessionRef(ref));

@@ -2,13 +2,12 @@
  * `WebhookOptions` sets how a worker sends webhooks. `resultOf` decides from a response or an error whether a delivery
  * is sent again. Pure.
  *
- * Invariant: every delivery ends after `maxAttempts` attempts. Delays have jitter, so that a receiver that was down does
- * not get all deliveries at the same moment.
+ * Invariant: every delivery ends after `maxAttempts` attempts. Delays have jitter, so that a receiver that was down
+ * does not get all deliveries at the same moment.
  */
 import { z } from "zod";
-import { MAX_BATCH } from "../../store/rules/arguments.ts";
+import { MAX_BATCH, MAX_DURATION_MS } from "../../store/rules/arguments.ts";
 import type { DeliveryResult } from "../../store/webhooks.ts";
-import { MAX_DURATION_MS } from "../../store/rules/arguments.ts";
 import { integer, type OptionsInput, type OptionsOutput } from "../../util/parse-options.ts";
 import { backoffDelay } from "../../util/retry.ts";
 import { MAX_TIMER_MS } from "../../util/sleep.ts";

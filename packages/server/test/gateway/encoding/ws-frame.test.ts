@@ -11,7 +11,7 @@ import { ConnectionRegistry } from "../../../src/gateway/connection/connection-r
 import type { StreamHandler } from "../../../src/gateway/context.ts";
 import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/gateway-limits.ts";
 import { encodeTextFrame } from "../../../src/gateway/encoding/ws-frame.ts";
-import { startEventStream, toWebStream } from "../../../src/gateway/sse/transports.ts";
+import { startEventStream, toWebStream } from "../../../src/gateway/sse/event-stream.ts";
 import { StreamClient } from "../clients.ts";
 
 const HEARTBEAT_MS = 1_000;

@@ -16,7 +16,8 @@ import type { StreamFormat, DialectName } from "../../../src/gateway/encoding/st
 import { SessionFeed } from "../../../src/gateway/feed/session-feed.ts";
 import { isLogError } from "../../../src/log/errors.ts";
 import { createStreamLog } from "../../../src/log/stream-log.ts";
-import { archiveSession, trimLog } from "../../../src/session/archive/archive.ts";
+import { archiveSession } from "../../../src/session/archive/archive.ts";
+import { trimLog } from "@turnstream/testkit/backend/trim-log.ts";
 import { isStoreError } from "../../../src/store/errors.ts";
 import { createMemoryStore } from "@turnstream/testing";
 import { sessionKey } from "../../../src/util/refs.ts";

@@ -11,7 +11,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { createGateway } from "../../../src/gateway/gateway.ts";
 import { DEFAULT_GATEWAY_LIMITS } from "../../../src/gateway/gateway-limits.ts";
 import { checkLiveness } from "../../../src/gateway/ws/liveness.ts";
-import { hasTimedOut } from "../../../src/gateway/sse/idle-timeout.ts";
+import { hasTimedOut } from "../../../src/gateway/sse/session-stream.ts";
 import { SocketClient } from "../clients.ts";
 import { openServer, type TestServer } from "../test-server.ts";
 

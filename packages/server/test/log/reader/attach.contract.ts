@@ -74,6 +74,14 @@ export function attachContract(opened: () => Log): void {
       await reader.stop();
     });
 
+    test("fails once with the error of `readFloor`", async () => {
+      const options = { after: "7-20", readFloor: () => Promise.reject(new Error("of the store")) };
+      const reader = new Reader(log, sessionRef(), options, way);
+      await expect(reader.done).rejects.toThrow("of the store");
+      // Without an end, this would never run.
+      await nextTick();
+    });
+
     test("waits at the archived position while the log ends before it", async () => {
       const session = await startSession(log);
       const readFloor = vi.fn<() => Promise<string>>(async () => "7-20");

@@ -4,10 +4,12 @@ import { emptyState, formatCursor, type SessionState } from "@turnstream/protoco
 import { isHandoffPoint } from "@turnstream/protocol/writer";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { archiveSession, trimLog } from "../../../src/session/archive/archive.ts";
+import { archiveSession } from "../../../src/session/archive/archive.ts";
+import { trimLog } from "@turnstream/testkit/backend/trim-log.ts";
 import { readCheckpoint } from "../../../src/session/history/archived-state.ts";
 import { foldTo } from "../../../src/session/history/fold-to.ts";
 import { readHandoffHistory } from "../../../src/session/history/handoff-history.ts";
+import { prependOlderTurns } from "../../../src/session/history/turn-pages.ts";
 import { type MakeBackend, plain, type SessionBackend, SessionHarness } from "../session-harness.ts";
 
 /** The state at the latest handoff point of everything written. */
@@ -44,7 +46,8 @@ export function handoffContract(name: string, makeBackend: MakeBackend, runs: nu
               if (move === 3) await archiveSession(parts, harness.ref);
               if (move < 4) return;
               const turns = move - 3;
-              const { state, cursor } = await readHandoffHistory(parts, harness.ref, { turns });
+              const { state: newest, cursor } = await readHandoffHistory(parts, harness.ref);
+              const state = await prependOlderTurns(parts, harness.ref, newest, { turns });
               const handoff = handoffOf(harness);
               expect(cursor).toBe(formatCursor(handoff));
               expect(plain(state, turns)).toEqual(plain(handoff, turns));

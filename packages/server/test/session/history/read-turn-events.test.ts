@@ -4,7 +4,8 @@ import type { EventDraft } from "@turnstream/protocol/writer";
 import { createMemoryStore } from "@turnstream/testing";
 import { expect, test } from "vitest";
 import { createMemoryLog } from "../../../src/log/memory.ts";
-import { archiveSession, trimLog } from "../../../src/session/archive/archive.ts";
+import { archiveSession } from "../../../src/session/archive/archive.ts";
+import { trimLog } from "@turnstream/testkit/backend/trim-log.ts";
 import { readTurnEvents } from "../../../src/session/history/read-turn-events.ts";
 import { SessionHarness } from "../session-harness.ts";
 

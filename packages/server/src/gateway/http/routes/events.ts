@@ -1,8 +1,8 @@
 /**
  * `eventRoutes` serve `GET /sessions/{session}/events`: a session as an event stream, in any dialect, from the current
  * state or from a cursor.
- * Invariant: The header `last-event-id` takes precedence over the parameter, because a reconnecting client repeats its old URL. A
- * `responses` stream ends with its turn; other streams stay open. A page without headers authenticates with a ticket.
+ * Invariant: a `responses` stream ends with its turn; other streams stay open. A page without headers authenticates with
+ * a ticket.
  */
 import { z } from "zod";
 import { hasScope } from "../../auth/access.ts";
@@ -29,9 +29,10 @@ export const eventRoutes = defineRoute({
   query,
   handle: async ({ context, caller, ref, query: { dialect, last_event_id, include_tool_tags }, headers }) => {
     const options = {
-      after: resolveCursor(last_event_id, headers.get("last-event-id")),
+      // A reconnecting client sends the header together with its original URL, so the header is newer.
+      after: headers.get("last-event-id") || last_event_id || null,
       // A `responses` client reads one answer up to its [DONE]. Other clients stay connected for further turns.
-      ...(dialect === "responses" ? { untilIdle: true } : {}),
+      untilIdle: dialect === "responses",
     };
     const format = {
       dialect,
@@ -42,10 +43,3 @@ export const eventRoutes = defineRoute({
     return { status: 200, stream: sessionStream(context, ref, format, async () => options) };
   },
 });
-
-/** A reconnecting client sends the header together with its original URL, so the header is newer. */
-function resolveCursor(parameter: string | undefined, header: string | undefined): string | null {
-  const inHeader = header === "" ? undefined : header;
-  const inQuery = parameter === "" ? undefined : parameter;
-  return inHeader ?? inQuery ?? null;
-}

@@ -42,7 +42,9 @@ const upload = defineRoute({
   async handle(routeContext) {
     const { context, caller, ref, query, headers } = routeContext;
     const length = headers.get("content-length");
-    requireWithinLimits(routeContext, Number(length ?? 0));
+    const maxBytes = Math.min(context.limits.maxUploadBytes, context.limits.maxSessionUploadBytes);
+    if (Number(length ?? 0) > maxBytes)
+      throw new RequestError("TOO_LARGE", `A file must have at most ${maxBytes} bytes.`);
     const key = headers.get("idempotency-key");
     if (key === undefined) return storeFile(routeContext, context.env.id());
     const id = toFileId(parseIdempotencyKey(key));
@@ -63,11 +65,6 @@ const upload = defineRoute({
     return result;
   },
 });
-
-function requireWithinLimits({ context: { limits } }: UploadContext, length: number): void {
-  const maxBytes = Math.min(limits.maxUploadBytes, limits.maxSessionUploadBytes);
-  if (length > maxBytes) throw new RequestError("TOO_LARGE", `A file must have at most ${maxBytes} bytes.`);
-}
 
 async function storeFile(
   { context, caller, ref, query, headers, bytes }: UploadContext,

@@ -6,18 +6,20 @@
  * hidden content only for callers with the scope `debug`. Reads only.
  */
 import { SCHEMA_VERSION, type Turn, type TurnSnapshot } from "@turnstream/protocol";
-import { turnSnapshot, resolveBlobUrls } from "@turnstream/protocol/writer";
+import { omitHiddenTurn, resolveBlobUrls, turnSnapshot } from "@turnstream/protocol/writer";
 import { toHistory, toHistoryMessages } from "@turnstream/protocol/blocks";
 import { restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
-import { createBlobUrls } from "../../../session/blobs/blob-url.ts";
 import { readTurnResult } from "../../../session/history/turn-result.ts";
 import { readHandoffHistory } from "../../../session/history/handoff-history.ts";
 import { readHistory } from "../../../session/history/read-history.ts";
-import { prependOlderTurns } from "../../../session/history/turn-window.ts";
-import { countTurnsWithinLimit, readTurnPage, readTurn } from "../../../session/history/turn-pages.ts";
+import {
+  countTurnsWithinLimit,
+  prependOlderTurns,
+  readTurnPage,
+  readTurn,
+} from "../../../session/history/turn-pages.ts";
 import type { SessionRef } from "../../../util/refs.ts";
-import { omitHiddenTurn } from "@turnstream/protocol/writer";
 import { hasScope } from "../../auth/access.ts";
 import type { Caller } from "../../caller.ts";
 import { RequestError } from "../../errors.ts";
@@ -38,7 +40,7 @@ const history = defineRoute({
   query: page,
   responseSchema: restReplies.history,
   async handle({ context, ref, query }) {
-    const { state, lacksAccepted } = await readHandoffHistory(context, ref, null);
+    const { state, lacksAccepted } = await readHandoffHistory(context, ref);
     const { turns, next } = await readTurnPage(context, ref, state, query);
     const pageEnd = { has_more: next !== null, next_before: next };
     // Only the first page contains the cursor to subscribe after. Older pages extend a page that the client already
@@ -68,10 +70,10 @@ const getSnapshot = defineRoute({
     const state = await prependOlderTurns(context, ref, newest, query);
     const head = { session_id: ref.session, event_id: cursor };
     const target = {
-      resolveBlobUrl: createBlobUrlResolver(context, ref),
+      resolveBlobUrl: context.createBlobUrlResolver(ref),
       includeHidden: hasScope(caller, "debug"),
     };
-    const count = countTurnsWithinLimit(state, query.turns);
+    const count = countTurnsWithinLimit(state.turns.toArray(), query.turns);
     return {
       status: 200,
       jsonText: await stringifyWithSnapshot(context.slices, target, head, state, count),
@@ -135,16 +137,8 @@ function turnNotFound(): RequestError {
   return new RequestError("NOT_FOUND", "This session has no such turn or task.");
 }
 
-/** Returns temporary URLs for blobs, which are stored outside of the log. */
-function createBlobUrlResolver(
-  { blobBase, secrets, env }: GatewayContext,
-  ref: SessionRef,
-): (blob: string) => string {
-  return createBlobUrls(ref, { base: blobBase, secret: secrets[0], now: env.now() });
-}
-
 function jsonWithBlobUrls(context: GatewayContext, ref: SessionRef, json: object): RouteResult {
-  return { status: 200, json: resolveBlobUrls(json, createBlobUrlResolver(context, ref)) };
+  return { status: 200, json: resolveBlobUrls(json, context.createBlobUrlResolver(ref)) };
 }
 
 export const historyRoutes: readonly Route[] = [history, getSnapshot, listTurns, getTurn, endState];

@@ -6,7 +6,6 @@
  */
 import type { Route } from "../route.ts";
 import { agentRoutes } from "./agents.ts";
-import { allowanceRoutes } from "./allowances.ts";
 import { blobRoutes } from "./blobs.ts";
 import { fileRoutes } from "./files.ts";
 import { historyRoutes } from "./history.ts";
@@ -17,7 +16,6 @@ import { eventRoutes } from "./events.ts";
 import { messageRoutes } from "./messages.ts";
 import { sessionRoutes } from "./sessions.ts";
 import { shareRoutes } from "./shares.ts";
-import { signInRoutes } from "./sign-in.ts";
 import { tokenRoutes } from "./tokens.ts";
 import { turnRoutes } from "./turns.ts";
 import { usageRoutes } from "./usage.ts";
@@ -25,7 +23,6 @@ import { webhookRoutes } from "./webhooks.ts";
 
 export const ROUTES: readonly Route[] = [
   ...tokenRoutes,
-  ...signInRoutes,
   agentRoutes,
   ...sessionRoutes,
   ...messageRoutes,
@@ -34,7 +31,6 @@ export const ROUTES: readonly Route[] = [
   ...historyRoutes,
   ...turnRoutes,
   ...interactionRoutes,
-  ...allowanceRoutes,
   ...fileRoutes,
   ...blobRoutes,
   ...memoryRoutes,

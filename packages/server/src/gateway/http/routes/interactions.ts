@@ -1,10 +1,12 @@
 /**
- * `interactionRoutes` list interactions, execute the user's decisions, and store drafts of forms.
- * Invariant: every decision runs through `executeCommand`, so that it has the same effect as on a socket, and needs
- * the scope `decide`. Interactions are found only within the session in the path.
+ * `interactionRoutes` list interactions, execute the user's decisions, store drafts of forms, and list and revoke the
+ * standing approvals that decisions create.
+ * Invariant: every decision runs through `executeCommand`, so that it has the same effect as on a socket. Decisions and
+ * revocations need the scope `decide`. Everything is found only within the session in the path.
  */
 import { restBodies, restReplies } from "@turnstream/protocol/schema";
 import { z } from "zod";
+import { listAllowances, revokeAllowance } from "../../../session/interactions/allowances.ts";
 import { readFormDraft, saveFormDraft } from "../../../session/interactions/form-drafts.ts";
 import type { FormDraft } from "../../../store/form-drafts.ts";
 import type { Interaction } from "../../../store/interactions.ts";
@@ -56,60 +58,63 @@ const get = defineRoute({
   handle: readInteraction,
 });
 
-const decide = defineRoute({
-  method: "POST",
-  path: `${INTERACTION_PATH}/decide`,
-  summary: "Approves a call, also with changed arguments or for the rest of the session, or rejects it.",
-  scope: "decide",
-  body: restBodies.decide,
-  responseSchema: restReplies.decided,
-  handle: (routeContext) =>
-    executeAndRead(routeContext, { type: "decide", ...routeContext.body, ...approvalFields(routeContext) }),
-});
+/** @param toCommand gets the body, the session and the key of the interaction */
+function defineDecision<Body>(
+  name: "decide" | "answer" | "dismiss" | "submit" | "decline",
+  summary: string,
+  body: z.ZodType<Body>,
+  toCommand: (body: Body, session_id: string, key: string) => Command,
+): Route {
+  return defineRoute({
+    method: "POST",
+    path: `${INTERACTION_PATH}/${name}`,
+    summary,
+    scope: "decide",
+    body,
+    responseSchema: restReplies.decided,
+    async handle(routeContext) {
+      const { context, caller, ref } = routeContext;
+      const command = toCommand(routeContext.body, ref.session, interactionKey(routeContext));
+      await executeCommand(context, caller, ref, command);
+      return readInteraction(routeContext);
+    },
+  });
+}
 
-const answer = defineRoute({
-  method: "POST",
-  path: `${INTERACTION_PATH}/answer`,
-  summary: "Answers a question.",
-  scope: "decide",
-  body: restBodies.answer,
-  responseSchema: restReplies.decided,
-  handle: (routeContext) =>
-    executeAndRead(routeContext, { type: "answer", ...routeContext.body, ...approvalFields(routeContext) }),
-});
+const decide = defineDecision(
+  "decide",
+  "Approves a call, also with changed arguments or for the rest of the session, or rejects it.",
+  restBodies.decide,
+  (body, session_id, approval_key) => ({ type: "decide", ...body, session_id, approval_key }),
+);
 
-const dismiss = defineRoute({
-  method: "POST",
-  path: `${INTERACTION_PATH}/dismiss`,
-  summary: "Leaves a question unanswered. The turn continues without an answer.",
-  scope: "decide",
-  body: restBodies.dismiss,
-  responseSchema: restReplies.decided,
-  handle: (routeContext) =>
-    executeAndRead(routeContext, { type: "dismiss", ...routeContext.body, ...approvalFields(routeContext) }),
-});
+const answer = defineDecision(
+  "answer",
+  "Answers a question.",
+  restBodies.answer,
+  (body, session_id, approval_key) => ({ type: "answer", ...body, session_id, approval_key }),
+);
 
-const submit = defineRoute({
-  method: "POST",
-  path: `${INTERACTION_PATH}/submit`,
-  summary: "Submits a form. The next turn continues from it, unless `go_on` is false.",
-  scope: "decide",
-  body: restBodies.submit,
-  responseSchema: restReplies.decided,
-  handle: (routeContext) =>
-    executeAndRead(routeContext, { type: "submit", ...routeContext.body, ...formFields(routeContext) }),
-});
+const dismiss = defineDecision(
+  "dismiss",
+  "Leaves a question unanswered. The turn continues without an answer.",
+  restBodies.dismiss,
+  (body, session_id, approval_key) => ({ type: "dismiss", ...body, session_id, approval_key }),
+);
 
-const decline = defineRoute({
-  method: "POST",
-  path: `${INTERACTION_PATH}/decline`,
-  summary: "Declines a form. The next turn continues without it, unless `go_on` is false.",
-  scope: "decide",
-  body: restBodies.decline,
-  responseSchema: restReplies.decided,
-  handle: (routeContext) =>
-    executeAndRead(routeContext, { type: "decline", ...routeContext.body, ...formFields(routeContext) }),
-});
+const submit = defineDecision(
+  "submit",
+  "Submits a form. The next turn continues from it, unless `go_on` is false.",
+  restBodies.submit,
+  (body, session_id, form_request_id) => ({ type: "submit", ...body, session_id, form_request_id }),
+);
+
+const decline = defineDecision(
+  "decline",
+  "Declines a form. The next turn continues without it, unless `go_on` is false.",
+  restBodies.decline,
+  (body, session_id, form_request_id) => ({ type: "decline", ...body, session_id, form_request_id }),
+);
 
 const getDraft = defineRoute({
   method: "GET",
@@ -132,29 +137,15 @@ const putDraft = defineRoute({
   responseSchema: restReplies.draft,
   async handle(routeContext) {
     const { context, ref, body } = routeContext;
-    return toDraftResult(
-      await saveFormDraft(context, ref, { form: interactionKey(routeContext), values: body.values }),
-    );
+    const draft = { form: interactionKey(routeContext), values: body.values };
+    return toDraftResult(await saveFormDraft(context, ref, draft));
   },
 });
 
-type InteractionContext = Pick<RouteContext<unknown, unknown>, "context" | "caller" | "ref" | "params">;
+type InteractionContext = Pick<RouteContext<unknown, unknown>, "context" | "ref" | "params">;
 
 function interactionKey({ params }: InteractionContext): string {
   return params["interaction"] ?? "";
-}
-
-function approvalFields(routeContext: InteractionContext) {
-  return { session_id: routeContext.ref.session, approval_key: interactionKey(routeContext) };
-}
-
-function formFields(routeContext: InteractionContext) {
-  return { session_id: routeContext.ref.session, form_request_id: interactionKey(routeContext) };
-}
-
-async function executeAndRead(routeContext: InteractionContext, command: Command): Promise<RouteResult> {
-  await executeCommand(routeContext.context, routeContext.caller, routeContext.ref, command);
-  return readInteraction(routeContext);
 }
 
 async function readInteraction(routeContext: InteractionContext): Promise<RouteResult> {
@@ -188,6 +179,32 @@ function toDraftResult(draft: FormDraft | null): RouteResult {
   return { status: 200, json: { draft: { values, version, saved_at: savedAt } } };
 }
 
+const listAllowed = defineRoute({
+  method: "GET",
+  path: "/sessions/{session}/allowances",
+  summary: "Lists the tools that the user allowed for the rest of the session, by agent.",
+  scope: "read",
+  responseSchema: restReplies.allowances,
+  handle: async ({ context, ref }) => ({
+    status: 200,
+    json: { allowances: await listAllowances(context, ref) },
+  }),
+});
+
+const revokeAllowed = defineRoute({
+  method: "DELETE",
+  path: "/sessions/{session}/allowances/{agent}/{tool}",
+  summary: "Revokes an allowance. The next call needs an approval again.",
+  scope: "decide",
+  async handle({ context, caller, ref, params }) {
+    const { agent = "", tool = "" } = params;
+    const input = { agent, tool, userId: caller.user, clientId: caller.clientId };
+    if (!(await revokeAllowance(context, ref, input)))
+      throw new RequestError("NOT_FOUND", "This tool is not approved for the rest of the session.");
+    return { status: 204 };
+  },
+});
+
 export const interactionRoutes: readonly Route[] = [
   list,
   get,
@@ -198,4 +215,6 @@ export const interactionRoutes: readonly Route[] = [
   decline,
   getDraft,
   putDraft,
+  listAllowed,
+  revokeAllowed,
 ];

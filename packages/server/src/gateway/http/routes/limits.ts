@@ -21,9 +21,6 @@ import type { RouteResult } from "../../context.ts";
 import { RequestError } from "../../errors.ts";
 import { type Route, type RouteContext, defineRoute } from "../route.ts";
 
-const USER_LIMITS = limitNames("user");
-const TENANT_LIMITS = limitNames("tenant");
-
 /** Null for no limit. */
 function valuesSchema(names: readonly LimitName[]) {
   const fields = names.map((name) => {
@@ -36,84 +33,54 @@ function valuesSchema(names: readonly LimitName[]) {
 
 type WireValues = Readonly<Record<string, number | null | undefined>>;
 
-const userLimitsJson = z.strictObject({
-  limits: valuesSchema(USER_LIMITS).describe("the limits that apply"),
-  set: valuesSchema(USER_LIMITS).describe("those of them that were set with this route"),
-});
-const tenantLimitsJson = z.strictObject({
-  limits: valuesSchema(TENANT_LIMITS).describe("the limits that apply"),
-  set: valuesSchema(TENANT_LIMITS).describe("those that were set with this route"),
-});
-
 const own = defineRoute({
   method: "GET",
   path: "/limits",
   summary: "Returns the limits of the caller's user. `null` means that there is no limit.",
   scope: "read",
-  responseSchema: z.strictObject({ limits: valuesSchema(USER_LIMITS) }),
+  responseSchema: z.strictObject({ limits: valuesSchema(limitNames("user")) }),
   handle: async ({ context, caller }) => ({
     status: 200,
     json: { limits: toWire((await context.limiter.limitsOf(caller)).user) },
   }),
 });
 
-const getTenant = defineRoute({
-  method: "GET",
-  path: "/limits/tenant",
-  summary: "Returns the limits of the tenant, for all its users together.",
-  scope: "admin",
-  responseSchema: tenantLimitsJson,
-  handle: (routeContext) => readLimits(routeContext, { scope: "tenant" }),
-});
+interface LimitRoutes {
+  readonly path: string;
+  readonly getSummary: string;
+  readonly putSummary: string;
+  readonly names: readonly LimitName[];
+  readonly target: (routeContext: LimitContext) => LimitTarget;
+}
 
-const putTenant = defineRoute({
-  method: "PUT",
-  path: "/limits/tenant",
-  summary: "Replaces the limits of the tenant. They can't exceed those that the operator has set.",
-  scope: "admin",
-  body: z.strictObject({ limits: valuesSchema(TENANT_LIMITS) }),
-  responseSchema: tenantLimitsJson,
-  handle: (routeContext) => writeLimits(routeContext, { scope: "tenant" }, routeContext.body.limits),
-});
-
-const getEachUser = defineRoute({
-  method: "GET",
-  path: "/limits/users",
-  summary: "Returns the limits of each user who has no limits of their own.",
-  scope: "admin",
-  responseSchema: userLimitsJson,
-  handle: (routeContext) => readLimits(routeContext, { scope: "user", user: null }),
-});
-
-const putEachUser = defineRoute({
-  method: "PUT",
-  path: "/limits/users",
-  summary: "Replaces the limits of each user of the tenant.",
-  scope: "admin",
-  body: z.strictObject({ limits: valuesSchema(USER_LIMITS) }),
-  responseSchema: userLimitsJson,
-  handle: (routeContext) =>
-    writeLimits(routeContext, { scope: "user", user: null }, routeContext.body.limits),
-});
-
-const getUser = defineRoute({
-  method: "GET",
-  path: "/limits/users/{user}",
-  summary: "Returns the limits of one user.",
-  scope: "admin",
-  responseSchema: userLimitsJson,
-  handle: (routeContext) => readLimits(routeContext, oneUser(routeContext)),
-});
-
-const putUser = defineRoute({
-  method: "PUT",
-  path: "/limits/users/{user}",
-  summary: "Replaces the limits of one user. An empty object removes them.",
-  scope: "admin",
-  body: z.strictObject({ limits: valuesSchema(USER_LIMITS) }),
-  responseSchema: userLimitsJson,
-  handle: (routeContext) => writeLimits(routeContext, oneUser(routeContext), routeContext.body.limits),
-});
+/** Returns the routes that read and replace the limits of one target. */
+function defineLimitRoutes({ path, getSummary, putSummary, names, target }: LimitRoutes): readonly Route[] {
+  const limits = valuesSchema(names);
+  const shared = {
+    path,
+    scope: "admin",
+    responseSchema: z.strictObject({
+      limits: limits.describe("the limits that apply"),
+      set: limits.describe("those that were set with this route"),
+    }),
+  } as const;
+  return [
+    defineRoute({
+      ...shared,
+      method: "GET",
+      summary: getSummary,
+      handle: async (routeContext) => readLimits(routeContext, target(routeContext)),
+    }),
+    defineRoute({
+      ...shared,
+      method: "PUT",
+      summary: putSummary,
+      body: z.strictObject({ limits }),
+      handle: async (routeContext) =>
+        writeLimits(routeContext, target(routeContext), routeContext.body.limits),
+    }),
+  ];
+}
 
 type LimitContext = Pick<RouteContext<unknown, unknown>, "context" | "caller" | "params">;
 
@@ -171,10 +138,25 @@ function fromWire(values: WireValues): LimitValues {
 
 export const limitRoutes: readonly Route[] = [
   own,
-  getTenant,
-  putTenant,
-  getEachUser,
-  putEachUser,
-  getUser,
-  putUser,
+  ...defineLimitRoutes({
+    path: "/limits/tenant",
+    getSummary: "Returns the limits of the tenant, for all its users together.",
+    putSummary: "Replaces the limits of the tenant. They can't exceed those that the operator has set.",
+    names: limitNames("tenant"),
+    target: () => ({ scope: "tenant" }),
+  }),
+  ...defineLimitRoutes({
+    path: "/limits/users",
+    getSummary: "Returns the limits of each user who has no limits of their own.",
+    putSummary: "Replaces the limits of each user of the tenant.",
+    names: limitNames("user"),
+    target: () => ({ scope: "user", user: null }),
+  }),
+  ...defineLimitRoutes({
+    path: "/limits/users/{user}",
+    getSummary: "Returns the limits of one user.",
+    putSummary: "Replaces the limits of one user. An empty object removes them.",
+    names: limitNames("user"),
+    target: oneUser,
+  }),
 ];

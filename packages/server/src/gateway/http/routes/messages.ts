@@ -56,7 +56,7 @@ export const messageRoutes: readonly Route[] = [send, sendToChat];
 async function sendAndAnswer(routeContext: MessageContext): Promise<RouteResult> {
   const { context, ref, body, query: inQuery, signal } = routeContext;
   const includeToolTags = body.include_tool_tags || inQuery.include_tool_tags === "true";
-  const { message, headers = {} } = await sendOnce(routeContext);
+  const { message, headers } = await sendOnce(routeContext);
   const resolveOptions = resolveAnsweringTurn(context, ref, message);
   const format = { dialect: "responses", wire: "sse", includeToolTags, includeHidden: false } as const;
   if (body.stream)
@@ -117,17 +117,15 @@ async function waitUntilBlocked(
   }
 }
 
-interface SentMessage {
-  /** The message's id. */
-  readonly message: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** Stores only the message's id as the idempotent response. The answer is sent again, possibly as a stream. */
-async function sendOnce(routeContext: MessageContext): Promise<SentMessage> {
-  const { context, caller, ref, body, headers } = routeContext;
-  const key = headers.get("idempotency-key");
-  if (key === undefined) return { message: await sendMessage(routeContext, `post:${context.env.id()}`) };
+/**
+ * Stores only the message's id as the idempotent response. The answer is sent again, possibly as a stream.
+ * @returns the message's id, and the headers of a repeated request
+ */
+async function sendOnce(routeContext: MessageContext) {
+  const { context, caller, ref, body } = routeContext;
+  const key = routeContext.headers.get("idempotency-key");
+  if (key === undefined)
+    return { message: await sendMessage(routeContext, `post:${context.env.id()}`), headers: {} };
   // The format of the answer is not part of the message.
   const { stream: _, include_tool_tags: __, ...sent } = body;
   const { session } = ref;
@@ -141,10 +139,8 @@ async function sendOnce(routeContext: MessageContext): Promise<SentMessage> {
     status: 200,
     json: { message: await sendMessage(routeContext, `key:${key}`) },
   }));
-  const { json, headers: replayHeaders = {} } = result as RouteResult & {
-    readonly json: { readonly message: string };
-  };
-  return { message: json.message, headers: replayHeaders };
+  const { json, headers = {} } = result as RouteResult & { readonly json: { readonly message: string } };
+  return { message: json.message, headers };
 }
 
 /** @returns the message's id */

@@ -3,7 +3,8 @@
  * created.
  * Invariant: the link allows its bearer only to read and to fork, never later events. Each read checks that the share
  * is open, before it uses a result shared with other reads. So a link that was revoked or has expired stops working at
- * once, and so do the URLs of blobs that it showed. A reader learns neither tenant nor session. Forking needs a caller of the same tenant. Only the session's owner creates, lists and revokes shares.
+ * once, and so do the URLs of blobs that it showed. A reader learns neither tenant nor session. Forking needs a caller
+ * of the same tenant. Only the session's owner creates, lists and revokes shares.
  */
 import { SCHEMA_VERSION } from "@turnstream/protocol";
 import { toHistory } from "@turnstream/protocol/blocks";
@@ -11,15 +12,12 @@ import { restBodies, restReplies } from "@turnstream/protocol/schema";
 import { turnSnapshot } from "@turnstream/protocol/writer";
 import { z } from "zod";
 import { archiveSession } from "../../../session/archive/archive.ts";
-import { createBlobUrls } from "../../../session/blobs/blob-url.ts";
 import { findShare, readSharedSession, type SharedHistory } from "../../../session/history/shared-history.ts";
 import { isStoreError } from "../../../store/errors.ts";
 import { forkShare } from "../../../store/fork/fork-share.ts";
 import { MAX_PAGE } from "../../../store/rules/arguments.ts";
-import { type Session } from "../../../store/sessions.ts";
-import type { NewShare, OwnShare, Share } from "../../../store/shares.ts";
+import { formatShareToken, type Share } from "../../../store/shares.ts";
 import { ID_RULE, isId } from "../../../util/names.ts";
-import { formatShareToken } from "../../../store/shares.ts";
 import type { Store } from "../../../store/store.ts";
 import { SingleFlight } from "../../../util/single-flight.ts";
 import type { Caller } from "../../caller.ts";
@@ -50,10 +48,6 @@ function toShareJson(share: Share) {
   };
 }
 
-function toOwnShareJson(share: OwnShare) {
-  return { ...toShareJson(share), title: share.title };
-}
-
 function shareNotFound(): RequestError {
   return new RequestError("NOT_FOUND", "The share does not exist, has expired, or was revoked.");
 }
@@ -81,23 +75,23 @@ const create = defineRoute({
   async handle({ context, caller, ref, body: { expires_in_seconds: seconds }, newId }) {
     // A share contains only archived events, so archive the session first.
     await archiveSession(context, ref);
-    const options = { id: newId(), ...(seconds === undefined ? {} : { expiresInMs: seconds * 1_000 }) };
-    const share = await createShareOnce(context, caller, ref.session, options);
+    const { shares } = context.store;
+    const id = newId();
+    const expiresInMs = seconds === undefined ? undefined : seconds * 1_000;
+    const share = await createOnce(
+      () => shares.create(caller, ref.session, { id, ...defined({ expiresInMs }) }),
+      () => shares.find(id),
+    );
     return { status: 201, json: toShareJson(share) };
   },
 });
 
-/** A repeated request finds the share of the first one. */
-async function createShareOnce(
-  { store }: GatewayContext,
-  caller: Caller,
-  session: string,
-  options: NewShare & { readonly id: string },
-): Promise<Share> {
+/** A repeated request finds what the first one has created. */
+async function createOnce<T>(createNew: () => Promise<T>, findExisting: () => Promise<T | null>): Promise<T> {
   try {
-    return await store.shares.create(caller, session, options);
+    return await createNew();
   } catch (error) {
-    const existing = isStoreError(error, "EXISTS") ? await store.shares.find(options.id) : null;
+    const existing = isStoreError(error, "EXISTS") ? await findExisting() : null;
     if (existing === null) throw error;
     return existing;
   }
@@ -128,7 +122,8 @@ const listOwn = defineRoute({
   responseSchema: restReplies.shares,
   async handle({ context, caller, query }) {
     const { shares, next } = await context.store.shares.listOwn(caller, query);
-    return { status: 200, json: { shares: shares.map(toOwnShareJson), next_before: next } };
+    const listed = shares.map((share) => ({ ...toShareJson(share), title: share.title }));
+    return { status: 200, json: { shares: listed, next_before: next } };
   },
 });
 
@@ -146,11 +141,11 @@ const revoke = defineRoute({
   },
 });
 
-interface SharedQuery {
-  readonly dialect: (typeof HISTORY_DIALECTS)[number];
-  readonly before?: number;
-  readonly limit: number;
-}
+const sharedQuery = z.strictObject({
+  dialect: z.enum(HISTORY_DIALECTS).default("native"),
+  before: pageBefore,
+  limit: pageLimit(MAX_TURNS, DEFAULT_TURNS),
+});
 
 const read = defineRoute({
   method: "GET",
@@ -158,11 +153,7 @@ const read = defineRoute({
   summary:
     "Returns a page of the session as it was shared, the newest first, for `native` or `blocks` clients. Needs no credentials besides the link.",
   scope: null,
-  query: z.strictObject({
-    dialect: z.enum(HISTORY_DIALECTS).default("native"),
-    before: pageBefore,
-    limit: pageLimit(MAX_TURNS, DEFAULT_TURNS),
-  }),
+  query: sharedQuery,
   responseSchema: z.union([restReplies.shared, restReplies.history]),
   async handle({ context, caller, params, query }) {
     const token = params["token"] ?? "";
@@ -187,16 +178,15 @@ function getFlight(store: Store): SingleFlight<string | null> {
 }
 
 async function readSharedJson(
-  { store, slices, secrets, blobBase, env }: GatewayContext,
+  { store, slices, createBlobUrlResolver }: GatewayContext,
   token: string,
-  { dialect, before, limit }: SharedQuery,
+  { dialect, before, limit }: z.infer<typeof sharedQuery>,
 ): Promise<string | null> {
   const page = { turns: limit, ...defined({ before }) };
   const shared = await readSharedSession(store, token, { ...page, run: slices.run });
   if (shared === null) return null;
   const { share, state } = shared;
-  const options = { base: blobBase, secret: secrets[0], now: env.now() };
-  const resolveBlobUrl = createBlobUrls({ share: share.id }, options);
+  const resolveBlobUrl = createBlobUrlResolver({ share: share.id });
   const stringify = (json: object) => slices.run(() => toJsonWithBlobUrls({ resolveBlobUrl }, json));
   if (dialect === "blocks") return stringify(toBlocksPage(shared, before === undefined));
   const head = {
@@ -236,27 +226,17 @@ const fork = defineRoute({
   idempotent: true,
   body: z.strictObject({}),
   async handle({ context, caller, params, newId }) {
+    const { store } = context;
     const share = await requireShare(context, caller, params["token"] ?? "");
-    const session = await forkOnce(context, caller, share.id, newId());
+    const id = newId();
+    const session = await createOnce(
+      () => forkShare(store, caller, share.id, { id }),
+      () => store.sessions.get(caller, id),
+    ).catch((error: unknown) => {
+      throw isStoreError(error, "NOT_FOUND") ? shareNotFound() : error;
+    });
     return { status: 201, json: toSessionJson(session), session: session.id };
   },
 });
-
-/** A repeated request finds the session of the first one. */
-async function forkOnce(
-  { store }: GatewayContext,
-  caller: Caller,
-  share: string,
-  id: string,
-): Promise<Session> {
-  try {
-    return await forkShare(store, caller, share, { id });
-  } catch (error) {
-    if (isStoreError(error, "NOT_FOUND")) throw shareNotFound();
-    const existing = isStoreError(error, "EXISTS") ? await store.sessions.get(caller, id) : null;
-    if (existing === null) throw error;
-    return existing;
-  }
-}
 
 export const shareRoutes: readonly Route[] = [create, list, listOwn, revoke, read, fork];

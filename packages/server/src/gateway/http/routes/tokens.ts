@@ -1,20 +1,25 @@
 /**
- * `tokenRoutes` issue tokens for browsers and apps, and tickets for sockets and event streams. The developer's own server requests the
- * tokens for its users.
+ * `tokenRoutes` issue tokens for browsers and apps, and tickets for sockets and event streams. The developer's own server
+ * requests the tokens for its users, or the app's own page does for the user who is signed in.
  * Invariant: a token never has a scope that its API key lacks, nor the scope `tokens`. Its tenant and key are those of
- * the caller. It is valid for at most one day if `seconds` is given, otherwise for 15 minutes. A ticket has no
- * scope that its caller lacks or that a token can't have, and expires with the caller's token.
+ * the caller. It is valid for at most one day if `seconds` is given, otherwise for 15 minutes. A ticket has no scope
+ * that its caller lacks or that a token can't have, and expires with the caller's token. At a sign-in, the app's `user`
+ * decides by the headers of the request. A page of another site can't read the answer, because the browser sends no
+ * cookies to it or hides the response.
  */
 import { z } from "zod";
 import { ID_RULE, isId } from "../../../util/names.ts";
 import { hasScope } from "../../auth/access.ts";
+import { findUser } from "../../auth/sign-in.ts";
 import { RequestError } from "../../errors.ts";
 import { issueTicket } from "../../auth/tickets.ts";
 import { issueToken } from "../../auth/tokens.ts";
+import { API_PREFIX } from "../http-messages.ts";
 import { type Route, defineRoute } from "../route.ts";
 
 /** The socket must be opened within this time. */
 const TICKET_TTL_MS = 30_000;
+const SIGN_IN_PATH = "/sign-in";
 const MAX_SCOPES = 50;
 const MAX_SCOPE_LENGTH = 50;
 const MAX_TOKEN_SECONDS = 24 * 60 * 60;
@@ -70,4 +75,21 @@ const createTicket = defineRoute({
   },
 });
 
-export const tokenRoutes: readonly Route[] = [createToken, createTicket];
+const signIn = defineRoute({
+  method: "POST",
+  path: SIGN_IN_PATH,
+  summary:
+    "Creates a token for the user who is signed in to the app. The app's `user` function decides who that is.",
+  scope: null,
+  async handle({ context, headers }) {
+    if (context.signIn === null)
+      throw new RequestError("NOT_FOUND", "This server has no sign-in. Create tokens with POST /tokens.");
+    const user = await findUser(context.signIn, `${API_PREFIX}${SIGN_IN_PATH}`, headers);
+    const { tenant } = context.signIn;
+    const { defaultScopes: scopes } = context.tokenRules;
+    const issued = await issueToken(context, { tenant, user, key: null, scopes });
+    return { status: 200, json: { ...issued, user_id: user } };
+  },
+});
+
+export const tokenRoutes: readonly Route[] = [createToken, createTicket, signIn];

@@ -5,7 +5,6 @@
  */
 import { z } from "zod";
 import { isId } from "../../../util/names.ts";
-import type { UsageDay } from "../../../store/usage.ts";
 import { requireScope } from "../../auth/access.ts";
 import { RequestError } from "../../errors.ts";
 import { type Route, defineRoute } from "../route.ts";
@@ -44,7 +43,7 @@ const ofUser = defineRoute({
     if (user !== caller.user) requireScope(caller, "admin");
     const { from, to } = toRange(range, context.env.now());
     const days = await context.store.usage.listUser({ tenant: caller.tenant, user }, from, to);
-    return { status: 200, json: { days: days.map(toDayJson) } };
+    return { status: 200, json: { days } };
   },
 });
 
@@ -62,7 +61,7 @@ const ofTenant = defineRoute({
     const days = await (key === undefined
       ? usage.list(tenant, from, to)
       : usage.listKey(tenant, key, from, to));
-    return { status: 200, json: { days: days.map(toDayJson) } };
+    return { status: 200, json: { days } };
   },
 });
 
@@ -80,19 +79,6 @@ function toRange(
 
 function toDay(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
-}
-
-function toDayJson({
-  day: date,
-  model,
-  turns,
-  calls,
-  input_tokens,
-  output_tokens,
-  total_tokens,
-  cost,
-}: UsageDay) {
-  return { day: date, model, turns, calls, input_tokens, output_tokens, total_tokens, cost };
 }
 
 export const usageRoutes: readonly Route[] = [ofUser, ofTenant];

@@ -6,8 +6,12 @@
  */
 import { z } from "zod";
 import { MAX_PAGE } from "../../../store/rules/arguments.ts";
-import { DELIVERY_STATES, type WebhookDelivery, type WebhookEndpoint } from "../../../store/webhooks.ts";
-import { isWebhookUrl } from "../../../store/webhooks.ts";
+import {
+  DELIVERY_STATES,
+  isWebhookUrl,
+  type WebhookDelivery,
+  type WebhookEndpoint,
+} from "../../../store/webhooks.ts";
 import { ID_RULE, isId } from "../../../util/names.ts";
 import { RequestError } from "../../errors.ts";
 import { pageLimit } from "./page-query.ts";

@@ -86,42 +86,23 @@ export class RedisConnection {
   }
 
   send(args: readonly string[]): Promise<unknown> {
-    return this.request(args, identity, rethrow);
-  }
-
-  /** Like `send` with a `then`, but with one promise less: every append takes this path. */
-  request<T>(
-    args: readonly string[],
-    onReply: (reply: unknown) => T | Promise<T>,
-    onError: (error: unknown) => T | Promise<T>,
-  ): Promise<T> {
-    return this.#watch(this.#client.sendCommand<unknown>(args), onReply, onError);
+    return this.#watch(this.#client.sendCommand<unknown>(args));
   }
 
   /** Sends the commands as one transaction, so no other command runs between them. */
-  async multi(commands: readonly (readonly string[])[]): Promise<unknown[]> {
+  multi(commands: readonly (readonly string[])[]): Promise<unknown[]> {
     const multi = this.#client.multi();
     for (const command of commands) multi.addCommand([...command]);
-    return this.#watch<unknown[], unknown[]>(multi.exec(), identity, rethrow);
+    return this.#watch<unknown[]>(multi.exec());
   }
 
+  readonly #onAnswer = (): void => void this.#answered++;
+
   /** Counts replies, so that `isSilent` needs no command. */
-  #watch<T, R>(
-    reply: Promise<T>,
-    onReply: (reply: T) => R | Promise<R>,
-    onError: (error: unknown) => R | Promise<R>,
-  ): Promise<R> {
+  #watch<T>(reply: Promise<T>): Promise<T> {
     this.#sent++;
-    return reply.then(
-      (value) => {
-        this.#answered++;
-        return onReply(value);
-      },
-      (error: unknown) => {
-        this.#answered++;
-        return onError(error);
-      },
-    );
+    reply.then(this.#onAnswer, this.#onAnswer);
+    return reply;
   }
 
   /** Returns true if commands wait for a reply, and none has arrived since the last call. */
@@ -175,14 +156,6 @@ export class RedisConnection {
     this.destroy();
     await this.ended;
   }
-}
-
-function identity<T>(value: T): T {
-  return value;
-}
-
-function rethrow(error: unknown): never {
-  throw error;
 }
 
 interface ServerInfo {

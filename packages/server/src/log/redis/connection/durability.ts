@@ -1,8 +1,8 @@
 /**
  * `readDurability` asks a Redis server whether an acknowledged append survives its crash.
  *
- * Invariant: it never claims more than the server shows. Most services refuse CONFIG, and INFO has no `appendfsync`. Then
- * only the name of the service is evidence.
+ * Invariant: it never claims more than the server shows. Most services refuse CONFIG, and INFO has no `appendfsync`.
+ * Then only the name of the service is evidence.
  */
 
 export type Durability =

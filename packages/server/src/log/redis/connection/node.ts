@@ -13,13 +13,14 @@
 import { randomUUID } from "node:crypto";
 import { ErrorReply } from "@redis/client";
 import { addressOf } from "./address.ts";
-import { ReconnectingConnection, type ReconnectOptions } from "./reconnecting.ts";
+import type { ConnectionOptions } from "./client.ts";
+import { ReconnectingConnection } from "./reconnecting.ts";
 import { parseReplicationId, type RedisConnection } from "./connection.ts";
 import type { OutageMonitor } from "./outage-monitor.ts";
 import { parsePulse } from "../script-replies.ts";
 import { PULSE } from "../scripts.ts";
 
-export interface NodeOptions extends ReconnectOptions {
+export interface NodeOptions extends ConnectionOptions {
   /**
    * How often the server is checked: whether it is alive, is the same one, has its data and accepts writes. All
    * processes together do that once per one to two intervals.
@@ -60,7 +61,7 @@ export class RedisNode {
   #silentTicks = 0;
   /** Intervals in which no result arrived over the connection for publish and subscribe. */
   #missedTicks = 0;
-  #tickTimer: NodeJS.Timeout | null = null;
+  readonly #tickTimer: NodeJS.Timeout;
   #pulseTimer: NodeJS.Timeout | null = null;
   #isClosed = false;
 
@@ -98,7 +99,7 @@ export class RedisNode {
       onLost: (connection) => events.onPubSubLost(connection),
       onFailed: () => events.onTopologyDoubt(),
     });
-    this.#scheduleTick();
+    this.#tickTimer = setInterval(() => this.#tick(), options.healthCheckMs).unref();
     this.#scheduleCheck();
   }
 
@@ -139,19 +140,11 @@ export class RedisNode {
 
   close(): void {
     this.#isClosed = true;
-    if (this.#tickTimer !== null) clearTimeout(this.#tickTimer);
+    clearInterval(this.#tickTimer);
     if (this.#pulseTimer !== null) clearTimeout(this.#pulseTimer);
     this.#commands.close();
     this.#pubSub.close();
     this.#options.outages.drop(this.#address);
-  }
-
-  #scheduleTick(): void {
-    if (this.#isClosed) return;
-    this.#tickTimer = setTimeout(() => {
-      this.#tick();
-      this.#scheduleTick();
-    }, this.#options.healthCheckMs).unref();
   }
 
   /**

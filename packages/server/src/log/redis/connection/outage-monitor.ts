@@ -2,8 +2,9 @@
  * `OutageMonitor` reports to its listeners that a server is unreachable, refuses writes, deletes logs or isn't durable.
  *
  * Invariant: it reports an outage once, and again only after the server was connected or forgotten, or accepted writes
- * for `CALM_MS`. It ignores interruptions shorter than `REPORT_AFTER_MS`, such as a failover. That servers aren't durable
- * is reported once, for the first of them. The message contains host and port, never the URL, which may contain a password.
+ * for `CALM_MS`. It ignores interruptions shorter than `REPORT_AFTER_MS`, such as a failover. That servers aren't
+ * durable is reported once, for the first of them. The message contains host and port, never the URL, which may contain
+ * a password.
  */
 import { LogError } from "../../errors.ts";
 import type { Durability } from "./durability.ts";
@@ -19,40 +20,39 @@ const CALM_MS = 30_000;
 /** Longer than the time between two health checks of a server. */
 const IMPAIRED_MS = 3_000;
 
-interface Refusal {
-  readonly since: number;
-  lastAt: number;
+interface Outage {
+  since: number;
   /** Null while it is too short to be reported. */
   error: LogError | null;
+}
+
+interface Refusal extends Outage {
+  lastAt: number;
 }
 
 type OutageListener = (error: LogError) => void;
 
 export class OutageMonitor {
   readonly #now: () => number;
-  readonly #since = new Map<string, number>();
-  readonly #reported = new Map<string, LogError>();
+  /** By address, of servers that are not connected. */
+  readonly #unreachable = new Map<string, Outage>();
   /** By address, of servers that refuse writes or did so a moment ago. */
   readonly #refusals = new Map<string, Refusal>();
   readonly #evicting = new Map<string, LogError>();
   #notDurable: LogError | null = null;
   readonly #listeners = new Set<OutageListener>();
-  #hasConnected = false;
+  /** True once any server has answered. If none has, the address is more likely wrong than a server restarting. */
+  hasConnected = false;
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** True once any server has answered. If none has, the address is more likely wrong than a server restarting. */
-  get hasConnected(): boolean {
-    return this.#hasConnected;
-  }
-
   /** Adds a listener and calls it for every outage that still lasts. @returns a function that removes the listener */
   listen(listener: OutageListener): () => void {
     this.#listeners.add(listener);
-    for (const error of this.#reported.values()) listener(error);
-    for (const { error } of this.#refusals.values()) if (error !== null) listener(error);
+    for (const { error } of [...this.#unreachable.values(), ...this.#refusals.values()])
+      if (error !== null) listener(error);
     for (const error of this.#evicting.values()) listener(error);
     if (this.#notDurable !== null) listener(this.#notDurable);
     return () => void this.#listeners.delete(listener);
@@ -60,15 +60,12 @@ export class OutageMonitor {
 
   /** Records that there is no connection to the server and that a connection attempt starts. */
   connecting(address: string): void {
-    this.#since.set(address, this.#now());
+    this.#unreachable.set(address, { since: this.#now(), error: null });
   }
 
   failed(address: string, cause: unknown): void {
-    const since = this.#since.get(address);
-    if (since === undefined || this.#reported.has(address) || this.#now() - since < REPORT_AFTER_MS) return;
-    const error = new LogError("UNAVAILABLE", { detail: `Redis at ${address} can't be reached`, cause });
-    this.#reported.set(address, error);
-    this.#report(error);
+    const detail = `Redis at ${address} can't be reached`;
+    this.#reportLasting(this.#unreachable.get(address), detail, cause);
   }
 
   /** Records that the server refused a write, with the code of its error. */
@@ -77,9 +74,14 @@ export class OutageMonitor {
     const refusal = this.#refusals.get(address) ?? { since: now, lastAt: now, error: null };
     this.#refusals.set(address, refusal);
     refusal.lastAt = now;
-    if (refusal.error !== null || now - refusal.since < REPORT_AFTER_MS) return;
-    refusal.error = new LogError("UNAVAILABLE", { detail: `Redis at ${address} refuses writes (${code})` });
-    this.#report(refusal.error);
+    this.#reportLasting(refusal, `Redis at ${address} refuses writes (${code})`);
+  }
+
+  #reportLasting(outage: Outage | undefined, detail: string, cause?: unknown): void {
+    if (outage === undefined || outage.error !== null) return;
+    if (this.#now() - outage.since < REPORT_AFTER_MS) return;
+    outage.error = new LogError("UNAVAILABLE", { detail, cause });
+    this.#report(outage.error);
   }
 
   /** Records that the server accepted a write. */
@@ -116,9 +118,8 @@ export class OutageMonitor {
   /** Returns true if a server can't be reached, or refused the last write. */
   get isImpaired(): boolean {
     const now = this.#now();
-    return (
-      this.#reported.size > 0 || [...this.#refusals.values()].some(({ lastAt }) => now - lastAt < IMPAIRED_MS)
-    );
+    const isUnreachable = [...this.#unreachable.values()].some(({ error }) => error !== null);
+    return isUnreachable || [...this.#refusals.values()].some(({ lastAt }) => now - lastAt < IMPAIRED_MS);
   }
 
   #report(error: LogError): void {
@@ -126,19 +127,13 @@ export class OutageMonitor {
   }
 
   connected(address: string): void {
-    this.answered();
+    this.hasConnected = true;
     this.forget(address);
-  }
-
-  /** Records that a server has answered, over any connection. */
-  answered(): void {
-    this.#hasConnected = true;
   }
 
   /** Records that the server is reachable. */
   forget(address: string): void {
-    this.#since.delete(address);
-    this.#reported.delete(address);
+    this.#unreachable.delete(address);
   }
 
   /** Stops tracking a server that is no longer used. */

@@ -11,8 +11,6 @@ import type { ConnectionOptions } from "./client.ts";
 import { RedisConnection } from "./connection.ts";
 import { withTimeout } from "./with-timeout.ts";
 
-export interface ReconnectOptions extends ConnectionOptions {}
-
 export interface ReconnectEvents {
   onOpened(connection: RedisConnection): void;
   onLost(connection: RedisConnection): void;
@@ -20,14 +18,17 @@ export interface ReconnectEvents {
   onFailed(error: unknown): void;
 }
 
+/** Longest delay between two attempts to reconnect. */
+const RECONNECT_DELAY_MS = 50;
+
 export class ReconnectingConnection {
-  readonly #options: ReconnectOptions;
+  readonly #options: ConnectionOptions;
   readonly #events: ReconnectEvents;
   readonly #closing = new AbortController();
   #connection: RedisConnection | null = null;
-  #pending = createPending();
+  #pending = newPending();
 
-  constructor(options: ReconnectOptions, events: ReconnectEvents) {
+  constructor(options: ConnectionOptions, events: ReconnectEvents) {
     this.#options = options;
     this.#events = events;
     void this.#run();
@@ -39,7 +40,7 @@ export class ReconnectingConnection {
 
   /** Returns the connection, or waits for one for up to `connectionWaitMs`. */
   async waitForConnection(connectionWaitMs: number): Promise<RedisConnection> {
-    if (this.#closing.signal.aborted) throw closed();
+    this.#closing.signal.throwIfAborted();
     if (this.#connection !== null) return this.#connection;
     return withTimeout(this.#pending.promise, {
       ms: connectionWaitMs,
@@ -49,8 +50,9 @@ export class ReconnectingConnection {
   }
 
   close(): void {
-    this.#closing.abort();
-    this.#pending.reject(closed());
+    const closed = new LogError("UNAVAILABLE", { detail: "The connection was closed" });
+    this.#closing.abort(closed);
+    this.#pending.reject(closed);
     this.#connection?.destroy();
   }
 
@@ -67,7 +69,7 @@ export class ReconnectingConnection {
       connection.destroy();
       this.#connection = null;
       if (signal.aborted) return;
-      this.#pending = createPending();
+      this.#pending = newPending();
       this.#events.onLost(connection);
     }
   }
@@ -91,28 +93,9 @@ export class ReconnectingConnection {
   }
 }
 
-interface PendingConnection {
-  readonly promise: Promise<RedisConnection>;
-  readonly resolve: (connection: RedisConnection) => void;
-  readonly reject: (error: LogError) => void;
-}
-
-/** Longest delay between two attempts to reconnect. */
-const RECONNECT_DELAY_MS = 50;
-const nothing = () => undefined;
-
-function createPending(): PendingConnection {
-  let resolve: PendingConnection["resolve"] = nothing;
-  let reject: PendingConnection["reject"] = nothing;
-  const promise = new Promise<RedisConnection>((fulfil, fail) => {
-    resolve = fulfil;
-    reject = fail;
-  });
+function newPending(): PromiseWithResolvers<RedisConnection> {
+  const pending = Promise.withResolvers<RedisConnection>();
   // Without a handler, a rejection while no caller waits would be unhandled.
-  promise.catch(nothing);
-  return { promise, resolve, reject };
-}
-
-function closed(): LogError {
-  return new LogError("UNAVAILABLE", { detail: "The connection was closed" });
+  pending.promise.catch(() => undefined);
+  return pending;
 }

@@ -3,26 +3,19 @@
  *
  * Invariant: see `util/with-timeout.ts`.
  */
-import { withTimeout as waitWithTimeout } from "../../../util/with-timeout.ts";
+import { type TimeoutOptions, withTimeout as waitWithTimeout } from "../../../util/with-timeout.ts";
 import { LogError } from "../../errors.ts";
 
-export interface TimeoutOptions {
-  readonly ms: number;
+interface RedisTimeout extends Omit<TimeoutOptions<never>, "onTimeout"> {
   /** The start of the error message, such as "No answer". */
   readonly message: string;
-  /** Keeps the process alive while it waits. @default false */
-  readonly keepAlive?: boolean;
 }
 
-export function withTimeout<T>(
-  work: Promise<T>,
-  { ms, message, keepAlive = false }: TimeoutOptions,
-): Promise<T> {
+export function withTimeout<T>(work: Promise<T>, { message, ...timeout }: RedisTimeout): Promise<T> {
   return waitWithTimeout(work, {
-    ms,
-    keepAlive,
+    ...timeout,
     onTimeout() {
-      throw new LogError("UNAVAILABLE", { detail: `${message} in ${ms} ms` });
+      throw new LogError("UNAVAILABLE", { detail: `${message} in ${timeout.ms} ms` });
     },
   });
 }

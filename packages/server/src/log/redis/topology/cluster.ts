@@ -2,17 +2,18 @@
  * `ClusterTopology` tracks the primaries of a Redis Cluster and their slots. It fetches the slot map every few seconds,
  * and sooner after MOVED or when a server is unreachable. Does not wait for subscriptions.
  *
- * Invariant: one fetch runs at a time. `refresh` never reuses the running one, which may have missed a move, and first
- * asks the server that replied MOVED. A slot without a server keeps its last one. A server without slots is closed,
- * unless a slot is migrating to it.
+ * Invariant: the slot map may be out of date. That is safe: a server without the slot replies MOVED, and the log's
+ * fence protects appends. One fetch runs at a time. `refresh` never reuses the running one, which may have missed a
+ * move, and first asks the server that replied MOVED. A slot without a server keeps its last one. A server without
+ * slots is closed, unless a slot is migrating to it.
  */
 import { sleep } from "../../../util/sleep.ts";
 import { LogError } from "../../errors.ts";
 import { addressOf, hostOf, parseRedirection, urlAt } from "../connection/address.ts";
-import type { RedisConnection } from "../connection/connection.ts";
+import { RedisConnection, unavailable } from "../connection/connection.ts";
 import { RedisNode } from "../connection/node.ts";
-import { fetchSlotMap, type TopologySource } from "./fetch-topology.ts";
-import { type SlotMap, slotOf, SLOTS } from "./slot-map.ts";
+import { withTimeout } from "../connection/with-timeout.ts";
+import { parseSlotMap, type SlotMap, slotOf, SLOTS } from "./slot-map.ts";
 import { SubscriptionManager, type Listener } from "./subscriptions.ts";
 import type { RedisTopology, TopologySettings } from "./topology.ts";
 
@@ -24,8 +25,33 @@ const DOUBT_INTERVAL_MS = 500;
 const MIN_INTERVAL_MS = 100;
 /** How long a server without slots stays connected while a slot is migrating to it. */
 const EXPECTED_MS = 30_000;
+/** A server that hangs must not delay the slot map for the whole response timeout, because others can be asked. */
+const MAX_ANSWER_MS = 1_000;
 
-export class ClusterTopology implements RedisTopology {
+/** A server with an open connection, or a URL. */
+type Source = { readonly connection: RedisConnection; readonly host: string } | string;
+
+/** @throws LogError with UNAVAILABLE if no server returns the slot map. Everything is closed again then. */
+export async function openCluster(
+  urls: readonly string[],
+  settings: TopologySettings,
+): Promise<RedisTopology> {
+  const cluster = new ClusterTopology(urls, settings);
+  // The fetch of the slot map does not keep the process alive, but the caller waits for it here.
+  const keepAlive = setInterval(() => undefined, 1_000);
+  try {
+    await cluster.refresh();
+    settings.outages.hasConnected = true;
+    return cluster;
+  } catch (error) {
+    await cluster.close();
+    throw error;
+  } finally {
+    clearInterval(keepAlive);
+  }
+}
+
+class ClusterTopology implements RedisTopology {
   readonly #seeds: readonly string[];
   readonly #settings: TopologySettings;
   readonly #subscriptions: SubscriptionManager;
@@ -81,7 +107,7 @@ export class ClusterTopology implements RedisTopology {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort();
+    this.#closing.abort(new LogError("UNAVAILABLE", { detail: "The log is closed" }));
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#subscriptions.close();
     for (const node of this.#nodes.values()) node.close();
@@ -91,7 +117,8 @@ export class ClusterTopology implements RedisTopology {
   #node(address: string): RedisNode {
     let node = this.#nodes.get(address);
     if (node === undefined) {
-      node = new RedisNode({ ...this.#settings, url: this.#urlAt(address) }, this.#subscriptions);
+      const url = urlAt(address, this.#seeds[0] ?? "redis://127.0.0.1");
+      node = new RedisNode({ ...this.#settings, url }, this.#subscriptions);
       if (this.#closing.signal.aborted) node.close();
       else this.#nodes.set(address, node);
     }
@@ -120,9 +147,9 @@ export class ClusterTopology implements RedisTopology {
   async #refreshNow(): Promise<void> {
     const { signal } = this.#closing;
     try {
-      if (signal.aborted) throw closed();
-      const slots = await fetchSlotMap(this.#sources(), { ...this.#settings, signal });
-      if (signal.aborted) throw closed();
+      signal.throwIfAborted();
+      const slots = await this.#fetchSlotMap();
+      signal.throwIfAborted();
       this.#apply(slots);
     } finally {
       this.#refreshes++;
@@ -130,6 +157,37 @@ export class ClusterTopology implements RedisTopology {
       this.#dueAt = Infinity;
       this.#refreshBy(this.#refreshedAt + REFRESH_INTERVAL_MS);
     }
+  }
+
+  /** Asks one server after the other until one answers. */
+  async #fetchSlotMap(): Promise<SlotMap> {
+    let failure: LogError | null = null;
+    for (const source of this.#sources()) {
+      if (this.#closing.signal.aborted) break;
+      try {
+        return await (typeof source === "string" ? this.#askUrl(source) : this.#ask(source));
+      } catch (error) {
+        failure ??= unavailable(error);
+      }
+    }
+    throw (
+      failure ?? new LogError("UNAVAILABLE", { detail: "There is no server that could return the slot map" })
+    );
+  }
+
+  async #askUrl(url: string): Promise<SlotMap> {
+    const connection = await RedisConnection.open({ ...this.#settings, url }, this.#closing.signal);
+    try {
+      return await this.#ask({ connection, host: hostOf(addressOf(url)) });
+    } finally {
+      connection.destroy();
+    }
+  }
+
+  async #ask({ connection, host }: Exclude<Source, string>): Promise<SlotMap> {
+    const ms = Math.min(this.#settings.responseTimeoutMs, MAX_ANSWER_MS);
+    const reply = await withTimeout(connection.send(["CLUSTER", "SLOTS"]), { ms, message: "No answer" });
+    return parseSlotMap(reply, host);
   }
 
   #apply(slots: SlotMap): void {
@@ -154,21 +212,18 @@ export class ClusterTopology implements RedisTopology {
     const node = this.#node(address);
     const isOwn = (key: string) => this.#slots[slotOf(key)] === address;
     if (node.sentinelKey !== null && isOwn(node.sentinelKey)) return;
-    node.sentinelKey = this.#findSentinelKey(isOwn);
-  }
-
-  #findSentinelKey(isOwn: (key: string) => boolean): string | null {
-    for (let n = 0; n < SLOTS * 10; n++) {
-      const key = `${this.#settings.keyPrefix}:pulse:{${n}}`;
-      if (isOwn(key)) return key;
+    let key: string | null = null;
+    for (let n = 0; key === null && n < SLOTS * 10; n++) {
+      const candidate = `${this.#settings.keyPrefix}:pulse:{${n}}`;
+      if (isOwn(candidate)) key = candidate;
     }
-    return null;
+    node.sentinelKey = key;
   }
 
   /**
    * Returns the servers in the order in which they are asked. The order rotates, so that no server is trusted forever.
    */
-  #sources(): TopologySource[] {
+  #sources(): Source[] {
     const redirectedBy = this.#redirectedBy;
     this.#redirectedBy = null;
     const connected = [...this.#nodes].flatMap(([address, { connection, pubSub }]) => {
@@ -179,22 +234,14 @@ export class ClusterTopology implements RedisTopology {
     // The connected servers may be partitioned from the others and know only old addresses, so the seeds rotate with
     // them.
     const isWhole = connected.length === this.#nodes.size;
-    const sources: TopologySource[] = isWhole
+    const sources: Source[] = isWhole
       ? [...rotate(connected, this.#refreshes), ...this.#seeds]
-      : rotate<TopologySource>([...connected, ...this.#seeds], this.#refreshes);
+      : rotate<Source>([...connected, ...this.#seeds], this.#refreshes);
     return [...connected.filter(({ isFirst }) => isFirst), ...sources];
-  }
-
-  #urlAt(address: string): string {
-    return urlAt(address, this.#seeds[0] ?? "redis://127.0.0.1");
   }
 }
 
 function rotate<T>(items: readonly T[], by: number): T[] {
   const start = items.length === 0 ? 0 : by % items.length;
   return [...items.slice(start), ...items.slice(0, start)];
-}
-
-function closed(): LogError {
-  return new LogError("UNAVAILABLE", { detail: "The log is closed" });
 }

@@ -38,9 +38,9 @@ export class SubscriptionManager implements NodeEvents {
 
   async subscribe(name: string, listener: Listener): Promise<() => void> {
     if (this.#isClosed) throw closed();
-    const channel = this.#channels.get(name) ?? this.#add(name);
-    clearTimer(channel.releaseTimer);
-    channel.releaseTimer = null;
+    const channel = this.#channels.get(name) ?? new Channel(name, this.#options.nodeFor(name));
+    this.#channels.set(name, channel);
+    clearTimeout(channel.releaseTimer);
     if (channel.connection === null) await this.#waitUntilSubscribed(channel, listener);
     else channel.listeners.add(listener);
     return () => {
@@ -53,7 +53,7 @@ export class SubscriptionManager implements NodeEvents {
     for (const channel of this.#channels.values()) {
       const owner = this.#options.nodeFor(channel.name);
       if (owner === channel.node) continue;
-      unsubscribe(channel);
+      channel.unsubscribe();
       channel.node = owner;
       channel.failures = 0;
       this.#subscribe(channel);
@@ -63,7 +63,7 @@ export class SubscriptionManager implements NodeEvents {
   close(): void {
     this.#isClosed = true;
     for (const channel of this.#channels.values()) {
-      disposeChannel(channel);
+      channel.dispose();
       for (const settle of channel.waiting) settle();
     }
     this.#channels.clear();
@@ -83,7 +83,7 @@ export class SubscriptionManager implements NodeEvents {
   onMessage(connection: RedisConnection, name: string, message: string): void {
     const channel = this.#channels.get(name);
     if (channel?.connection !== connection) return;
-    notifyListeners(channel, parseOrPossibleGap(message));
+    channel.notify(parseOrPossibleGap(message));
   }
 
   onMoved(connection: RedisConnection, name: string): void {
@@ -95,18 +95,11 @@ export class SubscriptionManager implements NodeEvents {
   }
 
   onDataLoss(node: RedisNode): void {
-    for (const channel of this.#channels.values())
-      if (channel.node === node) notifyListeners(channel, POSSIBLE_GAP);
+    for (const channel of this.#channels.values()) if (channel.node === node) channel.notify(POSSIBLE_GAP);
   }
 
   onTopologyDoubt(redirectedBy?: RedisConnection): void {
     if (!this.#isClosed) this.#options.onTopologyDoubt(redirectedBy);
-  }
-
-  #add(name: string): Channel {
-    const channel = newChannel(name, this.#options.nodeFor(name));
-    this.#channels.set(name, channel);
-    return channel;
   }
 
   async #waitUntilSubscribed(channel: Channel, listener: Listener): Promise<void> {
@@ -136,8 +129,7 @@ export class SubscriptionManager implements NodeEvents {
   #subscribe(channel: Channel): void {
     const connection = channel.node.pubSub;
     if (connection === null || channel.connection !== null || channel.attempt !== null) return;
-    clearTimer(channel.retryTimer);
-    channel.retryTimer = null;
+    clearTimeout(channel.retryTimer);
     const attempt: SubscribeAttempt = { connection };
     channel.attempt = attempt;
     connection.subscribe(channel.name).then(
@@ -152,7 +144,7 @@ export class SubscriptionManager implements NodeEvents {
     channel.connection = attempt.connection;
     channel.failures = 0;
     channel.lastError = undefined;
-    notifyListeners(channel, POSSIBLE_GAP);
+    channel.notify(POSSIBLE_GAP);
     for (const settle of channel.waiting) settle();
   }
 
@@ -165,18 +157,18 @@ export class SubscriptionManager implements NodeEvents {
   }
 
   #retryLater(channel: Channel): void {
-    clearTimer(channel.retryTimer);
+    clearTimeout(channel.retryTimer);
     const ms = backoffDelay(++channel.failures, BACKOFF, Math.random());
     channel.retryTimer = setTimeout(() => this.#subscribe(channel), ms).unref();
   }
 
   #releaseSoon(channel: Channel): void {
     if (this.#isClosed || channel.listeners.size + channel.waiting.size > 0) return;
-    clearTimer(channel.releaseTimer);
+    clearTimeout(channel.releaseTimer);
     channel.releaseTimer = setTimeout(() => {
       this.#channels.delete(channel.name);
-      unsubscribe(channel);
-      disposeChannel(channel);
+      channel.unsubscribe();
+      channel.dispose();
     }, RELEASE_DELAY_MS).unref();
   }
 }
@@ -198,63 +190,50 @@ function closed(): LogError {
 export type Listener = (notification: LogNotification) => void;
 
 /** One attempt to subscribe. A later attempt replaces it. */
-export interface SubscribeAttempt {
+interface SubscribeAttempt {
   readonly connection: RedisConnection;
 }
 
 /** State of one channel. `SubscriptionManager` decides when it changes. */
-export interface Channel {
+class Channel {
   readonly name: string;
-  readonly listeners: Set<Listener>;
+  readonly listeners = new Set<Listener>();
   /** Called when the channel is subscribed, and on close. */
-  readonly waiting: Set<() => void>;
+  readonly waiting = new Set<() => void>();
   node: RedisNode;
   /** The connection over which the channel is subscribed, or null. */
-  connection: RedisConnection | null;
-  attempt: SubscribeAttempt | null;
-  failures: number;
+  connection: RedisConnection | null = null;
+  attempt: SubscribeAttempt | null = null;
+  failures = 0;
   lastError: unknown;
-  retryTimer: NodeJS.Timeout | null;
+  retryTimer: NodeJS.Timeout | undefined;
   /** Set while the channel has no listeners. It is unsubscribed when the timer fires. */
-  releaseTimer: NodeJS.Timeout | null;
-}
+  releaseTimer: NodeJS.Timeout | undefined;
 
-function newChannel(name: string, node: RedisNode): Channel {
-  return {
-    name,
-    listeners: new Set(),
-    waiting: new Set(),
-    node,
-    connection: null,
-    attempt: null,
-    failures: 0,
-    lastError: undefined,
-    retryTimer: null,
-    releaseTimer: null,
-  };
-}
+  constructor(name: string, node: RedisNode) {
+    this.name = name;
+    this.node = node;
+  }
 
-/**
- * Unsubscribes the channel. A pending attempt is undone when it finishes, because commands of a channel are serialized.
- */
-function unsubscribe(channel: Channel): void {
-  const connection = channel.connection ?? channel.attempt?.connection;
-  channel.connection = null;
-  channel.attempt = null;
-  // Errors don't matter: a lost connection or a moved slot has ended the subscription already.
-  connection?.unsubscribe(channel.name).catch(() => undefined);
-}
+  /**
+   * Unsubscribes the channel. A pending attempt is undone when it finishes, because commands of a channel are
+   * serialized.
+   */
+  unsubscribe(): void {
+    const connection = this.connection ?? this.attempt?.connection;
+    this.connection = null;
+    this.attempt = null;
+    // Errors don't matter: a lost connection or a moved slot has ended the subscription already.
+    connection?.unsubscribe(this.name).catch(() => undefined);
+  }
 
-function disposeChannel(channel: Channel): void {
-  clearTimer(channel.retryTimer);
-  clearTimer(channel.releaseTimer);
-  channel.attempt = null;
-}
+  notify(notification: LogNotification): void {
+    for (const listener of this.listeners) listener(notification);
+  }
 
-function notifyListeners(channel: Channel, notification: LogNotification): void {
-  for (const listener of channel.listeners) listener(notification);
-}
-
-function clearTimer(timer: NodeJS.Timeout | null): void {
-  if (timer !== null) clearTimeout(timer);
+  dispose(): void {
+    clearTimeout(this.retryTimer);
+    clearTimeout(this.releaseTimer);
+    this.attempt = null;
+  }
 }
