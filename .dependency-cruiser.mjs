@@ -27,6 +27,7 @@ const mayImport = {
   tools: ["protocol", "server"],
   testing: ["protocol", "server"],
   client: ["protocol"],
+  dialects: ["protocol", "client"],
   react: ["protocol", "client"],
   create: [],
   studio: ["protocol", "client", "react"],
@@ -133,6 +134,16 @@ export const written = [
     comment: "dialects don't import each other; shared code is outside of them",
     from: { path: "^packages/protocol/src/dialects/([^/]+)/" },
     to: { path: "^packages/protocol/src/dialects/[^/]+/", pathNot: "^packages/protocol/src/dialects/$1/" },
+  },
+  {
+    name: "decoders-apart",
+    severity: "error",
+    comment: "decoders don't import each other either",
+    from: { path: "^packages/dialects/src/(blocks|tasks|responses)/" },
+    to: {
+      path: "^packages/dialects/src/(blocks|tasks|responses)/",
+      pathNot: "^packages/dialects/src/$1/",
+    },
   },
   {
     name: "src-not-to-test",

@@ -2,12 +2,15 @@
  * `benchDialects` measures what encoding and decoding cost compared with the fold, and how both grow with the length of
  * a turn.
  */
+import {
+  blocks,
+  type Codec,
+  type Decoding,
+  responses,
+  tasks,
+} from "@turnstream/conformance/support/codecs.ts";
 import { decodeAll, framesFrom } from "@turnstream/conformance/support/replay.ts";
-import { emptyState, type SessionEvent, foldAll, type SessionState } from "@turnstream/protocol";
-import type { Dialect } from "@turnstream/protocol/writer";
-import { blocks } from "@turnstream/protocol/blocks";
-import { responses } from "@turnstream/protocol/responses";
-import { tasks } from "@turnstream/protocol/tasks";
+import { emptyState, type SessionEvent, foldAll } from "@turnstream/protocol";
 import { alternate, growth, type Measurement, ratio, round } from "./measure.ts";
 import { manySteps, typicalTurn } from "./workloads.ts";
 
@@ -16,7 +19,7 @@ interface Runs {
   readonly decode: (frames: readonly unknown[]) => unknown;
 }
 
-function runsOf<E, D extends { readonly state: SessionState }, F, O>(dialect: Dialect<E, D, F, O>): Runs {
+function runsOf<E, D extends Decoding, F, O>(dialect: Codec<E, D, F, O>): Runs {
   return {
     encode: (events) => framesFrom(dialect, emptyState, events),
     decode: (frames) => decodeAll(dialect, frames as readonly F[]),

@@ -3,7 +3,7 @@
  * delivers the frames that the bench passes in, as text. Everything above the socket is the real client: parsing,
  * order, folding and notifications. For benches in pages and in Node.
  */
-import type { ClientEnv } from "@turnstream/client";
+import type { ClientOptions } from "@turnstream/client";
 import { formatCursor, type SessionState, snapshot } from "@turnstream/protocol";
 
 export class InProcessGateway {
@@ -14,7 +14,7 @@ export class InProcessGateway {
     this.state = state;
   }
 
-  readonly env: Partial<ClientEnv> = {
+  readonly env: NonNullable<ClientOptions["env"]> = {
     fetch: async () => Response.json({ ticket: "ticket", expires_in_seconds: 30, now: Date.now() }),
     WebSocket: this.socketClass() as unknown as typeof WebSocket,
     storage: null,

@@ -16,6 +16,7 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
   client: ["docs/{client,http,sharing,sign-in,start}.md"],
   react: ["docs/{react,react-content,sharing,sign-in,start,styling}.md"],
   protocol: ["docs/{PROTOCOL,DIALECTS,resuming}.md"],
+  dialects: ["docs/DIALECTS.md"],
   next: ["docs/{nextjs,sign-in,start}.md"],
   mcp: ["docs/mcp.md"],
   s3: ["docs/files.md"],

@@ -22,7 +22,7 @@ interface Entry {
 const isInternal = (subpath: string): boolean => subpath === "./internal";
 
 function listEntries(): Entry[] {
-  return ["protocol", "dev", "server", "testing", "next", "client", "react"].flatMap((folder) => {
+  return ["protocol", "dev", "server", "testing", "next", "client", "dialects", "react"].flatMap((folder) => {
     const base = join("packages", folder);
     const { exports } = JSON.parse(readFileSync(join(root, base, "package.json"), "utf8")) as {
       readonly exports: Readonly<Record<string, Readonly<Record<string, string>> | string>>;

@@ -1,9 +1,9 @@
 /** Tests that a page shows every history that 004 prints, read by the code of the `blocks` client. */
+import { blocks } from "@turnstream/conformance/support/codecs.ts";
 import { HISTORIES_004 } from "@turnstream/conformance/printed/document-004.ts";
-import { blocks } from "@turnstream/protocol/blocks";
 import type { SessionEvent } from "@turnstream/protocol";
 import { expect, test } from "vitest";
-import { historyToFrames, readHistoryPage } from "../../packages/client/src/dialects/history-frames.ts";
+import { historyToFrames, readHistoryPage } from "../../packages/dialects/src/blocks/history-frames.ts";
 import { openRecorded, start, withRecordedPages } from "./recorded-page.ts";
 import { openAll } from "./screen.ts";
 import { readOutline } from "./story/outline.ts";

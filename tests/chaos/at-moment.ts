@@ -4,7 +4,7 @@
  *
  * Invariant: it acts synchronously in the call that receives the event, so nothing can happen in between.
  */
-import type { EventType } from "@turnstream/protocol";
+import type { SessionEvent } from "@turnstream/protocol";
 import type { LogEntry } from "@turnstream/server/internal";
 import type { TurnEnvironment } from "./turn-environment.ts";
 import type { Listener, TurnFollower } from "./turn-follower.ts";
@@ -35,7 +35,7 @@ export function atMoment(followers: Iterable<TurnFollower>, { act, timeoutMs }: 
 
 interface SignalAim {
   readonly signal: "SIGKILL" | "SIGSTOP";
-  readonly events: readonly EventType[];
+  readonly events: readonly SessionEvent["type"][];
   /** How many such events to let pass. */
   readonly skip: number;
   /** Whether another worker must be able to take over. @default false */

@@ -3,8 +3,8 @@
  * while a model streams, between a model step and its tools, and while tools run. Other workers take over, and it wakes
  * up right then or after its turns have ended.
  */
+import type { SessionEvent } from "@turnstream/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { EventType } from "@turnstream/protocol";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
 import { signalAtMoment } from "./at-moment.ts";
@@ -33,7 +33,7 @@ const MOMENTS = {
   "of those between a step and its tools": ["tool_call.end"],
   "of those while a tool ran": ["tool_result.start", "tool_result.delta"],
   "of those after a block's end": ["thinking.end", "text.end", "tool_result.end"],
-} satisfies Record<string, readonly EventType[]>;
+} satisfies Record<string, readonly SessionEvent["type"][]>;
 
 type Moment = keyof typeof MOMENTS;
 

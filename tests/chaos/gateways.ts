@@ -10,7 +10,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Endpoint } from "@turnstream/conformance/clients/connections.ts";
 import type { Frame } from "@turnstream/conformance/clients/rendered-state.ts";
-import type { EventType, SessionEvent } from "@turnstream/protocol";
+import type { SessionEvent } from "@turnstream/protocol";
 import type { SessionRef } from "@turnstream/server";
 import type { LogEntry } from "@turnstream/server/internal";
 import type { GatewayProgram } from "@turnstream/testkit/gateway/gateway-program.ts";
@@ -258,7 +258,10 @@ class GatewayRound {
 }
 
 /** Waits for an event after which `isReached` returns true. */
-async function reach(follower: TurnFollower, isReached: (type: EventType) => boolean): Promise<void> {
+async function reach(
+  follower: TurnFollower,
+  isReached: (type: SessionEvent["type"]) => boolean,
+): Promise<void> {
   const act = ({ event }: LogEntry) => isReached(event.type);
   if (!(await atMoment([follower], { act, timeoutMs: MOMENT_MS })))
     throw new Error(`${follower.ref.session} did not get as far as the fault`);

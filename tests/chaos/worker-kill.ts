@@ -5,8 +5,8 @@
  *
  * Invariant: at least one worker is always alive.
  */
+import type { SessionEvent } from "@turnstream/protocol";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { EventType } from "@turnstream/protocol";
 import { median } from "@turnstream/testkit/util/median.ts";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { measureTakeovers, signalAtMoment } from "./at-moment.ts";
@@ -43,7 +43,7 @@ const MOMENTS = {
   "of those after a block's end": ["thinking.end", "text.end", "tool_call.end"],
   "of those while a tool ran": ["tool_result.start", "tool_result.delta"],
   [AFTER_TAKEOVER]: ["turn.takeover"],
-} satisfies Record<string, readonly EventType[] | null>;
+} satisfies Record<string, readonly SessionEvent["type"][] | null>;
 
 type Moment = keyof typeof MOMENTS;
 

@@ -1,7 +1,8 @@
 /** Checks the vectors: the files are what the script writes, and the public functions agree with them. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { eventSchema, eventSchemas } from "@turnstream/protocol/schema";
+import { eventSchema } from "@turnstream/protocol/schema";
+import { eventSchemas } from "../../packages/protocol/src/events/index.ts";
 import { describe, expect, test } from "vitest";
 import { listEvents, SCENARIOS } from "./scenarios/index.ts";
 import { verifyFile } from "./scenarios/verify/files.ts";

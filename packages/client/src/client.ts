@@ -24,13 +24,7 @@ const MAX_IDLE_SESSIONS = 20;
 /** At startup, resume sending in at most this many sessions that still have unsent messages. */
 const MAX_RESUMED_OUTBOXES = 10;
 
-/** The `responses` dialect is available only over SSE. */
-const DEFAULT_CHANNELS = {
-  native: ["websocket", "sse"],
-  blocks: ["websocket", "sse"],
-  tasks: ["websocket", "sse"],
-  responses: ["sse"],
-} as const;
+const DEFAULT_CHANNELS = ["websocket", "sse"] as const;
 
 export function createClient(options: ClientOptions): Client {
   const { url, dialect } = options;
@@ -42,7 +36,7 @@ export function createClient(options: ClientOptions): Client {
     resumeOutboxes();
   });
   const api = createApi({ url, auth, env, report });
-  const channels = options.channels ?? DEFAULT_CHANNELS[dialect?.name ?? "native"];
+  const channels = options.channels ?? dialect?.channels ?? DEFAULT_CHANNELS;
   /** Insertion order is recency: the last used session is the last entry. */
   const sessions = new Map<string, SessionStore>();
   let pendingRequests = 0;

@@ -4,7 +4,7 @@
  */
 
 import type { Credentials } from "./auth/auth.ts";
-import type { ClientDialect } from "./dialects/client-dialect.ts";
+import type { ClientDialect } from "./transport/client-dialect.ts";
 import type { ClientEnv } from "./env.ts";
 import type { ReportOptions } from "./report.ts";
 
@@ -20,11 +20,11 @@ export interface ClientOptions extends ReportOptions {
   readonly auth: () => Credentials | Promise<Credentials>;
   /**
    * The channels to try, in this order. The client uses event streams if sockets don't connect.
-   * @default ["websocket", "sse"] (`responses`: ["sse"])
+   * @default those of the dialect, or ["websocket", "sse"]
    */
   readonly channels?: readonly ("websocket" | "sse")[];
   /**
-   * The dialect of a server without the native one: from `@turnstream/client/blocks`, `/tasks` or `/responses`.
+   * The dialect of a server without the native one: `blocks`, `tasks` or `responses` of `@turnstream/dialects`.
    * @default native
    */
   readonly dialect?: ClientDialect;

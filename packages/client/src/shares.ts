@@ -35,7 +35,7 @@ export interface ShareOptions {
   readonly expiresInSeconds?: number;
 }
 
-export interface ListSharesOptions {
+interface ListSharesOptions {
   /** Lists only links to this session. */
   readonly sessionId?: string;
   readonly before?: string;

@@ -7,7 +7,7 @@ import { emptyState, type SessionEvent, foldAll, type SessionState } from "@turn
 import { type ConnectionView, INITIAL_CONNECTION } from "./transport/status.ts";
 import type { PendingMessage, Session, SessionView } from "./session/session.ts";
 
-export interface StaticSessionOptions {
+interface StaticSessionOptions {
   readonly id?: string;
   /** The address of the gateway, from which its files load. @default "", the origin of the page */
   readonly gatewayUrl?: string;

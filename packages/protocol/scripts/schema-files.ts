@@ -1,20 +1,14 @@
 /**
  * The JSON Schema files of the package, made from the schemas in the source. Touches no files itself.
  */
-import {
-  blocksFrames,
-  errorReply,
-  eventSchemas,
-  postMessage,
-  postMessageReply,
-  responsesFrames,
-  restBodies,
-  restReplies,
-  socketCommands,
-  socketReplies,
-  tasksFrames,
-} from "@turnstream/protocol/schema";
-import { ARTIFACTS } from "@turnstream/protocol/writer";
+import { errorReply, postMessage, restBodies, restReplies } from "@turnstream/protocol/schema";
+import { blocksFrames } from "../src/dialects/blocks/frames.ts";
+import { eventSchemas } from "../src/events/index.ts";
+import { postMessageReply } from "../src/commands/http.ts";
+import { responsesFrames } from "../src/dialects/responses/frames.ts";
+import { socketCommands, socketReplies } from "../src/commands/socket.ts";
+import { tasksFrames } from "../src/dialects/tasks/frames.ts";
+import { ARTIFACTS } from "../src/artifacts/shapes.ts";
 import { z } from "zod";
 
 type Schemas = Readonly<Record<string, z.ZodType>>;

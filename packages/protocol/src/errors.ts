@@ -166,11 +166,6 @@ export const TURN_ERROR_CODES = ERROR_CODES.filter((word) => ERRORS[word].about 
   ...TurnErrorCode[],
 ];
 
-/** Converts a code from outside to a code that a turn can fail with. */
-export function toTurnErrorCode(code: string): TurnErrorCode {
-  return TURN_ERROR_CODES.find((word) => word === code) ?? "SERVER_ERROR";
-}
-
 /** Returns the word of a number, or SERVER_ERROR if the number is unknown. */
 export function errorCodeFromNumber(number: number): ErrorCode {
   return ERROR_CODES.find((word) => ERRORS[word].number === number) ?? "SERVER_ERROR";

@@ -4,7 +4,7 @@
  * `/writer`. Each dialect has its own subpath (`/blocks`, `/tasks`, `/responses`).
  */
 export { findArtifactProblem } from "./artifacts/find-problem.ts";
-export type { ArtifactData, ArtifactType } from "./artifacts/shapes.ts";
+export type { ArtifactData } from "./artifacts/shapes.ts";
 export {
   compareCursors,
   comparePositions,
@@ -14,29 +14,22 @@ export {
   type Position,
   START_CURSOR,
 } from "./cursor.ts";
-export type { Decoded } from "./dialects/dialect.ts";
 export { type ErrorCode, errorCodeFromNumber, ERRORS } from "./errors.ts";
-export type { EventOf, EventType, SessionEvent } from "./events/index.ts";
+export type { EventOf, SessionEvent } from "./events/index.ts";
 export { type ReadableEvent, upgradeEvent } from "./events/upgrade.ts";
 export { currentInput } from "./fold/block.ts";
-export { classifyEvent, type EventClass } from "./fold/classify-event.ts";
+export { classifyEvent } from "./fold/classify-event.ts";
 export { findRun, findTurn } from "./fold/edit.ts";
 export { fold, foldAll } from "./fold/fold.ts";
 export { isPending } from "./fold/interaction.ts";
 export { checkForm, checkPartialForm } from "./form/check-form.ts";
 export type { FormProblem } from "./form/problems.ts";
 export type { Json } from "./json.ts";
-export { canonicalLocale, countText, localeFallbacks, type PluralForms } from "./locale.ts";
+export { canonicalLocale, countText, localeFallbacks } from "./locale.ts";
 export { currencyDigits, formatMoney } from "./money.ts";
 export { Sequence } from "./sequence.ts";
 export { restore, restoreTurn, type Snapshot, snapshot, type TurnSnapshot } from "./snapshot.ts";
-export {
-  createSseParser,
-  type SseMessage,
-  type SseParser,
-  type SseParserOptions,
-  SseTooLargeError,
-} from "./sse.ts";
+export { createSseParser, type SseMessage } from "./sse.ts";
 export {
   type Annotation,
   type ApprovalAction,
@@ -46,18 +39,14 @@ export {
   type Block,
   emptyState,
   type FileRef,
-  type FilesBlock,
   type FormBlock,
   type FormField,
   type FormSchema,
   type FullContent,
-  type GroupEnd,
-  type GroupStart,
   type InteractionBlock,
   type RequestBlock,
   isBlock,
   isOpen,
-  type Item,
   listBlocks,
   type NoticeBlock,
   type PaymentBlock,
@@ -68,10 +57,8 @@ export {
   type ResultPart,
   type Run,
   type SessionState,
-  type Superseded,
   type TextBlock,
   type TextTemplate,
-  type ThinkingBlock,
   type ToolCallBlock,
   type ToolResultBlock,
   type Turn,
@@ -85,11 +72,4 @@ export { findToolCall, findToolResult, listPendingInteractions, mainRun } from "
 export { upgradeSnapshot, upgradeTurn } from "./upgrade-snapshot.ts";
 export { SCHEMA_VERSION } from "./version.ts";
 export { toolItem, type ToolItem, type ToolStatus } from "./view/tool-item.ts";
-export {
-  type BlockItem,
-  firstVisibleBlock,
-  type GroupItem,
-  type ViewItem,
-  viewRun,
-  viewTurn,
-} from "./view/turn-view.ts";
+export { firstVisibleBlock, type GroupItem, type ViewItem, viewRun, viewTurn } from "./view/turn-view.ts";

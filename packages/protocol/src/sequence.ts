@@ -78,6 +78,19 @@ export class Sequence<T> implements Iterable<T> {
     return new Sequence(this.length + 1, [value], (blocks ?? Sequence.empty<readonly T[]>()).push(tail));
   }
 
+  /**
+   * Like `with`, but adds fillers before an index that the sequence is too short for. Ignores an index that is too far
+   * ahead.
+   */
+  place(index: number, value: T, filler: T): Sequence<T> {
+    if (index < this.length) return this.with(index, value);
+    if (!isWithinReach(this, index)) return this;
+    if (index === this.length) return this.push(value);
+    let grown = this.push(filler);
+    while (grown.length < index) grown = grown.push(filler);
+    return grown.push(value);
+  }
+
   last(): T | undefined {
     return this.tail[this.tail.length - 1];
   }
@@ -152,18 +165,6 @@ const MAX_GAP = 1024;
 
 export function isWithinReach(sequence: Sequence<unknown>, at: number): boolean {
   return at <= sequence.length + MAX_GAP;
-}
-
-/**
- * Sets the value at an index and adds fillers before it if the sequence is too short. Ignores an index that is too far
- * ahead.
- */
-export function placedAt<T>(sequence: Sequence<T>, at: number, value: T, filler: T): Sequence<T> {
-  if (at < sequence.length) return sequence.with(at, value);
-  if (!isWithinReach(sequence, at)) return sequence;
-  let grown = sequence;
-  while (grown.length < at) grown = grown.push(filler);
-  return grown.push(value);
 }
 
 /** Like `[...items, item]`, but in half the time; this is the hot path of every streamed list. */

@@ -132,7 +132,7 @@ interface OutputBase extends BlockBase {
   readonly output: number;
 }
 
-export interface ThinkingBlock extends OutputBase {
+interface ThinkingBlock extends OutputBase {
   readonly kind: "thinking";
   readonly text: string;
 }

@@ -35,7 +35,7 @@ export function mainRunStatus(
 }
 
 /** Returns the newest block that passes a test, down to an index. Fast if the block is among the last ones. */
-export function findBlock<B extends Block>(
+function findBlock<B extends Block>(
   turn: Turn,
   test: (block: Block) => block is B,
   downTo = 0,

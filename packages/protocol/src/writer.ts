@@ -5,12 +5,11 @@
  */
 export { artifactPreview } from "./artifacts/preview.ts";
 export type { ArtifactProblem } from "./artifacts/shape.ts";
-export { ARTIFACTS } from "./artifacts/shapes.ts";
 export { blobUrl, findBlobIds, parseBlobUrl, resolveBlobUrls } from "./blob-urls.ts";
 export { checkEvent } from "./check-event/check-event.ts";
-export { EVENT_RULES, type EventRule, type Violation } from "./check-event/rules.ts";
 export { coalesce, joinDeltas } from "./coalesce.ts";
-export type { Dialect, Encoded } from "./dialects/dialect.ts";
+export type { Dialect } from "./dialects/dialect.ts";
+export { QUESTION_TOOL } from "./dialects/interactions.ts";
 export { TURN_ERROR_CODES, type TurnErrorCode } from "./errors.ts";
 export type { EventDraft } from "./events/index.ts";
 export { isKnownMessage } from "./fold/fold.ts";
@@ -26,6 +25,6 @@ export { ARGUMENT_LIMITS, MAX_LABEL, MAX_PREVIEW } from "./limits.ts";
 export { omitHiddenEvent, omitHiddenTurn, REQUEST_FORM } from "./omit-hidden.ts";
 export { redactForShare } from "./redact-for-share.ts";
 export { turnSnapshot } from "./snapshot.ts";
-export { formatSse, formatSseComment, SseFieldError, type SseFrame, toWireJson } from "./sse.ts";
+export { formatSse, formatSseComment, toWireJson } from "./sse.ts";
 export { truncateText } from "./truncate-text.ts";
-export { findSubAgentRun, findWaitingForm, mainRunStatus, unansweredCalls } from "./turn-queries.ts";
+export { findSubAgentRun, mainRunStatus, unansweredCalls } from "./turn-queries.ts";

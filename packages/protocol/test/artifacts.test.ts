@@ -1,7 +1,8 @@
 /** Tests that `findArtifactProblem` names the invalid field, and that `artifactPreview` returns valid, shorter data. */
 import { readFileSync } from "node:fs";
 import { type ArtifactData, findArtifactProblem, type Json } from "@turnstream/protocol";
-import { ARTIFACTS, artifactPreview } from "@turnstream/protocol/writer";
+import { artifactPreview } from "@turnstream/protocol/writer";
+import { ARTIFACTS } from "../src/artifacts/shapes.ts";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { z } from "zod";

@@ -1,6 +1,7 @@
 /** Tests that a command has the same fields over HTTP and on a socket. */
 import { expect, test } from "vitest";
-import { postMessage, restBodies, socketCommands } from "../src/schema.ts";
+import { socketCommands } from "../src/commands/socket.ts";
+import { postMessage, restBodies } from "../src/schema.ts";
 
 /** What a socket adds, and what the path of a request contains. */
 const ADDRESS = ["type", "request_id", "session_id", "approval_key", "form_request_id"];

@@ -1,10 +1,10 @@
 /** `LiveView` is what the page of a live session exposes to its tests. Types only. */
-import type { ConnectionPhase, PendingMessage, Session } from "@turnstream/client";
+import type { ConnectionView, PendingMessage, Session } from "@turnstream/client";
 
 export interface LiveView {
   /** The position of the page in the log. */
   readonly cursor: string;
-  readonly phase: ConnectionPhase;
+  readonly phase: ConnectionView["phase"];
   readonly wire: "websocket" | "sse" | null;
   readonly failures: number;
   readonly outbox: readonly Pick<PendingMessage, "id" | "text" | "status">[];

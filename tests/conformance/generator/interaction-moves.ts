@@ -3,7 +3,8 @@
  * payments at any time.
  */
 import { type Block, type InteractionBlock, isPending, type Turn } from "@turnstream/protocol";
-import { outlivesTurn, TRANSITIONS, findWaitingForm } from "@turnstream/protocol/writer";
+import { outlivesTurn, TRANSITIONS } from "@turnstream/protocol/writer";
+import { findWaitingForm } from "../../../packages/protocol/src/turn-queries.ts";
 import type { LogWriter } from "../support/log-writer.ts";
 import { on } from "./close.ts";
 import type { Choice } from "./choice.ts";

@@ -10,7 +10,8 @@ import {
   type ToolResultBlock,
   type Turn,
 } from "@turnstream/protocol";
-import { outlivesTurn, findWaitingForm } from "@turnstream/protocol/writer";
+import { outlivesTurn } from "@turnstream/protocol/writer";
+import { findWaitingForm } from "../../../packages/protocol/src/turn-queries.ts";
 import type { LogWriter } from "../support/log-writer.ts";
 import { closeAll, endBlock, on, running } from "./close.ts";
 import type { Choice } from "./choice.ts";

@@ -1,5 +1,5 @@
 /** Checks that a decoder of the `blocks` dialect writes a valid log. */
-import { blocks } from "@turnstream/protocol/blocks";
+import { blocks } from "../support/codecs.ts";
 import { test } from "vitest";
 import { decodesLegally } from "../support/dialect-checks.ts";
 import { atEveryCut } from "../support/property-runs.ts";

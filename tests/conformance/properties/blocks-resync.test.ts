@@ -1,6 +1,6 @@
 /** Checks that a resync brings a slow client of the `blocks` dialect up to date. */
 import { emptyState, type SessionEvent, type SessionState } from "@turnstream/protocol";
-import { blocks, resyncBlocks } from "@turnstream/protocol/blocks";
+import { blocks, eachResyncFrame } from "@turnstream/protocol/blocks";
 import { expect, test } from "vitest";
 import { BlocksClient } from "../clients/blocks-client.ts";
 import { feedBlocks } from "../support/feed-blocks.ts";
@@ -16,7 +16,7 @@ function fallBehind(events: SessionEvent[], cuts: number[]): void {
   for (const since of cuts) {
     const k = Math.min(events.length, since + 1 + (since % 40));
     const client = feedBlocks(new BlocksClient(), framesFrom(blocks, emptyState, events.slice(0, since)));
-    feedBlocks(client, resyncBlocks(states[k] as SessionState, since));
+    feedBlocks(client, [...eachResyncFrame(states[k] as SessionState, since)]);
     expect(positionOf(client.cursor)).toBeLessThanOrEqual(k);
     feedBlocks(client, resumeFrames(blocks, states, events, k));
     expect(client.problems).toEqual([]);

@@ -1,7 +1,7 @@
 /**
  * Checks that everything that the `blocks` dialect carries survives encode and decode, wherever the connection is cut.
  */
-import { blocks } from "@turnstream/protocol/blocks";
+import { blocks } from "../support/codecs.ts";
 import { test } from "vitest";
 import { roundTrip } from "../support/dialect-checks.ts";
 import { eraseForBlocks } from "../support/dialect-losses.ts";

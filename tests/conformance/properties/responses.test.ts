@@ -1,11 +1,7 @@
 /** Properties of the `responses` dialect: a plain SSE reader that is cut off anywhere ends with the same response. */
+import { responses } from "../support/codecs.ts";
 import { emptyState, type SessionEvent } from "@turnstream/protocol";
-import {
-  type ResponsesFrame,
-  responses,
-  responsesFromSse,
-  responsesToSse,
-} from "@turnstream/protocol/responses";
+import { type ResponsesFrame, responsesFromSse, responsesToSse } from "@turnstream/protocol/responses";
 import { expect, test } from "vitest";
 import { SseReader } from "../clients/sse-reader.ts";
 import { eraseForResponses, joinedText, takenTurns } from "../support/dialect-losses.ts";

@@ -1,6 +1,6 @@
 /** Properties of the `tasks` dialect: exact resume at every frame, for plain clients and through decode. */
+import { tasks } from "../support/codecs.ts";
 import { emptyState, type SessionEvent } from "@turnstream/protocol";
-import { tasks } from "@turnstream/protocol/tasks";
 import { expect, test } from "vitest";
 import { TasksClient } from "../clients/tasks-client.ts";
 import { eraseForTasks } from "../support/dialect-losses.ts";

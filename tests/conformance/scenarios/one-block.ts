@@ -9,7 +9,8 @@ import {
   type Json,
   type SessionState,
 } from "@turnstream/protocol";
-import { outputText, responses, stripToolTags } from "@turnstream/protocol/responses";
+import { outputText, responses } from "@turnstream/protocol/responses";
+import { stripToolTags } from "../../../packages/protocol/src/dialects/responses/tool-tags.ts";
 import { Story } from "./story.ts";
 
 function callBlock(state: SessionState, turn: string): Parameters<typeof currentInput>[0] {

@@ -2,8 +2,10 @@
  * The types of the vector files, as the writer creates them and the verifier reads them. Types only.
  * tests/conformance/vectors/README.md describes the same files as text.
  */
-import type { SessionEvent, Json, EventClass, Position, Snapshot, SseMessage } from "@turnstream/protocol";
-import type { EventRule, SseFrame } from "@turnstream/protocol/writer";
+import type { SessionEvent, Json, Position, Snapshot, SseMessage } from "@turnstream/protocol";
+import type { EventClass } from "../../../packages/protocol/src/fold/classify-event.ts";
+import type { EventRule } from "../../../packages/protocol/src/check-event/rules.ts";
+import type { SseFrame } from "../../../packages/protocol/src/sse.ts";
 import type { BlocksHistory } from "@turnstream/protocol/blocks";
 
 /** One operation of a JSON Patch (RFC 6902). */

@@ -1,7 +1,8 @@
 /** Tests how a turn ends in the `blocks` dialect: stopped by the user, failed, or waiting for a form or payment. */
+import { blocks } from "../support/codecs.ts";
 import { listBlocks, toolItem } from "@turnstream/protocol";
 import { TURN_ERROR_CODES, type TurnErrorCode } from "@turnstream/protocol/writer";
-import { blocks, type BlocksFrame } from "@turnstream/protocol/blocks";
+import type { BlocksFrame } from "@turnstream/protocol/blocks";
 import { describe, expect, test } from "vitest";
 import { BlocksClient } from "../clients/blocks-client.ts";
 import { LogWriter } from "../support/log-writer.ts";

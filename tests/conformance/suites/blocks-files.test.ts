@@ -1,7 +1,7 @@
 /** Tests the files of a message in the `blocks` dialect. */
+import { blocks } from "../support/codecs.ts";
 import { SCHEMA_VERSION } from "@turnstream/protocol";
 import { checkEvent } from "@turnstream/protocol/writer";
-import { blocks } from "@turnstream/protocol/blocks";
 import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";
 import { bareFramesOf, blocksIn, framesOf, read } from "./frames.ts";

@@ -1,6 +1,6 @@
 /** Tests approvals, questions, forms and payments in the `blocks` dialect, and their changes. */
+import { blocks } from "../support/codecs.ts";
 import type { EventOf } from "@turnstream/protocol";
-import { blocks } from "@turnstream/protocol/blocks";
 import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";
 import { bareFramesOf, blocksIn, framesOf, read } from "./frames.ts";

@@ -11,7 +11,8 @@ import {
   type Turn,
 } from "@turnstream/protocol";
 import type { Dialect } from "@turnstream/protocol/writer";
-import { parseEvent } from "@turnstream/protocol/schema";
+import { parseEvent } from "../support/parse-event.ts";
+import type { Decoder, Decoding } from "../support/codecs.ts";
 import { decodeAll, framesFrom } from "../support/replay.ts";
 
 export interface AnyFrame {
@@ -20,8 +21,8 @@ export interface AnyFrame {
 }
 
 /** The frames of a complete log, with cursors. */
-export function framesOf<E, D, F extends AnyFrame, O>(
-  dialect: Dialect<E, D, F, O>,
+export function framesOf<E, F extends AnyFrame, O>(
+  dialect: Dialect<E, F, O>,
   log: { readonly events: readonly SessionEvent[] },
   options?: O,
 ): F[] {
@@ -29,8 +30,8 @@ export function framesOf<E, D, F extends AnyFrame, O>(
 }
 
 /** The frames without cursors, to compare them with printed frames. */
-export function bareFramesOf<E, D, F extends AnyFrame, O>(
-  dialect: Dialect<E, D, F, O>,
+export function bareFramesOf<E, F extends AnyFrame, O>(
+  dialect: Dialect<E, F, O>,
   log: { readonly events: readonly SessionEvent[] },
   options?: O,
 ): Omit<F, "event_id">[] {
@@ -47,11 +48,8 @@ export interface Reading {
 }
 
 /** Decodes frames of any server: fields can be missing or unknown. */
-export function read<E, D extends { readonly state: SessionState; readonly cursor: string | null }, F, O>(
-  dialect: Dialect<E, D, F, O>,
-  frames: readonly object[],
-): Reading {
-  const { decoder, events } = decodeAll(dialect, frames as unknown as readonly F[]);
+export function read<D extends Decoding, F>(decoding: Decoder<D, F>, frames: readonly object[]): Reading {
+  const { decoder, events } = decodeAll(decoding, frames as unknown as readonly F[]);
   const problems = events.flatMap((event) => {
     // JSON drops undefined fields, as in a log.
     const result = parseEvent(JSON.parse(JSON.stringify(event)));

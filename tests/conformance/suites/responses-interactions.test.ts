@@ -1,7 +1,7 @@
 /** Tests interactions and errors in the `responses` dialect, frame by frame. */
+import { responses } from "../support/codecs.ts";
 import { ERRORS } from "@turnstream/protocol";
 import { TURN_ERROR_CODES } from "@turnstream/protocol/writer";
-import { responses } from "@turnstream/protocol/responses";
 import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";
 import { decodeAll } from "../support/replay.ts";

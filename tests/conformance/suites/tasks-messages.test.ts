@@ -1,6 +1,7 @@
 /** Tests messages with citations in the `tasks` dialect, and the final state of a client. */
+import { tasks } from "../support/codecs.ts";
 import { type Annotation, listBlocks } from "@turnstream/protocol";
-import { tasks, taskState } from "@turnstream/protocol/tasks";
+import { taskState } from "../../../packages/protocol/src/dialects/tasks/items.ts";
 import { describe, expect, test } from "vitest";
 import { TasksClient } from "../clients/tasks-client.ts";
 import { LogWriter } from "../support/log-writer.ts";

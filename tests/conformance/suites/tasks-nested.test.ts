@@ -1,8 +1,8 @@
 /**
  * Tests sub-agents as tasks in the `tasks` dialect, and the decoder with streams as the source document prints them.
  */
+import { tasks } from "../support/codecs.ts";
 import { type Block, listBlocks, viewRun, viewTurn } from "@turnstream/protocol";
-import { tasks } from "@turnstream/protocol/tasks";
 import { describe, expect, test } from "vitest";
 import { LogWriter } from "../support/log-writer.ts";
 import { bareFramesOf, blocksIn, framesOf, read, turnOf } from "./frames.ts";

@@ -3,14 +3,15 @@
  */
 import { emptyState, type SessionEvent, fold, type SessionState } from "@turnstream/protocol";
 import { type Dialect, checkEvent } from "@turnstream/protocol/writer";
-import { parseEvent } from "@turnstream/protocol/schema";
+import { parseEvent } from "./parse-event.ts";
+import type { Codec, Decoder, Decoding } from "./codecs.ts";
 import { decodeAll, expectSame, framesFrom, positionOf, resumeFrames, sameAs, statesOf } from "./replay.ts";
 
 type Check = (events: SessionEvent[], cuts: number[]) => void;
 
 /** Applies a check at every frame of a log, for properties that only provide positions. */
-export function atEveryFrame<E, D, F, O>(
-  dialect: Dialect<E, D, F, O>,
+export function atEveryFrame<E, F, O>(
+  dialect: Dialect<E, F, O>,
   check: Check,
 ): (events: SessionEvent[]) => void {
   return (events) => {
@@ -26,12 +27,10 @@ export function atEveryFrame<E, D, F, O>(
  * Encodes a log, cuts after some frames, resumes from the last cursor, decodes and folds everything. The result must
  * equal the fold of the log, except for what the dialect can't carry.
  */
-export function roundTrip<
-  E,
-  D extends { readonly state: SessionState },
-  F extends { readonly event_id?: string },
-  O,
->(dialect: Dialect<E, D, F, O>, erase: (state: SessionState, whole: SessionState) => unknown): Check {
+export function roundTrip<E, D extends Decoding, F extends { readonly event_id?: string }, O>(
+  dialect: Codec<E, D, F, O>,
+  erase: (state: SessionState, whole: SessionState) => unknown,
+): Check {
   return (events, cuts) => {
     const states = statesOf(events);
     const whole = states.at(-1) ?? emptyState;
@@ -56,8 +55,8 @@ export function roundTrip<
 }
 
 /** Returns the decoder after each frame, starting with the initial one, and the problems up to there. */
-function decodersOf<E, D extends { readonly state: SessionState }, F, O>(
-  dialect: Dialect<E, D, F, O>,
+function decodersOf<D extends Decoding, F>(
+  dialect: Decoder<D, F>,
   frames: readonly F[],
 ): { decoder: D; problems: string[] }[] {
   let last = { decoder: dialect.start, problems: [] as string[] };
@@ -72,8 +71,8 @@ function decodersOf<E, D extends { readonly state: SessionState }, F, O>(
 }
 
 /** Checks that a decoder writes a valid log. A call without its result can't be valid if one of the two is hidden. */
-export function decodesLegally<E, D extends { readonly state: SessionState }, F, O>(
-  dialect: Dialect<E, D, F, O>,
+export function decodesLegally<E, D extends Decoding, F, O>(
+  dialect: Codec<E, D, F, O>,
   isExcused: (event: SessionEvent) => boolean = () => false,
 ): (events: SessionEvent[]) => void {
   return (events) => {

@@ -6,13 +6,13 @@ import {
   type Block,
   listBlocks,
   isBlock,
-  type Item,
   type Run,
   type SessionState,
   type Turn,
 } from "@turnstream/protocol";
+import type { Item } from "../../../packages/protocol/src/state.ts";
 import { outputText } from "@turnstream/protocol/responses";
-import { taskState } from "@turnstream/protocol/tasks";
+import { taskState } from "../../../packages/protocol/src/dialects/tasks/items.ts";
 
 type Fields = Record<string, unknown>;
 

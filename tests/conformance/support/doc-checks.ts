@@ -15,8 +15,9 @@ import {
   classifyEvent,
   snapshot,
 } from "@turnstream/protocol";
-import { checkEvent, EVENT_RULES, TRANSITIONS, TURN_ERROR_CODES } from "@turnstream/protocol/writer";
-import { parseEvent } from "@turnstream/protocol/schema";
+import { checkEvent, TRANSITIONS, TURN_ERROR_CODES } from "@turnstream/protocol/writer";
+import { EVENT_RULES } from "../../../packages/protocol/src/check-event/rules.ts";
+import { parseEvent } from "./parse-event.ts";
 import { readCode, readFences, readJson, readLinks, readTables } from "./markdown.ts";
 import { statesOf } from "./replay.ts";
 

@@ -4,13 +4,9 @@
  *
  * Invariant: each command, reply and body has a row in a table and a valid example.
  */
-import {
-  errorReply,
-  postMessage,
-  postMessageReply,
-  socketCommandSchema,
-  socketReplies,
-} from "@turnstream/protocol/schema";
+import { errorReply, postMessage, socketCommandSchema } from "@turnstream/protocol/schema";
+import { postMessageReply } from "../../../packages/protocol/src/commands/http.ts";
+import { socketReplies } from "../../../packages/protocol/src/commands/socket.ts";
 import {
   bare,
   bothWays,

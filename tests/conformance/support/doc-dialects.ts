@@ -48,8 +48,8 @@ interface DialectFrames {
   ) => { readonly event: string; readonly frames: readonly AnyFrame[] }[];
 }
 
-function collectFrames<E, D, F extends AnyFrame, O>(
-  dialect: Dialect<E, D, F, O>,
+function collectFrames<E, F extends AnyFrame, O>(
+  dialect: Dialect<E, F, O>,
   schema: Validator,
 ): DialectFrames {
   const frames: DialectFrames["frames"] = (log) => {

@@ -4,6 +4,7 @@
  */
 import { emptyState, type SessionEvent, fold, type SessionState } from "@turnstream/protocol";
 import { coalesce, type Dialect } from "@turnstream/protocol/writer";
+import type { Decoder, Decoding } from "./codecs.ts";
 
 /** The states at every position, starting with the empty one: `states[k]` is the fold of the first k events. */
 export function statesOf(events: readonly SessionEvent[]): SessionState[] {
@@ -22,8 +23,8 @@ export function positionOf(cursor: string | null): number {
 }
 
 /** The frames that a client receives when it attaches at a state. Replays are coalesced. */
-export function framesFrom<E, D, F, O>(
-  dialect: Dialect<E, D, F, O>,
+export function framesFrom<E, F, O>(
+  dialect: Dialect<E, F, O>,
   state: SessionState,
   events: readonly SessionEvent[],
   options?: O,
@@ -39,8 +40,8 @@ export function framesFrom<E, D, F, O>(
 }
 
 /** The frames after a resume at position k. */
-export function resumeFrames<E, D, F, O>(
-  dialect: Dialect<E, D, F, O>,
+export function resumeFrames<E, F, O>(
+  dialect: Dialect<E, F, O>,
   states: readonly SessionState[],
   events: readonly SessionEvent[],
   k: number,
@@ -50,16 +51,16 @@ export function resumeFrames<E, D, F, O>(
 }
 
 /** Decodes frames and returns the events and problems, from the start or from a given decoder. */
-export function decodeAll<E, D extends { readonly state: SessionState }, F, O>(
-  dialect: Dialect<E, D, F, O>,
+export function decodeAll<D extends Decoding, F>(
+  decoding: Decoder<D, F>,
   frames: readonly F[],
-  from: D = dialect.start,
+  from: D = decoding.start,
 ): { decoder: D; events: SessionEvent[]; problems: string[] } {
   let decoder = from;
   const events: SessionEvent[] = [];
   const problems: string[] = [];
   for (const frame of frames) {
-    const step = dialect.decode(decoder, frame);
+    const step = decoding.decode(decoder, frame);
     decoder = step.decoder;
     events.push(...step.events);
     if (step.problem !== null) problems.push(step.problem);

@@ -3,7 +3,7 @@
  * Invariant: an internal error, status 500 or the end of the process counts as a crash.
  */
 import { MeasuredGateway } from "@turnstream/testkit/gateway/measured-gateway.ts";
-import { socketCommands } from "@turnstream/protocol/schema";
+import { socketCommands } from "../../../packages/protocol/src/commands/socket.ts";
 import fc from "fast-check";
 import { WebSocket } from "ws";
 import { objectWith } from "../arbitraries.ts";

@@ -12,17 +12,16 @@ import {
   type FormSchema,
   type Json,
 } from "@turnstream/protocol";
-import { blocks } from "@turnstream/protocol/blocks";
-import { responses, responsesFromSse } from "@turnstream/protocol/responses";
-import {
-  blocksFrames,
-  eventSchemas,
-  FIELD_TYPES,
-  responsesFrames,
-  tasksFrames,
-} from "@turnstream/protocol/schema";
-import { tasks } from "@turnstream/protocol/tasks";
+import { responsesFromSse } from "@turnstream/protocol/responses";
+import { FIELD_TYPES } from "@turnstream/protocol/schema";
+import { blocksFrames } from "../../../packages/protocol/src/dialects/blocks/frames.ts";
+import { eventSchemas } from "../../../packages/protocol/src/events/index.ts";
+import { responsesFrames } from "../../../packages/protocol/src/dialects/responses/frames.ts";
+import { tasksFrames } from "../../../packages/protocol/src/dialects/tasks/frames.ts";
 import fc from "fast-check";
+import { blocksDecoder } from "../../../packages/dialects/src/blocks/decode.ts";
+import { responsesDecoder } from "../../../packages/dialects/src/responses/decode.ts";
+import { tasksDecoder } from "../../../packages/dialects/src/tasks/decode.ts";
 import { hostileText, valueWith } from "../arbitraries.ts";
 import { syncTarget } from "../target.ts";
 
@@ -79,14 +78,14 @@ const someInput = fc.oneof(
   someFrames(eventSchemas).map((all) => ({ kind: "native" as const, all })),
 );
 
-const DECODERS = { blocks, tasks, responses };
+const DECODERS = { blocks: blocksDecoder, tasks: tasksDecoder, responses: responsesDecoder };
 
 interface AnyDecoder {
   readonly start: unknown;
-  decode(
+  readonly decode: (
     decoder: unknown,
     frame: unknown,
-  ): { readonly decoder: unknown; readonly events: readonly Parameters<typeof fold>[1][] };
+  ) => { readonly decoder: unknown; readonly events: readonly Parameters<typeof fold>[1][] };
 }
 
 export const decoders = syncTarget(
@@ -99,10 +98,10 @@ export const decoders = syncTarget(
       for (const event of all) state = fold(state, event as unknown as Parameters<typeof fold>[1]);
       return;
     }
-    const dialect = DECODERS[kind] as unknown as AnyDecoder;
-    let decoder = dialect.start;
+    const { start, decode } = DECODERS[kind] as unknown as AnyDecoder;
+    let decoder = start;
     for (const frame of all) {
-      const decoded = dialect.decode(decoder, frame);
+      const decoded = decode(decoder, frame);
       decoder = decoded.decoder;
       for (const event of decoded.events) state = fold(state, event);
     }

@@ -1,8 +1,9 @@
 /** Provides logs of whole threads: long ones, and the stories and scenarios of the conformance tests. */
+import { blocks } from "@turnstream/conformance/support/codecs.ts";
 import { listEvents, SCENARIOS } from "@turnstream/conformance/scenarios/index.ts";
 import { Story } from "@turnstream/conformance/scenarios/story.ts";
 import type { SessionEvent } from "@turnstream/protocol";
-import { blocks, type BlocksFrame } from "@turnstream/protocol/blocks";
+import type { BlocksFrame } from "@turnstream/protocol/blocks";
 import { pieces, step } from "./writing.ts";
 
 /** Writes a thread with this many messages, and a group in every tenth turn. */

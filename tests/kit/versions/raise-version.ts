@@ -18,6 +18,7 @@ const FOLDERS = [
   "packages/knowledge",
   "packages/payments",
   "packages/client",
+  "packages/dialects",
   "tests/conformance",
   "tests/kit",
   "tests/chaos",

@@ -86,8 +86,8 @@ function createEncoder(name: DialectName, state: SessionState): Encode {
   return (event) => [event];
 }
 
-function encodeWith<EncoderState, DecoderState, Frame extends object, Options>(
-  dialect: Dialect<EncoderState, DecoderState, Frame, Options>,
+function encodeWith<EncoderState, Frame extends object, Options>(
+  dialect: Dialect<EncoderState, Frame, Options>,
   state: SessionState,
 ): Encode {
   let encoder = dialect.attach(state);

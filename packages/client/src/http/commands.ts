@@ -1,12 +1,9 @@
 /**
  * `sendCommand` sends a command as an HTTP request, for channels without commands, and returns its acknowledgment.
- * `sendAndReply` returns it as a socket frame.
  * Invariant: it resolves once the server has accepted the command. The answer arrives only through the subscription, so
  * the response stream of a message is closed at once.
  */
-import type { RestReply, SocketCommand } from "@turnstream/protocol/schema";
-import { toClientError } from "../errors.ts";
-import { errorFrame, type Frame } from "../transport/channel.ts";
+import type { RestReply } from "@turnstream/protocol/schema";
 import type { Transport, TransportCommand } from "../transport/transport.ts";
 import { type Api, jsonInit } from "./api.ts";
 import { errorFromResponse } from "./error-response.ts";
@@ -71,27 +68,4 @@ function interactionCommand(command: InteractionCommand): {
   }
   const { form_request_id: name, ...body } = rest;
   return { type, name, body };
-}
-
-/**
- * Sends a command over HTTP for a channel that can't carry it, and replies with the frames of a socket.
- * @returns true if the command was executed
- */
-export async function sendAndReply(
-  api: Api,
-  command: SocketCommand,
-  answer: (frame: Frame) => void,
-): Promise<boolean> {
-  const { request_id = "", ...rest } = command;
-  try {
-    answer({ type: "ack", request_id, ...(await sendCommand(api, rest as TransportCommand)) });
-    return true;
-  } catch (error) {
-    answer(toErrorFrame(request_id, error));
-    return false;
-  }
-}
-
-export function toErrorFrame(request_id: string, error: unknown): Frame {
-  return errorFrame(request_id, toClientError(error, "UNSURE", String(error)));
 }

@@ -6,7 +6,7 @@
 import type { Cursor, SessionEvent, Snapshot } from "@turnstream/protocol";
 import type { SocketCommand } from "@turnstream/protocol/schema";
 import { deriveConnection, INITIAL_CONNECTION } from "./status.ts";
-import type { ClientDialect, DialectConnection } from "../dialects/client-dialect.ts";
+import { type ClientDialect, createDialectContext, type DialectConnection } from "./client-dialect.ts";
 import { toClientError, ClientError } from "../errors.ts";
 import { type Ticket, requestTicket, type Api } from "../http/api.ts";
 import { errorFromBody } from "../http/error-response.ts";
@@ -78,7 +78,7 @@ class NetworkTransport implements Transport {
   constructor(options: NetworkTransportOptions) {
     this.#options = options;
     const { page } = options.env;
-    this.#adapter = options.dialect?.connect(options) ?? null;
+    this.#adapter = options.dialect?.connect(createDialectContext(options)) ?? null;
     this.#stopListening = page.onChange(() => this.#onPageChange());
     this.#onPageChange();
   }

@@ -18,7 +18,7 @@ import {
 } from "./attachments.ts";
 import { createValueStore, type ReadableStore } from "./value-store.ts";
 
-export interface ComposerDraft {
+interface ComposerDraft {
   readonly text: string;
   readonly files: readonly Attachment[];
   /** The files that the last `attach` refused. The next one, `send` or `set` replaces them. */

@@ -3,29 +3,15 @@
  * attachments, approvals, questions, forms with drafts, announcements, expanded parts, and a thread that follows its end.
  * Invariant: it uses no framework, draws nothing and opens no connection. Only `stickElementToBottom` uses the DOM.
  */
-export {
-  type AnnouncementText,
-  type AnnouncementOptions,
-  type AnnouncementStrings,
-  ENGLISH_ANNOUNCEMENTS,
-  listAnnouncements,
-} from "./announcements.ts";
+export { type AnnouncementStrings, ENGLISH_ANNOUNCEMENTS } from "./announcements.ts";
 export {
   type Attachment,
-  type AttachmentInput,
   type AttachmentLimits,
   ATTACHMENT_LIMITS,
   type RefusedFile,
-  updateAttachments,
   canSend,
-  isAccepted,
 } from "./attachments.ts";
-export {
-  type ComposerDraft,
-  type ComposerOptions,
-  type ComposerStore,
-  createComposerStore,
-} from "./composer-store.ts";
+export { type ComposerOptions, type ComposerStore, createComposerStore } from "./composer-store.ts";
 export {
   type ApprovalStore,
   type ApprovalView,
@@ -38,7 +24,6 @@ export {
   type EditProblem,
   findEditProblem,
   parseArguments,
-  toEditFields,
   toArguments,
 } from "./edit-arguments.ts";
 export { createExpandedState, type ExpandedState } from "./expanded-state.ts";
@@ -63,15 +48,7 @@ export {
 } from "./thread-store.ts";
 export type { ReadableStore } from "./value-store.ts";
 export {
-  stepStickToBottom,
-  STUCK_TO_BOTTOM,
-  type StickToBottomState,
-  type StickToBottomInput,
-  type ScrollMetrics,
-} from "./stick-to-bottom.ts";
-export {
   type LayoutGroup,
-  type LayoutItem,
   type TurnLayout,
   type BlockComponentName,
   type LayoutBlock,

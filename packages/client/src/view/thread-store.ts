@@ -53,7 +53,7 @@ export function createThreadStore(session: Session): ThreadStore {
     listedTurns = turns;
     let n = 0;
     let isSame = turns.length === ids.length;
-    for (const turn of turns) isSame &&= ids[n++] === turn.id;
+    for (const turn of turns.toArray()) isSame &&= ids[n++] === turn.id;
     if (isSame) return;
     ids = turns.toArray().map(({ id }) => id);
     slots = new Map(ids.map((id, slot) => [id, slot]));
@@ -118,9 +118,9 @@ function findChangedTurns(before: SessionState, after: SessionState): TurnChange
   const turns: string[] = [];
   if (before.turns.length === after.turns.length) {
     let isListChanged = false;
-    const old = before.turns[Symbol.iterator]();
-    for (const turn of after.turns) {
-      const was = old.next().value as Turn;
+    const old = before.turns.toArray();
+    for (const [slot, turn] of after.turns.toArray().entries()) {
+      const was = old[slot] as Turn;
       if (was === turn) continue;
       turns.push(turn.id);
       if (was.id === turn.id) continue;

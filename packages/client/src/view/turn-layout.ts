@@ -57,7 +57,7 @@ export interface LayoutGroup {
   readonly durationMs: number | null;
 }
 
-export type LayoutItem = LayoutBlock | LayoutGroup;
+type LayoutItem = LayoutBlock | LayoutGroup;
 
 export type TurnLayout = readonly LayoutItem[];
 

@@ -2,7 +2,6 @@
 import { describe, expect, test } from "vitest";
 import { openServer } from "../../../server/test/gateway/test-server.ts";
 import { systemEnv } from "../../../server/src/util/env.ts";
-import { responses } from "../../src/dialects/responses.ts";
 import { ClientError } from "../../src/errors.ts";
 import { CHANNELS, expectWhole, seenBy } from "./seen-views.ts";
 import { FakePageEnv, fastTime, shortWaits } from "./fast-env.ts";
@@ -186,8 +185,7 @@ describe("connecting", () => {
     ["/tickets", 404, "websocket"],
     ["/tickets", 502, "websocket"],
     ["/events", 404, "sse"],
-    ["/events", 404, "sse", responses],
-  ] as const)("an error page of a proxy is retried: %s %i", async ([path, status, channel, dialect]) => {
+  ] as const)("an error page of a proxy is retried: %s %i", async ([path, status, channel]) => {
     const gateway = await LiveGateway.open();
     const ref = await gateway.stage.session();
     let answered = 0;
@@ -198,7 +196,7 @@ describe("connecting", () => {
       return htmlPage(status);
     };
     const session = gateway
-      .client({ channels: [channel], ...(dialect && { dialect }), env: { ...shortWaits, fetch: between } })
+      .client({ channels: [channel], env: { ...shortWaits, fetch: between } })
       .session(ref.session);
     const { phases } = seenBy(session);
     await until(session, "live", isLive);

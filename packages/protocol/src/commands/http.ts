@@ -50,6 +50,5 @@ export const postMessageReply = z
 
 export const errorReply = z.strictObject(errorFields).describe("Why the request was refused.");
 
-export type PostMessage = Immutable<z.infer<typeof postMessage>>;
 export type PostMessageReply = Immutable<z.infer<typeof postMessageReply>>;
 export type ErrorReply = Immutable<z.infer<typeof errorReply>>;

@@ -1,7 +1,7 @@
 /**
- * `Dialect` is the interface of every dialect: a pure projection of the log into frames, and back. Types only.
+ * `Dialect` is the interface of every dialect: a pure projection of the log into frames. Types only.
  * Invariant: an encoder depends only on the state at its position, so any gateway can continue a stream. Only the last
- * frame of an event carries the cursor. A decoder accepts any frame and ignores unknown ones.
+ * frame of an event carries the cursor.
  */
 import type { SessionEvent } from "../events/index.ts";
 import type { SessionState } from "../state.ts";
@@ -11,16 +11,9 @@ export interface Encoded<EncoderState, Frame> {
   readonly frames: readonly Frame[];
 }
 
-export interface Decoded<DecoderState> {
-  readonly decoder: DecoderState;
-  readonly events: readonly SessionEvent[];
-  /** Why the decoder ignored the frame; null if it was decoded. */
-  readonly problem: string | null;
-}
-
-export interface Dialect<EncoderState, DecoderState, Frame, Options = object> {
+export interface Dialect<EncoderState, Frame, Options = object> {
   readonly name: string;
-  /** The parts of the log that this dialect can't carry. Everything else survives encode and decode. */
+  /** The parts of the log that this dialect can't carry. Everything else can be decoded from its frames. */
   readonly cannotCarry: readonly string[];
   /** Creates the encoder for a position. It depends only on the state at that position. */
   attach(state: SessionState, options?: Options): EncoderState;
@@ -31,10 +24,4 @@ export interface Dialect<EncoderState, DecoderState, Frame, Options = object> {
    * state
    */
   encode(encoder: EncoderState, event: SessionEvent, after?: SessionState): Encoded<EncoderState, Frame>;
-  /** The decoder before the first frame. */
-  readonly start: DecoderState;
-  /**
-   * Returns the events of one frame, at positions that the decoder assigns. Accepts any frame and ignores unknown ones.
-   */
-  decode(decoder: DecoderState, frame: Frame): Decoded<DecoderState>;
 }

@@ -1,6 +1,6 @@
 /**
  * `approvalRequest`, `formRequest` and `paymentFrame` encode interactions for all dialects that carry them.
- * Invariant: `decode-interaction.ts` reads the same fields, and `shapes.ts` declares them. Clients recognize a question
+ * Invariant: `shapes.ts` declares the same fields, and the decoders of `@turnstream/dialects` read them. Clients recognize a question
  * by `QUESTION_TOOL`. The call of a form that ends its turn is never sent, because it is hidden.
  */
 import type {

@@ -11,7 +11,7 @@ import { lifecycleEvents } from "./lifecycle.ts";
 
 export const eventSchemas = { ...lifecycleEvents, ...blockEvents, ...interactionEvents };
 
-export type EventType = keyof typeof eventSchemas;
+type EventType = keyof typeof eventSchemas;
 export type EventOf<T extends EventType> = T extends EventType
   ? Immutable<z.infer<(typeof eventSchemas)[T]>>
   : never;

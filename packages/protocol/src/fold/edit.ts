@@ -4,7 +4,7 @@
  * Invariant: each edit shares everything that it does not change. `changeTurn` and `placeItem` return their input if
  * nothing changes. An index is used once: `placeItem` ignores a used index and one that is too far ahead.
  */
-import { isWithinReach, placedAt } from "../sequence.ts";
+import { isWithinReach } from "../sequence.ts";
 import { type Block, isBlock, type Item, type Run, type SessionState, type Turn } from "../state.ts";
 
 /** Returns the index of a turn in the state, or -1. Searches from the newest turn, which is nearly always the one. */
@@ -35,7 +35,7 @@ export function isFree(turn: Turn, index: number): boolean {
 
 /** Places a new item at its index. Returns the same turn if the index is not free. */
 export function placeItem(turn: Turn, item: Item): Turn {
-  return isFree(turn, item.index) ? { ...turn, items: placedAt(turn.items, item.index, item, null) } : turn;
+  return isFree(turn, item.index) ? { ...turn, items: turn.items.place(item.index, item, null) } : turn;
 }
 
 /** Assigns an item the next number of the items that `blocks` clients receive. */

@@ -8,7 +8,7 @@ import { type Block, isBlock, type Turn, isVisible } from "../state.ts";
 import { toolLabel } from "../tool-label.ts";
 import { type CallIndex, indexCalls, type ToolItem, toolItem } from "./tool-item.ts";
 
-export interface BlockItem {
+interface BlockItem {
   readonly type: "block";
   readonly block: Block;
 }

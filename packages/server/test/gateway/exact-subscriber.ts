@@ -12,7 +12,7 @@ import {
 } from "@turnstream/protocol";
 import { coalesce } from "@turnstream/protocol/writer";
 import { framesFrom } from "@turnstream/conformance/support/replay.ts";
-import { blocks, resyncBlocks } from "@turnstream/protocol/blocks";
+import { blocks, eachResyncFrame } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import type { StreamFormat } from "../../src/gateway/encoding/stream-format.ts";
@@ -176,7 +176,7 @@ class Check {
     }
     if (dialect !== "blocks" || info.reason === "cursor") return false;
     const since = info.resumed ? this.#stateAt(this.#at).seq : 0;
-    return this.#isSame(frames, resyncBlocks(state, since));
+    return this.#isSame(frames, [...eachResyncFrame(state, since)]);
   }
 
   /**
@@ -199,7 +199,8 @@ class Check {
     if (this.#logHistory.between(head, at) === null) return;
     const { dialect } = this.#subscriber.format;
     const isWhole =
-      dialect === "native" || (dialect === "blocks" && resyncBlocks(this.#stateAt(head), 0).length > 0);
+      dialect === "native" ||
+      (dialect === "blocks" && [...eachResyncFrame(this.#stateAt(head), 0)].length > 0);
     const isTurn = dialect === "tasks" || (dialect === "responses" && this.#isRunning(head));
     const missing = this.#frames(isTurn ? this.#beforeTurn(head) : head, at);
     if (isWhole || missing.length > 0)

@@ -16,7 +16,7 @@ import {
   snapshot,
   viewTurn,
 } from "@turnstream/protocol";
-import { parseEvent } from "@turnstream/protocol/schema";
+import { parseEvent } from "@turnstream/conformance/support/parse-event.ts";
 import { checkEvent, resolveBlobUrls } from "@turnstream/protocol/writer";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

@@ -13,7 +13,7 @@ import {
   START_CURSOR,
 } from "@turnstream/protocol";
 import { checkEvent } from "@turnstream/protocol/writer";
-import { parseEvent } from "@turnstream/protocol/schema";
+import { parseEvent } from "@turnstream/conformance/support/parse-event.ts";
 import type { SessionRef } from "../../src/util/refs.ts";
 import type { TurnHarness } from "../engine/turn-harness.ts";
 import type { Gates } from "./story-agents.ts";

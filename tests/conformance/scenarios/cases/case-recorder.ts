@@ -3,7 +3,8 @@
  * recorder compares that with `checkEvent`. So no wrong example gets into the vectors.
  */
 import { type SessionEvent, SCHEMA_VERSION } from "@turnstream/protocol";
-import { type EventDraft, checkEvent, type EventRule } from "@turnstream/protocol/writer";
+import { type EventDraft, checkEvent } from "@turnstream/protocol/writer";
+import type { EventRule } from "../../../../packages/protocol/src/check-event/rules.ts";
 import { Story } from "../story.ts";
 import type { LegalCase } from "../vector-types.ts";
 

@@ -1,5 +1,5 @@
 /** `legalCases` returns all examples for the rules of a valid log. Throws if a rule has no example. */
-import { EVENT_RULES } from "@turnstream/protocol/writer";
+import { EVENT_RULES } from "../../../../packages/protocol/src/check-event/rules.ts";
 import type { LegalCase } from "../vector-types.ts";
 import { CaseRecorder } from "./case-recorder.ts";
 import { recordChanges } from "./legal-changes.ts";

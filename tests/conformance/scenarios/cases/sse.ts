@@ -1,6 +1,6 @@
 /** Inputs for the SSE vectors. The script computes the results. */
 import type { Json } from "@turnstream/protocol";
-import type { SseFrame } from "@turnstream/protocol/writer";
+import type { SseFrame } from "../../../../packages/protocol/src/sse.ts";
 
 interface Named {
   readonly name: string;

@@ -1,10 +1,8 @@
 /** Verifies dialect vectors with the public functions: encode, decode, and the SSE text of `responses`. */
+import { blocks, type Codec, type Decoding, responses, tasks } from "../../support/codecs.ts";
 import { createSseParser, emptyState, type SessionEvent, type SseMessage } from "@turnstream/protocol";
-import type { Dialect } from "@turnstream/protocol/writer";
-import { blocks } from "@turnstream/protocol/blocks";
-import { responses, responsesFromSse, responsesToSse } from "@turnstream/protocol/responses";
+import { responsesFromSse, responsesToSse } from "@turnstream/protocol/responses";
 import { blocksFrameSchema, responsesFrameSchema, tasksFrameSchema } from "@turnstream/protocol/schema";
-import { tasks } from "@turnstream/protocol/tasks";
 import type { DialectVector, Frame } from "../vector-types.ts";
 import type { Report } from "./report.ts";
 
@@ -26,10 +24,10 @@ interface Schema {
   safeParse(value: unknown): { success: boolean };
 }
 
-function verifyWith<E, D, F, O>(
+function verifyWith<E, D extends Decoding, F, O>(
   report: Report,
   vector: DialectVector,
-  dialect: Dialect<E, D, F, O>,
+  dialect: Codec<E, D, F, O>,
   schema: Schema,
 ): void {
   let encoder = dialect.attach(emptyState, vector.options as O | undefined);

@@ -1,6 +1,7 @@
 /** Verifies the fold vectors and `legal.json` with the public functions. */
 import { emptyState, fold, foldAll, restore, snapshot } from "@turnstream/protocol";
-import { checkEvent, EVENT_RULES } from "@turnstream/protocol/writer";
+import { checkEvent } from "@turnstream/protocol/writer";
+import { EVENT_RULES } from "../../../../packages/protocol/src/check-event/rules.ts";
 import type { FoldVector, LegalVector } from "../vector-types.ts";
 import { applyPatch } from "./patch.ts";
 import type { Report } from "./report.ts";

@@ -11,7 +11,7 @@ import {
   snapshot,
 } from "@turnstream/protocol";
 import { coalesce, type Dialect, isHandoffPoint } from "@turnstream/protocol/writer";
-import { blocks, toHistory, resyncBlocks } from "@turnstream/protocol/blocks";
+import { blocks, toHistory, eachResyncFrame } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import { BlocksClient } from "../../clients/blocks-client.ts";
@@ -88,7 +88,7 @@ function verifyResync(report: Report, vector: HandoffVector, log: FoldVector, wh
   const uncut = fed(new BlocksClient(), whole.frames.flat());
   for (const point of vector.resync) {
     const state = foldAll(log.events.slice(0, point.k));
-    const again = resyncBlocks(state, point.since);
+    const again = [...eachResyncFrame(state, point.since)];
     report.same(`frames of the resync at ${point.k}`, again, point.frames);
     const rest = restOf(point, vector.replay.blocks);
     report.same(`rest after the resync at ${point.k}`, framesAfter("blocks", state, log.events), rest);
@@ -150,8 +150,8 @@ function framesAfter(
   return name === "tasks" ? encoded(tasks, state, rest) : encoded(responses, state, rest);
 }
 
-function encoded<E, D, F, O>(
-  dialect: Dialect<E, D, F, O>,
+function encoded<E, F, O>(
+  dialect: Dialect<E, F, O>,
   state: SessionState,
   events: readonly SessionEvent[],
 ): F[] {

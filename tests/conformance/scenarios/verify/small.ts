@@ -10,13 +10,8 @@ import {
   SCHEMA_VERSION,
   type SseMessage,
 } from "@turnstream/protocol";
-import {
-  formatSse,
-  formatSseComment,
-  SseFieldError,
-  type SseFrame,
-  toWireJson,
-} from "@turnstream/protocol/writer";
+import { formatSse, formatSseComment, toWireJson } from "@turnstream/protocol/writer";
+import { SseFieldError, type SseFrame } from "../../../../packages/protocol/src/sse.ts";
 import { argumentsOf, releasedBy } from "../one-block.ts";
 import type {
   CursorsVector,

@@ -1,14 +1,12 @@
 /** Writes the frames of each event of a log in a dialect, and the result of decoding them. */
+import { blocks, type Codec, type Decoding, responses, tasks } from "../../support/codecs.ts";
 import { emptyState, type SessionEvent, type SessionState } from "@turnstream/protocol";
-import type { Dialect } from "@turnstream/protocol/writer";
-import { blocks } from "@turnstream/protocol/blocks";
-import { responses, type ResponsesFrame, responsesToSse } from "@turnstream/protocol/responses";
-import { tasks } from "@turnstream/protocol/tasks";
+import { type ResponsesFrame, responsesToSse } from "@turnstream/protocol/responses";
 import { decodeAll } from "../../support/replay.ts";
 import type { DialectVector, Frame } from "../vector-types.ts";
 
-function vectorOf<E, D extends { readonly state: SessionState }, F extends Frame, O>(
-  dialect: Dialect<E, D, F, O>,
+function vectorOf<E, D extends Decoding, F extends Frame, O>(
+  dialect: Codec<E, D, F, O>,
   description: string,
   events: readonly SessionEvent[],
   options?: O,

@@ -1,5 +1,5 @@
 /** `vectorFiles` returns the path below `vectors/` and the text of every vector file. Does not access the disk. */
-import { EVENT_RULES } from "@turnstream/protocol/writer";
+import { EVENT_RULES } from "../../../../packages/protocol/src/check-event/rules.ts";
 import { legalCases } from "../cases/legal.ts";
 import { oddEvents } from "../cases/odd-events.ts";
 import { listEvents, SCENARIOS } from "../index.ts";

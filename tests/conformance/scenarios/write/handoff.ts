@@ -12,7 +12,7 @@ import {
   START_CURSOR,
 } from "@turnstream/protocol";
 import { coalesce, type Dialect, foldWithHandoffPoint, trackHandoffPoint } from "@turnstream/protocol/writer";
-import { blocks, toHistory, resyncBlocks } from "@turnstream/protocol/blocks";
+import { blocks, toHistory, eachResyncFrame } from "@turnstream/protocol/blocks";
 import { responses } from "@turnstream/protocol/responses";
 import { tasks } from "@turnstream/protocol/tasks";
 import { framesFrom, positionOf, resumeFrames, statesOf } from "../../support/replay.ts";
@@ -59,7 +59,7 @@ export function handoffVector(
       return {
         k,
         since,
-        frames: resyncBlocks(stateAt(log, k), since),
+        frames: [...eachResyncFrame(stateAt(log, k), since)],
         ...shortened(after(log, blocks, k), replay.blocks),
       };
     }),
@@ -76,7 +76,7 @@ function stateAt(log: Log, k: number): SessionState {
 }
 
 /** The frames after a resume at position k. */
-function after<E, D, F extends Frame, O>(log: Log, dialect: Dialect<E, D, F, O>, k: number): F[] {
+function after<E, F extends Frame, O>(log: Log, dialect: Dialect<E, F, O>, k: number): F[] {
   return resumeFrames(dialect, log.states, log.events, k);
 }
 
@@ -107,9 +107,9 @@ function reloads(log: Log, replay: readonly Frame[]): HandoffVector["reload"] {
 }
 
 /** Resumes a client that has the frames of the first k events, from the last cursor of these frames. */
-function resumePoints<E, D, F extends Frame, O>(
+function resumePoints<E, F extends Frame, O>(
   log: Log,
-  dialect: Dialect<E, D, F, O>,
+  dialect: Dialect<E, F, O>,
   replay: readonly Frame[],
 ): ResumePoint[] {
   const cursorAt = (k: number): string => {

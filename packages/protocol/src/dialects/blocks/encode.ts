@@ -38,15 +38,10 @@ export function encodeBlocks(
 }
 
 /**
- * Returns the frames that bring a client up to date that missed everything after `since`. Such a client can only
- * append, but it clears a turn at `message_start`.
+ * Yields the frames that bring a client up to date that missed everything after `since`. Such a client can only
+ * append, but it clears a turn at `message_start`. A server can serve other connections between two frames.
  * The frames replay every turn that changed, and then update interactions of other turns.
  */
-export function resyncBlocks(state: SessionState, since: number): BlocksFrame[] {
-  return [...eachResyncFrame(state, since)];
-}
-
-/** Same as `resyncBlocks`, one frame at a time, so that the server can serve other connections in between. */
 export function* eachResyncFrame(state: SessionState, since: number): Generator<BlocksFrame> {
   let previous: BlocksFrame | null = null;
   for (const frame of missedFrames(state, since)) {

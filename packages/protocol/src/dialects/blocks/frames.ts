@@ -1,7 +1,7 @@
 /**
  * `blocksFrames` declares the schemas for the frames of the `blocks` dialect (JSON over WebSocket or SSE).
  * Invariant: each frame is declared once. Field names follow the original format; comments mark Turnstream's additions
- * with "Added". The frame types derive from it, and `BLOCKS_FRAME_TYPES` lists the same types.
+ * with "Added". The frame types derive from it.
  */
 import { z } from "zod";
 import { CURSOR_PATTERN } from "../../cursor.ts";

@@ -21,7 +21,7 @@ import { shownItems } from "./encode.ts";
 import type { ContentBlockOf } from "./frames.ts";
 
 /** One part of a message: `text`, `thinking`, or (added) any other content block with its delta merged in. */
-export type HistoryPart = { readonly type: string; readonly [field: string]: unknown };
+type HistoryPart = { readonly type: string; readonly [field: string]: unknown };
 
 export interface HistoryMessage {
   readonly role: "user" | "assistant" | "tool";

@@ -1,16 +1,14 @@
 /**
  * `blocks` is the dialect for clients that append content blocks: JSON over WebSocket or SSE.
- * Invariant: everything that `cannotCarry` does not list survives encode and decode. `decode` never throws. The entry
- * loads no schema library at run time.
+ * Invariant: everything that `cannotCarry` does not list can be decoded from the frames. The entry loads no schema
+ * library at run time.
  */
 import type { SessionState } from "../../state.ts";
 import type { Dialect } from "../dialect.ts";
-import { ignoreUnknown } from "../ignore-unknown.ts";
-import { BLOCKS_FRAME_TYPES, blocksStart, type BlocksDecoder, decodeBlocks } from "./decode.ts";
 import { encodeBlocks } from "./encode.ts";
 import type { BlocksFrame } from "./frames.ts";
 
-export const blocks: Dialect<SessionState, BlocksDecoder, BlocksFrame> = {
+export const blocks: Dialect<SessionState, BlocksFrame> = {
   name: "blocks",
   cannotCarry: [
     "ids and indexes of blocks and groups, and the times of blocks (a decoder assigns its own)",
@@ -27,17 +25,8 @@ export const blocks: Dialect<SessionState, BlocksDecoder, BlocksFrame> = {
   ],
   attach: (state) => state,
   encode: encodeBlocks,
-  start: blocksStart,
-  decode: ignoreUnknown(BLOCKS_FRAME_TYPES, decodeBlocks),
 };
 
-export type { BlocksDecoder } from "./decode.ts";
-export { eachResyncFrame, resyncBlocks } from "./encode.ts";
+export { eachResyncFrame } from "./encode.ts";
 export type { BlocksFrame, BlocksFrameOf } from "./frames.ts";
-export {
-  type BlocksHistory,
-  type HistoryMessage,
-  type HistoryPart,
-  toHistory,
-  toHistoryMessages,
-} from "./history.ts";
+export { type BlocksHistory, type HistoryMessage, toHistory, toHistoryMessages } from "./history.ts";

@@ -26,7 +26,6 @@ import type { Encoded } from "../dialect.ts";
 import { withCursor } from "../with-cursor.ts";
 import type { ResponsesFrame } from "./frames.ts";
 import { endOutput, extendOutput, type OutputText, outputTextAt, outputText } from "./output-text.ts";
-import { formatSse, toWireJson } from "../../sse.ts";
 
 export interface ResponsesOptions {
   /** Keeps `<tool ...>...</tool>` spans in the text. @default false */
@@ -268,12 +267,4 @@ function interactionUpdate(block: InteractionBlock, common: Common): ResponsesFr
     ...(block.kind === "question" && block.answers !== null ? { answers: block.answers } : {}),
     ...(block.kind === "form" && block.values !== null ? { values: block.values } : {}),
   };
-}
-
-/** Formats a frame as an SSE message. The cursor becomes the `id:` line. */
-export function responsesToSse(frame: ResponsesFrame): string {
-  const { event_id, ...data } = frame;
-  const id = event_id === undefined ? {} : { id: event_id };
-  if (frame.type === "[DONE]") return formatSse({ data: "[DONE]", ...id });
-  return formatSse({ event: frame.type, data: toWireJson(data), ...id });
 }

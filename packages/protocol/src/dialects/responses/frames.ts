@@ -2,7 +2,7 @@
  * `responsesFrames` declares the schemas for the frames of the `responses` dialect (SSE): the JSON after `data:`, and
  * the closing `[DONE]`.
  * Invariant: each frame is declared once. Field names follow the original format; comments mark Turnstream's additions
- * with "Added". The frame types derive from it, and `RESPONSES_FRAME_TYPES` lists the same types.
+ * with "Added". The frame types derive from it.
  */
 import { z } from "zod";
 import { CURSOR_PATTERN } from "../../cursor.ts";

@@ -1,15 +1,13 @@
 /**
  * `responses` is the dialect for clients that read one answer over SSE: reasoning steps and output text.
- * Invariant: everything that `cannotCarry` does not list survives encode and decode. `decode` never throws. The entry
- * loads no schema library at run time.
+ * Invariant: everything that `cannotCarry` does not list can be decoded from the frames. The entry loads no schema
+ * library at run time.
  */
 import type { Dialect } from "../dialect.ts";
-import { ignoreUnknown } from "../ignore-unknown.ts";
-import { decodeResponses, RESPONSES_FRAME_TYPES, type ResponsesDecoder, responsesStart } from "./decode.ts";
 import { attachResponses, encodeResponses, type ResponsesEncoder, type ResponsesOptions } from "./encode.ts";
 import type { ResponsesFrame } from "./frames.ts";
 
-export const responses: Dialect<ResponsesEncoder, ResponsesDecoder, ResponsesFrame, ResponsesOptions> = {
+export const responses: Dialect<ResponsesEncoder, ResponsesFrame, ResponsesOptions> = {
   name: "responses",
   cannotCarry: [
     "ids, indexes and times of blocks (a decoder assigns its own), and the relative order of step starts and ends",
@@ -23,12 +21,9 @@ export const responses: Dialect<ResponsesEncoder, ResponsesDecoder, ResponsesFra
   ],
   attach: attachResponses,
   encode: encodeResponses,
-  start: responsesStart,
-  decode: ignoreUnknown(RESPONSES_FRAME_TYPES, decodeResponses),
 };
 
-export { type ResponsesDecoder, responsesFromSse } from "./decode.ts";
-export { type ResponsesEncoder, type ResponsesOptions, responsesToSse } from "./encode.ts";
+export type { ResponsesEncoder } from "./encode.ts";
 export type { ResponsesFrame, ResponsesFrameOf } from "./frames.ts";
 export { outputText } from "./output-text.ts";
-export { stripToolTags } from "./tool-tags.ts";
+export { responsesFromSse, responsesToSse } from "./sse.ts";

@@ -28,7 +28,7 @@ interface EndResult extends Omit<TaskItemOf<"tool_result">, "block_list">, WithC
   readonly block_list?: readonly (TaskBlock | EndItem)[];
 }
 
-export type EndItem = (Exclude<TaskItem, { readonly type: "tool_result" }> & WithContent) | EndResult;
+type EndItem = (Exclude<TaskItem, { readonly type: "tool_result" }> & WithContent) | EndResult;
 
 export interface TaskEndState {
   readonly task_id: string;

@@ -1,16 +1,14 @@
 /**
  * `tasks` is the dialect for clients that show nested tasks with output items.
- * Invariant: everything that `cannotCarry` does not list survives encode and decode. `decode` never throws. The entry
- * loads no schema library at run time.
+ * Invariant: everything that `cannotCarry` does not list can be decoded from the frames. The entry loads no schema
+ * library at run time.
  */
 import type { SessionState } from "../../state.ts";
 import type { Dialect } from "../dialect.ts";
-import { ignoreUnknown } from "../ignore-unknown.ts";
-import { decodeTasks, TASKS_FRAME_TYPES, type TasksDecoder, tasksStart } from "./decode.ts";
 import { encodeTasks } from "./encode.ts";
 import type { TasksFrame } from "./frames.ts";
 
-export const tasks: Dialect<SessionState, TasksDecoder, TasksFrame> = {
+export const tasks: Dialect<SessionState, TasksFrame> = {
   name: "tasks",
   cannotCarry: [
     "ids and indexes of blocks (a decoder assigns its own), and the times of blocks",
@@ -25,11 +23,7 @@ export const tasks: Dialect<SessionState, TasksDecoder, TasksFrame> = {
   ],
   attach: (state) => state,
   encode: encodeTasks,
-  start: tasksStart,
-  decode: ignoreUnknown(TASKS_FRAME_TYPES, decodeTasks),
 };
 
-export type { TasksDecoder } from "./decode.ts";
-export type { TaskItem, TasksFrame, TasksFrameOf } from "./frames.ts";
-export { type EndItem, type TaskContent, taskEndState, type TaskEndState } from "./end-state.ts";
-export { taskState } from "./items.ts";
+export type { TasksFrame, TasksFrameOf } from "./frames.ts";
+export { taskEndState, type TaskEndState } from "./end-state.ts";

@@ -6,7 +6,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { listBlocks, type SessionEvent, type Json, type Turn } from "@turnstream/protocol";
 import { blobUrl, findBlobIds, resolveBlobUrls } from "@turnstream/protocol/writer";
-import { parseEvent } from "@turnstream/protocol/schema";
+import { parseEvent } from "@turnstream/conformance/support/parse-event.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";

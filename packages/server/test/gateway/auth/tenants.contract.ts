@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { knowledgeOf } from "@turnstream/knowledge";
-import { socketCommands } from "@turnstream/protocol/schema";
+import { socketCommands } from "../../../../protocol/src/commands/socket.ts";
 import { WebSocket } from "ws";
 import type { Scope } from "../../../src/gateway/auth/access.ts";
 import type { Route } from "../../../src/gateway/http/route.ts";

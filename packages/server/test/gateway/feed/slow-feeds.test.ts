@@ -8,9 +8,10 @@ import {
   leastSeen,
   totalCases,
 } from "@turnstream/conformance/support/cases.ts";
+import { responses } from "@turnstream/conformance/support/codecs.ts";
 import { decodeAll, expectSame } from "@turnstream/conformance/support/replay.ts";
 import { emptyState, type SessionEvent, fold, restore, type Snapshot, snapshot } from "@turnstream/protocol";
-import { responses, type ResponsesFrame } from "@turnstream/protocol/responses";
+import type { ResponsesFrame } from "@turnstream/protocol/responses";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createSessionFeeds } from "../../../src/gateway/feed/session-feeds.ts";

@@ -2,7 +2,7 @@
  * The contract of a response without `stream` to a message behind a turn that waits for the user: it comes at once, and
  * contains that the message is queued and which requests it waits for.
  */
-import { postMessageReply } from "@turnstream/protocol/schema";
+import { postMessageReply } from "../../../../protocol/src/commands/http.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { script } from "../../../src/models/script-parts.ts";
 import { scriptedModel } from "../../../src/models/scripted-model.ts";
