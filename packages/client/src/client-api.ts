@@ -1,15 +1,12 @@
 /**
- * `createClientApi` creates the methods of a client that send one request: for sessions, agents and shares. A chunk: it
- * loads with the first call.
+ * `createClientApi` creates the methods of a client that send one request: for sessions, agents and shares.
  * Invariant: every method rejects only with a `ClientError`.
  */
 import type { RestReply } from "@turnstream/protocol/schema";
 import type { Client, ClientApi } from "./client-interface.ts";
 import { type Api, jsonInit } from "./http/api.ts";
 import { toSessionInfo } from "./session-info.ts";
-import { createSharingClient, type SharingContext } from "./shares-chunk.ts";
-
-export { NO_AUTH } from "./shares-chunk.ts";
+import { createSharingClient, type SharingContext } from "./sharing-client.ts";
 
 export function createClientApi(context: SharingContext): ClientApi {
   return { ...createSessionApi(context.api, context.newId), ...createSharingClient(context) };

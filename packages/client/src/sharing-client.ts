@@ -1,5 +1,5 @@
 /**
- * `createSharingClient` implements the calls for shared sessions over HTTP. A chunk: it loads with the first call.
+ * `createSharingClient` implements the calls for shared sessions over HTTP.
  * Invariant: `openShare` sends no credentials, so a link reveals nothing about its reader. A shared session has no
  * connection; its state changes only when `loadMore` adds earlier turns.
  */

@@ -3,7 +3,7 @@
  * It reports progress if XMLHttpRequest is available, otherwise only the end.
  * Invariant: the repeat after a 401 has the same idempotency key, so the file is not stored twice. There is no timeout,
  * because an upload lasts as long as bytes flow; `signal` cancels it with ABORTED. The object storage never gets our
- * credentials. The file is loaded when it is needed first.
+ * credentials.
  */
 import type { RestReply } from "@turnstream/protocol/schema";
 import { credentialHeaders, type Credentials } from "../auth/auth.ts";

@@ -2,22 +2,19 @@
  * `readDraft` and `writeDraft` store the unsent text of a session's composer across reloads.
  * Invariant: each server, user and session has its own entry. A draft longer than `MAX_DRAFT_LENGTH` is not stored,
  * because half of a text would look like all of it. At most `MAX_DRAFTS` drafts are stored; a new one removes the oldest.
- * A chunk: a session loads it with its first draft.
  */
 import type { ClientEnv } from "../env.ts";
-import type { listEntries } from "../outbox/storage.ts";
+import { listEntries } from "../outbox/storage.ts";
 
 const PREFIX = "turnstream:draft:";
 /** In UTF-16 code units. */
 export const MAX_DRAFT_LENGTH = 20_000;
 export const MAX_DRAFTS = 50;
 
-/** Has the functions that it needs, because an import would split the first load into more files. */
 export interface DraftContext {
   readonly env: Pick<ClientEnv, "storage" | "now">;
   /** The result of `outboxKey`. */
   readonly key: string;
-  readonly listEntries: typeof listEntries;
   /** `tryStorage` with the reporter of the client. */
   readonly attempt: <T>(access: () => T) => T | undefined;
 }
@@ -39,7 +36,7 @@ export function writeDraft(context: DraftContext, text: string): void {
     storage.setItem(entry, `${now()} ${text}`);
     if (!isNew) return;
     const age = (other: string): number => Number.parseInt(storage.getItem(other) ?? "", 10);
-    const oldest = context.listEntries(storage, PREFIX).toSorted((one, other) => age(one) - age(other));
+    const oldest = listEntries(storage, PREFIX).toSorted((one, other) => age(one) - age(other));
     for (const other of oldest.slice(0, -MAX_DRAFTS)) storage.removeItem(other);
   });
 }
