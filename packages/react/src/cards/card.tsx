@@ -5,11 +5,11 @@
  * reasons are untrusted and pass `visibleText`. Screen readers announce the time left at most three times.
  */
 import { type ReactNode, type RefObject, useEffect, useRef } from "react";
-import { useThreadContext } from "../context.ts";
 import { Icon } from "../ui/icons.tsx";
 import { visibleText } from "../visible-text.ts";
 import { formatClock, useCountdown } from "./use-countdown.ts";
 import { usePart } from "../parts.tsx";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
 
 export interface CardProps {
   readonly kind: "approval" | "question" | "form" | "payment";
@@ -78,7 +78,7 @@ interface TimeLeftProps {
 }
 
 export function TimeLeft({ deadline, announce }: TimeLeftProps): ReactNode {
-  const cardStrings = useThreadContext().strings.cards;
+  const cardStrings = useCardStrings().cards;
   const announced = announce ?? cardStrings.secondsLeft;
   const { seconds, announcedSeconds } = useCountdown(deadline);
   return (
@@ -115,7 +115,7 @@ interface OutcomeProps {
  * Shows the outcome of a decided card, whether it was decided here, in another tab, by another user or by its deadline.
  */
 export function Outcome({ isPositive, mark = "check", text, reason }: OutcomeProps): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useCardStrings();
   return (
     <p className="ts-outcome" data-good={isPositive || undefined}>
       <Icon name={isPositive ? mark : "close"} />

@@ -11,11 +11,13 @@ import { errorText } from "../error-text.ts";
 import { Icon } from "../ui/icons.tsx";
 import { visibleText } from "../visible-text.ts";
 import type { InputProps } from "./form-inputs.tsx";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
 
 type UploadProgress = { readonly share: number } | { readonly error: unknown } | null;
 
 export function FileInput(props: InputProps): ReactNode {
-  const { strings, session } = useThreadContext();
+  const { session } = useThreadContext();
+  const strings = useCardStrings();
   const cardStrings = strings.cards;
   const { id, value, onValue, onLeave, isDisabled, isInvalid, describedBy, field } = props;
   const [progress, setProgress] = useState<UploadProgress>(null);

@@ -8,7 +8,7 @@ import { type ArgumentField, type Json, toolLabel } from "@turnstream/protocol";
 import { formatDay, MAX_DIGITS } from "../format.ts";
 import type { Names } from "../components.ts";
 import { findName } from "../hooks/use-names.ts";
-import type { Strings } from "../strings/strings.ts";
+import type { CardStrings } from "../strings/cards.ts";
 
 type Choice = NonNullable<ArgumentField["options"]>[number];
 
@@ -17,7 +17,7 @@ export function formatArgument(
   value: Json,
   field: ArgumentField | undefined,
   names: Names,
-  strings: Strings,
+  strings: CardStrings,
 ): string | null {
   switch (field?.type) {
     case "number":
@@ -36,7 +36,7 @@ export function formatArgument(
 }
 
 /** A number without a unit can be a year or an id, so its thousands are grouped only from five digits on. */
-function formatQuantity(value: number, unit: string | undefined, { locale }: Strings): string {
+function formatQuantity(value: number, unit: string | undefined, { locale }: CardStrings): string {
   const format = new Intl.NumberFormat(locale, {
     maximumFractionDigits: MAX_DIGITS,
     useGrouping: unit === undefined ? "min2" : "always",

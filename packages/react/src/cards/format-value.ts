@@ -1,9 +1,9 @@
 /** `formatValue` formats a value of a submitted form as text. Pure. */
 import type { FormField, Json } from "@turnstream/protocol";
 import { formatDay, formatNumber, MAX_DIGITS } from "../format.ts";
-import type { Strings } from "../strings/strings.ts";
+import type { CardStrings } from "../strings/cards.ts";
 
-export function formatValue(field: FormField, value: Json, strings: Strings): string {
+export function formatValue(field: FormField, value: Json, strings: CardStrings): string {
   const labelOf = (chosen: Json): string =>
     field.options?.find((option) => option.value === chosen)?.label ??
     (typeof chosen === "string" ? chosen : JSON.stringify(chosen));

@@ -6,16 +6,13 @@
 import { formatMoney, type PaymentBlock } from "@turnstream/protocol";
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import type { BlockProps } from "../components.ts";
-import { useThreadContext } from "../context.ts";
 import { useUserName } from "../hooks/use-names.ts";
-import { payments as enPayments } from "../strings/en/payments.ts";
-import { extendStrings } from "../strings/extend-strings.ts";
-import type { PaymentStrings } from "../strings/strings.ts";
 import { ExternalLink } from "../ui/safe-link.tsx";
 import { visibleText } from "../visible-text.ts";
 import { Card, CardProblem, TimeLeft } from "./card.tsx";
 import { PaymentIcon, PaymentStatus } from "./payment-status.tsx";
 import { type PaymentRequest, usePaymentRequest } from "./use-payment-request.ts";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
 
 export function PaymentCard({ turnId, blockIndex }: BlockProps): ReactNode {
   const view = usePaymentRequest(turnId, blockIndex);
@@ -27,8 +24,8 @@ interface ViewProps {
 }
 
 function PaymentContent({ view }: ViewProps): ReactNode {
-  const { strings } = useThreadContext();
-  const paymentStrings = usePaymentStrings();
+  const strings = useCardStrings();
+  const paymentStrings = useCardStrings().payments;
   const { block, isPending, canRefresh, problem } = view;
   const { description, order_no, amount, currency, deadline, status } = block;
   const id = useId();
@@ -65,7 +62,7 @@ function PaymentContent({ view }: ViewProps): ReactNode {
 function Actions({ view }: ViewProps): ReactNode {
   const [isConfirming, setConfirming] = useState(false);
   const [wasConfirming, setWasConfirming] = useState(false);
-  const paymentStrings = usePaymentStrings();
+  const paymentStrings = useCardStrings().payments;
   const { block, checkout, canCancel } = view;
   if (canCancel && isConfirming)
     return (
@@ -97,7 +94,7 @@ function Actions({ view }: ViewProps): ReactNode {
 const SHOW_CURRENT_MS = 4_000;
 
 function RefreshButton({ view: { isRefreshing, refresh } }: ViewProps): ReactNode {
-  const paymentStrings = usePaymentStrings();
+  const paymentStrings = useCardStrings().payments;
   const [isCurrent, setCurrent] = useState(false);
   useEffect(() => {
     if (!isCurrent) return undefined;
@@ -147,7 +144,7 @@ function CancelButton({ takesFocus, onPress }: CancelButtonProps): ReactNode {
       data-action="cancel"
       onClick={onPress}
     >
-      {usePaymentStrings().cancel}
+      {useCardStrings().payments.cancel}
     </button>
   );
 }
@@ -156,8 +153,8 @@ function ConfirmCancel({
   view: { isSending, cancel },
   onKeep,
 }: ViewProps & { readonly onKeep: () => void }): ReactNode {
-  const { strings } = useThreadContext();
-  const paymentStrings = usePaymentStrings();
+  const strings = useCardStrings();
+  const paymentStrings = useCardStrings().payments;
   const keep = useRef<HTMLButtonElement>(null);
   const id = useId();
   // The user has just opened the confirmation. The harmless answer gets the focus.
@@ -192,8 +189,8 @@ function ConfirmCancel({
 
 /** Shows how the payment ended. Empty in a read-only thread while the payment is open. */
 function PaymentOutcome({ block }: { readonly block: PaymentBlock }): ReactNode {
-  const { strings } = useThreadContext();
-  const { outcome } = usePaymentStrings();
+  const strings = useCardStrings();
+  const { outcome } = useCardStrings().payments;
   const { status, reason } = block;
   const userName = useUserName(block.by);
   const text =
@@ -208,9 +205,4 @@ function PaymentOutcome({ block }: { readonly block: PaymentBlock }): ReactNode 
       {reason !== null && reason !== "" && <bdi>{strings.cards.reasonGiven(visibleText(reason))}</bdi>}
     </p>
   );
-}
-
-/** A catalog without these strings shows English, which is loaded with this card. */
-function usePaymentStrings(): PaymentStrings {
-  return extendStrings(enPayments, useThreadContext().strings.payments);
 }

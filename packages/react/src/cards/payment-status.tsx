@@ -4,7 +4,7 @@
  */
 import type { PaymentBlock } from "@turnstream/protocol";
 import type { ReactNode } from "react";
-import { useThreadContext } from "../context.ts";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
 
 const CIRCLE = "M8 2.5a5.5 5.5 0 1 1 0 11 5.5 5.5 0 0 1 0-11Z";
 
@@ -30,7 +30,7 @@ export function PaymentIcon({ name }: { readonly name: keyof typeof PATHS }): Re
 }
 
 export function PaymentStatus({ status }: Pick<PaymentBlock, "status">): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useCardStrings();
   return (
     <span className="ts-pill" data-status={status}>
       <PaymentIcon name={status} />

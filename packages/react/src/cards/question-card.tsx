@@ -8,11 +8,11 @@ import { formatAnswer } from "@turnstream/client/view";
 import type { Question } from "@turnstream/protocol";
 import { type ReactNode, useId } from "react";
 import type { BlockProps } from "../components.ts";
-import { useThreadContext } from "../context.ts";
 import { useUserName } from "../hooks/use-names.ts";
 import { visibleText } from "../visible-text.ts";
 import { Card, CardHead, CardProblem, Outcome } from "./card.tsx";
 import { type QuestionRequest, useQuestionRequest } from "./use-question-request.ts";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
 
 export function QuestionCard({ turnId, blockIndex }: BlockProps): ReactNode {
   const view = useQuestionRequest(turnId, blockIndex);
@@ -24,7 +24,7 @@ interface ViewProps {
 }
 
 function QuestionContent({ view }: ViewProps): ReactNode {
-  const cardStrings = useThreadContext().strings.cards;
+  const cardStrings = useCardStrings().cards;
   const { block, isPending: isWaiting } = view;
   const id = useId();
   return (
@@ -36,7 +36,7 @@ function QuestionContent({ view }: ViewProps): ReactNode {
 }
 
 function Asked({ view }: ViewProps): ReactNode {
-  const cardStrings = useThreadContext().strings.cards;
+  const cardStrings = useCardStrings().cards;
   const { block, isSending, canAnswer, problem } = view;
   return (
     <>
@@ -64,7 +64,7 @@ function Asked({ view }: ViewProps): ReactNode {
 }
 
 function QuestionField({ view, question }: ViewProps & { readonly question: Question }): ReactNode {
-  const cardStrings = useThreadContext().strings.cards;
+  const cardStrings = useCardStrings().cards;
   const { options, multiple, free_text } = question;
   const { selected, text } = view.getDraft(question.id);
   const id = useId();
@@ -106,7 +106,7 @@ function QuestionField({ view, question }: ViewProps & { readonly question: Ques
 }
 
 function Answered({ view }: ViewProps): ReactNode {
-  const cardStrings = useThreadContext().strings.cards;
+  const cardStrings = useCardStrings().cards;
   const { questions, answers, status, by, message, reason } = view.block;
   const userName = useUserName(by);
   const outcome = {

@@ -4,7 +4,7 @@
  * Escape cancels, except while an input method composes text.
  */
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
-import { useThreadContext } from "../context.ts";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
 
 interface ReasonFormProps {
   readonly action: string;
@@ -14,7 +14,7 @@ interface ReasonFormProps {
 }
 
 export function ReasonForm({ action, isSending, onSend, onCancel }: ReasonFormProps): ReactNode {
-  const cardStrings = useThreadContext().strings.cards;
+  const cardStrings = useCardStrings().cards;
   const [reason, setReason] = useState("");
   const field = useRef<HTMLInputElement>(null);
   const id = useId();

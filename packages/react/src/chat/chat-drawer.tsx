@@ -4,13 +4,12 @@
  * drawer makes the rest of the chat inert and gets the focus; it closes with Escape, a press beside it, or more width.
  */
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useLayoutEffect, useRef } from "react";
-import type { Strings } from "../strings/strings.ts";
+import type { ChatStrings } from "../strings/chat.ts";
 import { Icon } from "../ui/icons.tsx";
 import { ChatIcon } from "./chat-icon.tsx";
-import { chatStrings } from "./chat-strings.ts";
 
 export interface ChatDrawerProps {
-  readonly strings: Strings;
+  readonly strings: ChatStrings;
   /** The title of the open session. */
   readonly title: string;
   readonly list: ReactNode;
@@ -20,7 +19,7 @@ export interface ChatDrawerProps {
 }
 
 export function ChatDrawer({ strings, title, list, isOpen, onToggle, children }: ChatDrawerProps): ReactNode {
-  const chat = chatStrings(strings);
+  const chat = strings.chat;
   const side = useId();
   const drawer = useRef<HTMLDivElement>(null);
   const menu = useRef<HTMLButtonElement>(null);

@@ -4,7 +4,6 @@
  */
 "use client";
 
-export { enChat } from "./chat-strings.ts";
 export { SessionList, type SessionListProps } from "./session-list.tsx";
 export type { SessionCalls, SessionListCommands } from "./session-list-store.ts";
 export { type ChatSessionOptions, useChatSession } from "./use-chat-session.ts";

@@ -15,17 +15,16 @@ import {
   useState,
 } from "react";
 import { useCommand } from "../hooks/use-action.ts";
-import type { Strings } from "../strings/strings.ts";
+import type { ChatStrings } from "../strings/chat.ts";
 import { visibleText } from "../visible-text.ts";
 import { ChatIcon } from "./chat-icon.tsx";
-import { chatStrings } from "./chat-strings.ts";
 import type { ClassNames } from "../components.ts";
 import { markPart } from "../parts.tsx";
 
 export interface SessionRowProps {
   readonly session: SessionInfo;
   readonly isCurrent: boolean;
-  readonly strings: Strings;
+  readonly strings: ChatStrings;
   readonly classNames: ClassNames | undefined;
   /** The URL that opens the session. Without it the row is a button. */
   readonly link: string | undefined;
@@ -48,7 +47,7 @@ export function SessionRow(props: SessionRowProps): ReactNode {
     hadForm.current = form !== null;
   }, [form]);
   const close = (): void => setForm(null);
-  const title = session.title === null ? chatStrings(strings).untitled : visibleText(session.title);
+  const title = session.title === null ? strings.chat.untitled : visibleText(session.title);
   return (
     <li
       {...markPart(props.classNames, "session-row", "ts-session")}
@@ -81,7 +80,7 @@ interface RowButtonsProps extends SessionRowProps {
 }
 
 function RowButtons({ title, isCurrent, strings, link, onOpen, onForm }: RowButtonsProps): ReactNode {
-  const chat = chatStrings(strings);
+  const chat = strings.chat;
   const shared = {
     className: "ts-session-open",
     title,
@@ -127,7 +126,7 @@ function RowButtons({ title, isCurrent, strings, link, onOpen, onForm }: RowButt
 
 interface FormProps {
   readonly title: string;
-  readonly strings: Strings;
+  readonly strings: ChatStrings;
   readonly onClose: () => void;
 }
 
@@ -137,7 +136,7 @@ function RenameForm({
   onClose,
   onRename,
 }: FormProps & { readonly onRename: (title: string) => Promise<void> }): ReactNode {
-  const chat = chatStrings(strings);
+  const chat = strings.chat;
   const { isBusy, problem, run } = useCommand(strings);
   const [text, setText] = useState(title);
   const submit = (event: FormEvent): void => {
@@ -169,7 +168,7 @@ function DeleteForm({
   onClose,
   onDelete,
 }: FormProps & { readonly onDelete: () => Promise<void> }): ReactNode {
-  const chat = chatStrings(strings);
+  const chat = strings.chat;
   const { isBusy, problem, run } = useCommand(strings);
   const submit = (event: FormEvent): void => {
     event.preventDefault();

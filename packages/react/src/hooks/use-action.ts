@@ -5,9 +5,9 @@
  * instead of its text, because the language can change.
  */
 import { useEffect, useRef, useState } from "react";
-import { useThreadContext } from "../context.ts";
 import { errorText } from "../error-text.ts";
-import type { Strings } from "../strings/strings.ts";
+import type { Messages } from "../strings/messages.ts";
+import { useMessages } from "./use-messages.ts";
 
 export interface Action {
   readonly isBusy: boolean;
@@ -19,10 +19,10 @@ export interface Action {
 
 /** @param outcomeWithinMs how long after success to stay busy, until the outcome is visible */
 export function useAction(outcomeWithinMs = 0): Action {
-  return useCommand(useThreadContext().strings, outcomeWithinMs);
+  return useCommand(useMessages(), outcomeWithinMs);
 }
 
-export function useCommand(strings: Strings, outcomeWithinMs = 0): Action {
+export function useCommand(strings: Pick<Messages, "errors">, outcomeWithinMs = 0): Action {
   const [isBusy, setBusy] = useState(false);
   // Stores the error instead of its text, because the language can change while it is shown.
   const [failure, setFailure] = useState<{ readonly error: unknown } | null>(null);

@@ -5,11 +5,10 @@
  */
 import type { ListedShare } from "@turnstream/client";
 import { type ReactNode, useId, useRef, useState } from "react";
-import { useThreadContext } from "../context.ts";
 import { formatDate } from "../format.ts";
 import { useAction } from "../hooks/use-action.ts";
 import { Icon } from "../ui/icons.tsx";
-import { sharingStrings } from "./sharing-strings.ts";
+import { useSharingStrings } from "./use-sharing-strings.ts";
 
 /** The strings of `sharing` that are announced to screen readers. */
 export type ShareNotice = "created" | "copied" | "copyFailed" | "revoked";
@@ -22,8 +21,8 @@ export interface ShareLinkProps {
 }
 
 export function ShareLink({ link, url, onNotice, onRevoke }: ShareLinkProps): ReactNode {
-  const { strings } = useThreadContext();
-  const sharing = sharingStrings(strings);
+  const strings = useSharingStrings();
+  const sharing = strings.sharing;
   const dates = useId();
   const [isConfirming, setConfirming] = useState(false);
   const { isBusy, problem, run } = useAction();
@@ -92,7 +91,7 @@ interface CopyFieldProps {
 }
 
 function CopyField({ url, describedBy, onNotice }: CopyFieldProps): ReactNode {
-  const sharing = sharingStrings(useThreadContext().strings);
+  const sharing = useSharingStrings().sharing;
   const field = useRef<HTMLInputElement>(null);
   const [isCopied, setCopied] = useState(false);
   const copy = async (): Promise<void> => {

@@ -5,12 +5,12 @@
  * each once.
  */
 import { type ReactNode, useEffect, useState } from "react";
-import { useThreadContext } from "../context.ts";
 import { formatPercent, formatSize } from "../format.ts";
 import { errorText } from "../error-text.ts";
 import type { Attachment } from "@turnstream/client/view";
 import { Icon } from "../ui/icons.tsx";
 import { usePart } from "../parts.tsx";
+import { useStrings } from "../hooks/use-strings.ts";
 
 export interface AttachmentListProps {
   readonly files: readonly Attachment[];
@@ -18,7 +18,7 @@ export interface AttachmentListProps {
 }
 
 export function AttachmentList({ files, onRemove }: AttachmentListProps): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useStrings();
   const { thread } = strings;
   const root = usePart("attachments", "ts-chips ts-attachments");
   const failed = files.filter(({ status }) => status === "failed");
@@ -65,7 +65,7 @@ function Thumbnail({ source }: { readonly source: Blob }): ReactNode {
 }
 
 function UploadProgress({ file }: { readonly file: Attachment }): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useStrings();
   const { thread } = strings;
   if (file.status === "done") return <span className="ts-faint">{formatSize(strings, file.size)}</span>;
   if (file.status === "failed") return <span className="ts-fail">{thread.uploadFailed}</span>;

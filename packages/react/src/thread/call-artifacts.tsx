@@ -4,13 +4,13 @@
  */
 import type { ReactNode } from "react";
 import type { BlockProps } from "../components.ts";
-import { useThreadContext } from "../context.ts";
+import { useThreadParts } from "../context.ts";
 import { useToolCall } from "../hooks/use-turn.ts";
 import { ErrorBoundary } from "../ui/error-boundary.tsx";
 import { listArtifacts } from "./call-rules.ts";
 
 export function CallArtifacts({ turnId, blockIndex }: BlockProps): ReactNode {
-  const { Artifact } = useThreadContext().components;
+  const { Artifact } = useThreadParts().components;
   const item = useToolCall(turnId, blockIndex);
   if (item === null) return null;
   return listArtifacts(item).map((artifact, n) => (

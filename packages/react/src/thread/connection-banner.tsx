@@ -11,14 +11,16 @@ import { useThreadContext } from "../context.ts";
 import { formatNumber } from "../format.ts";
 import { useConnection, useSessionSelector } from "../hooks/use-session-selector.ts";
 import { errorText } from "../error-text.ts";
-import type { Strings } from "../strings/strings.ts";
+import type { ThreadStrings } from "../strings/thread.ts";
 import { usePart } from "../parts.tsx";
+import { useStrings } from "../hooks/use-strings.ts";
 
 /** Most interruptions end before this. */
 const SHOW_AFTER_MS = 1_000;
 
 export function ConnectionBanner(): ReactNode {
-  const { strings, session } = useThreadContext();
+  const { session } = useThreadContext();
+  const strings = useStrings();
   const connection = useConnection();
   const isLate = useIsDelayed(connection.phase !== "live");
   const now = useNow(isLate && connection.retryAt !== null);
@@ -54,7 +56,7 @@ export function ConnectionBanner(): ReactNode {
 }
 
 function connectionText(
-  strings: Strings,
+  strings: ThreadStrings,
   { phase, retryAt, error }: ConnectionView,
   now: number | null,
 ): string {

@@ -10,11 +10,13 @@ import { useThreadContext } from "../context.ts";
 import { noticeText } from "../notice-text.ts";
 import { useBlock } from "../hooks/use-turn.ts";
 import { useAction } from "../hooks/use-action.ts";
-import { useStoreSelector } from "../hooks/use-session-selector.ts";
+import { useStoreSelector } from "../hooks/stores.ts";
 import { usePart } from "../parts.tsx";
+import { useStrings } from "../hooks/use-strings.ts";
 
 export function StoppedNotice({ turnId, blockIndex }: BlockProps): ReactNode {
-  const { strings, isReadOnly } = useThreadContext();
+  const { readOnly } = useThreadContext();
+  const strings = useStrings();
   const block = useBlock(turnId, blockIndex, "notice");
   const root = usePart("stopped-notice", "ts-stopped");
   if (block === null) return null;
@@ -22,13 +24,14 @@ export function StoppedNotice({ turnId, blockIndex }: BlockProps): ReactNode {
     <div {...root}>
       <span className="ts-dot" data-dot="stopped" />
       {/* The text addresses the user who stopped the turn, who is not the reader of a shared session. */}
-      {isReadOnly ? strings.thread.announce.stopped : noticeText(strings, block)}
+      {readOnly ? strings.thread.announce.stopped : noticeText(strings, block)}
     </div>
   );
 }
 
 export function ErrorNotice({ turnId, blockIndex }: BlockProps): ReactNode {
-  const { strings, session, isReadOnly } = useThreadContext();
+  const { session, readOnly } = useThreadContext();
+  const strings = useStrings();
   const block = useBlock(turnId, blockIndex, "notice");
   const isLast = useStoreSelector("turns", (store) => store.getTurnIds().at(-1) === turnId);
   const isRetried = useStoreSelector("turns", (store) => {
@@ -41,7 +44,7 @@ export function ErrorNotice({ turnId, blockIndex }: BlockProps): ReactNode {
   return (
     <div {...root}>
       <span>{noticeText(strings, block)}</span>
-      {block.error?.can_retry === true && isLast && !isReadOnly && (
+      {block.error?.can_retry === true && isLast && !readOnly && (
         <button
           type="button"
           className="ts-button"

@@ -5,13 +5,11 @@
 import type { AttachmentLimits, RefusedFile } from "@turnstream/client/view";
 import { ATTACHMENT_LIMITS } from "@turnstream/client/view";
 import type { ReactNode } from "react";
-import { useThreadContext } from "../context.ts";
 import { formatSize } from "../format.ts";
-import { composer as enComposer } from "../strings/en/composer.ts";
-import { extendStrings } from "../strings/extend-strings.ts";
-import type { ComposerStrings, Strings } from "../strings/strings.ts";
+import type { CardStrings } from "../strings/cards.ts";
 import { Icon } from "../ui/icons.tsx";
 import { visibleText } from "../visible-text.ts";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
 
 export interface RefusedFilesProps {
   readonly files: readonly RefusedFile[];
@@ -23,8 +21,8 @@ const MAX_NAMES = 3;
 const REASONS = ["type", "size", "count"] as const;
 
 export function RefusedFiles({ files, limits, onDismiss }: RefusedFilesProps): ReactNode {
-  const { strings } = useThreadContext();
-  const texts = extendStrings(enComposer, strings.composer);
+  const strings = useCardStrings();
+  const texts = strings.composer;
   return (
     <div className="ts-refused">
       <div role="alert">
@@ -32,9 +30,7 @@ export function RefusedFiles({ files, limits, onDismiss }: RefusedFilesProps): R
           const names = files.flatMap((file) => (file.reason === reason ? [file.name] : []));
           if (names.length === 0) return null;
           return (
-            <p key={reason}>
-              {texts.notAdded(listNames(names, strings, texts), explain(reason, limits, strings, texts))}
-            </p>
+            <p key={reason}>{texts.notAdded(listNames(names, strings), explain(reason, limits, strings))}</p>
           );
         })}
       </div>
@@ -46,18 +42,18 @@ export function RefusedFiles({ files, limits, onDismiss }: RefusedFilesProps): R
 }
 
 /** Isolated, because a name can have another direction than the text. */
-function listNames(names: readonly string[], { locale }: Strings, texts: ComposerStrings): string {
+function listNames(names: readonly string[], { locale, composer }: CardStrings): string {
   const shown = names.slice(0, MAX_NAMES).map((name) => `\u2068${visibleText(name)}\u2069`);
   const more = names.length - shown.length;
-  return new Intl.ListFormat(locale).format(more > 0 ? [...shown, texts.moreFiles(more)] : shown);
+  return new Intl.ListFormat(locale).format(more > 0 ? [...shown, composer.moreFiles(more)] : shown);
 }
 
 function explain(
   reason: RefusedFile["reason"],
   { accept = ATTACHMENT_LIMITS.accept, maxFileBytes, maxFiles }: AttachmentLimits,
-  strings: Strings,
-  texts: ComposerStrings,
+  strings: CardStrings,
 ): string {
+  const texts = strings.composer;
   if (reason === "size")
     return texts.maxSize(formatSize(strings, maxFileBytes ?? ATTACHMENT_LIMITS.maxFileBytes));
   if (reason === "count") return texts.maxFiles(maxFiles ?? ATTACHMENT_LIMITS.maxFiles);

@@ -4,8 +4,9 @@
  * user.
  */
 import type { ReactNode } from "react";
-import { useThreadContext } from "../context.ts";
 import { usePart } from "../parts.tsx";
+import { useStrings } from "../hooks/use-strings.ts";
+import { useComposerStore } from "../hooks/stores.ts";
 
 export interface WelcomeProps {
   /** @default a greeting */
@@ -14,7 +15,8 @@ export interface WelcomeProps {
 }
 
 export function Welcome({ welcome, suggestions = [] }: WelcomeProps): ReactNode {
-  const { strings, composer } = useThreadContext();
+  const strings = useStrings();
+  const composer = useComposerStore();
   const { thread } = strings;
   const suggestion = usePart("suggestion", "ts-suggestion");
   const fill = (added: string): void => {

@@ -4,9 +4,9 @@
  * can scroll the block.
  */
 import { memo, type ReactNode, useEffect, useState } from "react";
-import { useThreadContext } from "../context.ts";
 import { usePart } from "../parts.tsx";
 import { useScrollEdges } from "./use-scroll-edges.ts";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
 
 export interface CodeBlockProps {
   readonly language: string;
@@ -18,7 +18,7 @@ export interface CodeBlockProps {
 }
 
 export const CodeBlock = memo(function CodeBlock({ language, text, name, children }: CodeBlockProps) {
-  const { strings } = useThreadContext();
+  const strings = useCardStrings();
   const title = name ?? language;
   const scroller = useScrollEdges<HTMLPreElement>();
   const [isWrapped, setWrapped] = useState(false);
@@ -57,7 +57,7 @@ export const CodeBlock = memo(function CodeBlock({ language, text, name, childre
 const COPIED_FOR_MS = 2_000;
 
 export function CopyButton({ text }: { readonly text: string }) {
-  const { strings } = useThreadContext();
+  const strings = useCardStrings();
   const [copied, setCopied] = useState(false);
   useEffect(() => {
     if (!copied) return;

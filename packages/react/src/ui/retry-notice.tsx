@@ -3,10 +3,10 @@
  * Invariant: it is visible text, because a part that is missing without a word can be an approval that a turn waits for.
  */
 import type { ReactNode } from "react";
-import type { Strings } from "../strings/strings.ts";
+import type { Messages } from "../strings/messages.ts";
 
 export interface RetryNoticeProps {
-  readonly strings: Strings;
+  readonly strings: Pick<Messages, "thread">;
   readonly text: string;
   readonly onRetry: () => void;
 }

@@ -7,6 +7,7 @@ import { useState } from "react";
 import { useThreadContext } from "../context.ts";
 import { checkImage } from "../link-policy.ts";
 import { visibleText } from "../visible-text.ts";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
 
 export interface SafeImageProps {
   readonly address: string;
@@ -17,7 +18,8 @@ export interface SafeImageProps {
 }
 
 export function SafeImage({ address, alt, width, height }: SafeImageProps) {
-  const { linkPolicy, strings } = useThreadContext();
+  const { linkPolicy } = useThreadContext();
+  const strings = useCardStrings();
   // A streaming image changes its address, and a decision about one address doesn't apply to the next.
   const [wanted, setWanted] = useState<string | null>(null);
   const [failed, setFailed] = useState<string | null>(null);

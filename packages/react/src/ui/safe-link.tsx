@@ -7,6 +7,7 @@ import { type ReactNode, useId, useState } from "react";
 import { useThreadContext } from "../context.ts";
 import { checkLink } from "../link-policy.ts";
 import { visibleText } from "../visible-text.ts";
+import { useStrings } from "../hooks/use-strings.ts";
 
 export interface SafeLinkProps {
   readonly address: string;
@@ -17,7 +18,8 @@ export interface SafeLinkProps {
 }
 
 export function SafeLink({ address, children, className = "ts-a", plainClassName }: SafeLinkProps) {
-  const { linkPolicy, strings } = useThreadContext();
+  const { linkPolicy } = useThreadContext();
+  const strings = useStrings();
   const [isAsking, setAsking] = useState(false);
   const id = useId();
   const link = checkLink(address, linkPolicy);

@@ -1,9 +1,8 @@
-/**
- * `chat` are the English strings of the list of sessions and of the whole chat.
- * Invariant: they define the shape of the other languages, so a new key needs a text in each. They are loaded with the
- * chat, so a page that has only a thread doesn't load them.
- */
+/** `resolveChatStrings` returns strings with those of the list of sessions and of the whole chat. */
+import { createResolver } from "./extend-strings.ts";
+import { threadStrings } from "./thread.ts";
 
+/** English. */
 export const chat = {
   sessions: "Conversations",
   newSession: "New conversation",
@@ -28,3 +27,7 @@ export const chat = {
   missing: "This conversation no longer exists. You can start a new one.",
   signedOut: "You are signed out. Sign in to see your conversations.",
 };
+
+export const resolveChatStrings = /* @__PURE__ */ createResolver({ ...threadStrings, chat });
+
+export type ChatStrings = ReturnType<typeof resolveChatStrings>;

@@ -1,9 +1,8 @@
-/**
- * `sharing` are the English strings of the share dialog and of the page of a shared conversation.
- * Invariant: they define the shape of the other languages, so a new key needs a text in each. Dates arrive as formatted
- * text.
- */
+/** `resolveSharingStrings` returns strings with those of the share dialog and of the page of a shared conversation. */
+import { createResolver } from "./extend-strings.ts";
+import { threadStrings } from "./thread.ts";
 
+/** English. Dates arrive as formatted text. */
 export const sharing = {
   title: "Share this conversation",
   explanation:
@@ -39,3 +38,7 @@ export const sharing = {
   continueOwn: "Continue in my own conversation",
   notFound: "This link doesn't work. It was revoked, has expired, or is incomplete.",
 };
+
+export const resolveSharingStrings = /* @__PURE__ */ createResolver({ ...threadStrings, sharing });
+
+export type SharingStrings = ReturnType<typeof resolveSharingStrings>;

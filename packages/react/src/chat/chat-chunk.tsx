@@ -1,26 +1,47 @@
 /**
- * `ChatView` renders `Chat`: the list of sessions, the thread of the open one, and the states without a thread.
+ * `ChatView` renders `Chat`: the list of sessions, the thread of the open one, and the states without a thread. A chunk,
+ * which only `chat.tsx` imports.
  * Invariant: a new session is created with its first message, never by opening the page. A user who is signed out sees
  * that instead of a thread, and nothing is retried until the user asks for it or returns to the page.
  */
 import { type Client, type ClientError, createClient, signIn } from "@turnstream/client";
 import { shareTabs } from "@turnstream/client/tabs";
-import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
+import { type ReactNode, useCallback, useEffect, useState } from "react";
 import { useSessionSelector } from "../hooks/use-session-selector.ts";
 import { markPart } from "../parts.tsx";
 import { SessionProvider } from "../provider.tsx";
-import { resolveStrings } from "../strings/extend-strings.ts";
-import type { Strings } from "../strings/strings.ts";
+import type { ComposerProps } from "../components.ts";
+import type { SessionProviderProps } from "../context.ts";
+import { useComposerStore } from "../hooks/stores.ts";
+import { type ChatStrings, resolveChatStrings } from "../strings/chat.ts";
 import { Thread } from "../thread/thread.tsx";
 import { visibleText } from "../visible-text.ts";
-import type { ChatProps } from "./chat-props.ts";
-import { chatStrings } from "./chat-strings.ts";
 import { ChatDrawer } from "./chat-drawer.tsx";
 import { SessionList } from "./session-list.tsx";
 import { useAgents } from "./use-agents.ts";
 import { useChatSession } from "./use-chat-session.ts";
 import { useSessionRoute } from "./use-session-route.ts";
 import { type Sessions, useSessions } from "./use-sessions.ts";
+
+export interface ChatProps extends Omit<SessionProviderProps, "session" | "children" | "readOnly"> {
+  /**
+   * The client. Keep it stable between renders.
+   * @default one client for the origin of the page, whose users the gateway signs in
+   */
+  readonly client?: Client;
+  /** The name of the agent that answers. @default the user chooses, if the server has several */
+  readonly agent?: string;
+  /** Messages that a new session offers. A press fills the field of the composer. */
+  readonly suggestions?: readonly string[];
+  /** Shown above the suggestions of a new session. @default a greeting */
+  readonly welcome?: ReactNode;
+  /** The props of the composer. */
+  readonly composer?: ComposerProps;
+  /** The name of the query parameter with the id of the open session. False keeps it out of the URL. @default "session" */
+  readonly route?: string | false;
+  /** Shown to a user who is signed out, such as a link to your sign-in page. */
+  readonly signedOut?: ReactNode;
+}
 
 let originClient: Client | null = null;
 
@@ -32,13 +53,13 @@ export function ChatView(props: ChatProps): ReactNode {
   const { agent, suggestions, welcome, composer, route: parameter = "session", signedOut, ...rest } = props;
   const { client = getOriginClient(), ...provider } = rest;
   const { theme, classNames } = provider;
-  const strings = resolveStrings(provider.strings);
-  const chat = chatStrings(strings);
+  const strings = resolveChatStrings(provider.strings);
+  const chat = strings.chat;
   const sessions = useSessions(client);
   const { current, open, getLink } = useSessionRoute(parameter);
   const [isMissing, setMissing] = useState(false);
   const [isListOpen, setListOpen] = useState(false);
-  const root = useRef<HTMLDivElement>(null);
+  const [opened, setOpened] = useState(0);
   const onCreated = useCallback((id: string) => open(id, true), [open]);
   const session = useChatSession({ client, current, create: sessions.create, onCreated });
   const agentId = agent ?? composer?.agentId;
@@ -47,7 +68,7 @@ export function ChatView(props: ChatProps): ReactNode {
     if (id !== current) open(id);
     setMissing(false);
     setListOpen(false);
-    focusComposer(root.current);
+    setOpened((n) => n + 1);
   };
   const onMissing = useCallback(() => {
     open(null, true);
@@ -70,12 +91,7 @@ export function ChatView(props: ChatProps): ReactNode {
     />
   );
   return (
-    <div
-      {...markPart(classNames, "chat", "ts-root ts-chat")}
-      ref={root}
-      lang={strings.locale}
-      data-theme={theme}
-    >
+    <div {...markPart(classNames, "chat", "ts-root ts-chat")} lang={strings.locale} data-theme={theme}>
       {isSignedOut(sessions) ? (
         <SignedOut strings={strings} onRetry={() => void sessions.refresh()}>
           {signedOut}
@@ -94,12 +110,13 @@ export function ChatView(props: ChatProps): ReactNode {
             </p>
           )}
           <SessionProvider {...provider} session={session}>
-            <SessionWatcher sessions={sessions} title={title} onMissing={onMissing} />
             <Thread
               welcome={welcome}
               {...(suggestions !== undefined && { suggestions })}
               composer={{ agents, ...composer, ...(agentId !== undefined && { agentId }) }}
             />
+            <SessionWatcher sessions={sessions} title={title} onMissing={onMissing} />
+            <FocusOnOpen opened={opened} />
           </SessionProvider>
         </ChatDrawer>
       )}
@@ -111,14 +128,18 @@ function isSignedOut({ error }: Sessions): boolean {
   return (error as Partial<ClientError> | null)?.code === "UNAUTHENTICATED";
 }
 
-/** On a phone the keyboard would cover half of the screen, so the focus stays where it is. */
-function focusComposer(root: HTMLElement | null): void {
-  if (window.matchMedia("(pointer: fine)").matches)
-    requestAnimationFrame(() => root?.querySelector("textarea")?.focus());
+/** Focuses the composer when the user opens a session. On a phone the keyboard would cover half of the screen. */
+function FocusOnOpen({ opened }: { readonly opened: number }): null {
+  const composer = useComposerStore();
+  useEffect(() => {
+    if (opened > 0 && matchMedia("(pointer: fine)").matches) composer.focus();
+    // The composer is another one in another session, which the user may not have opened.
+  }, [opened]);
+  return null;
 }
 
 interface SignedOutProps {
-  readonly strings: Strings;
+  readonly strings: ChatStrings;
   readonly onRetry: () => void;
   readonly children: ReactNode;
 }
@@ -126,7 +147,7 @@ interface SignedOutProps {
 function SignedOut({ strings, onRetry, children }: SignedOutProps): ReactNode {
   return (
     <div className="ts-chat-signed-out">
-      <p role="status">{chatStrings(strings).signedOut}</p>
+      <p role="status">{strings.chat.signedOut}</p>
       {children ?? (
         <button type="button" className="ts-button" onClick={onRetry}>
           {strings.thread.tryAgain}
