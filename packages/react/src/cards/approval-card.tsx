@@ -20,6 +20,7 @@ import { ReasonForm } from "./reason-form.tsx";
 import { type ApprovalRequest, useApprovalRequest } from "./use-approval-request.ts";
 import { FOCUS_KEY, useCardKeys } from "./use-card-keys.ts";
 import { useCardStrings } from "../hooks/use-card-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 type Mode = "decide" | "edit" | "reject";
 
@@ -113,44 +114,30 @@ function Buttons({ approval, onMode }: Pick<DecidingProps, "approval" | "onMode"
   const { block, canEdit, isSending, mustOpen } = approval;
   return (
     <div className="ts-row">
-      <button
-        type="button"
+      <Button
         className="ts-button ts-primary"
         data-action="approve"
         disabled={isSending || mustOpen}
         onClick={approval.approve}
       >
         {isSending ? cardStrings.sending : cardStrings.approve}
-      </button>
+      </Button>
       {canEdit && (
-        <button
-          type="button"
-          className="ts-button"
-          data-action="edit"
-          disabled={isSending}
-          onClick={() => onMode("edit")}
-        >
+        <Button data-action="edit" disabled={isSending} onClick={() => onMode("edit")}>
           {cardStrings.edit}
-        </button>
+        </Button>
       )}
-      <button
-        type="button"
-        className="ts-button"
-        data-action="reject"
-        disabled={isSending}
-        onClick={() => onMode("reject")}
-      >
+      <Button data-action="reject" disabled={isSending} onClick={() => onMode("reject")}>
         {cardStrings.reject}
-      </button>
+      </Button>
       {block.offers_always && (
-        <button
-          type="button"
+        <Button
           className="ts-button ts-always"
           disabled={isSending || mustOpen}
           onClick={approval.approveAlways}
         >
           {cardStrings.approveAlways}
-        </button>
+        </Button>
       )}
     </div>
   );
@@ -206,9 +193,9 @@ function Arguments({ approval, action }: ApprovalProps & { readonly action: Appr
         </span>
       )}
       {address === undefined && fullInput !== null && mustOpen && (
-        <button type="button" className="ts-button" data-action="open" onClick={markOpened}>
+        <Button data-action="open" onClick={markOpened}>
           {showAll}
-        </button>
+        </Button>
       )}
       {isPending && mustOpen && (
         <p className="ts-card-text">{canOpen ? strings.openFirst : strings.unavailable}</p>

@@ -28,6 +28,7 @@ import { nameArgument, nameOption } from "./format-argument.ts";
 import type { CardStrings } from "../strings/cards.ts";
 import type { ApprovalRequest } from "./use-approval-request.ts";
 import { useCardStrings } from "../hooks/use-card-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 interface ApprovalEditProps {
   readonly approval: ApprovalRequest;
@@ -91,9 +92,9 @@ export function ApprovalEdit({ approval, onCancel }: ApprovalEditProps): ReactNo
         <button type="submit" className="ts-button ts-primary" disabled={isSending || !isGood}>
           {isSending ? cardStrings.sending : cardStrings.approveEdited}
         </button>
-        <button type="button" className="ts-button" disabled={isSending} onClick={onCancel}>
+        <Button disabled={isSending} onClick={onCancel}>
           {cardStrings.cancel}
-        </button>
+        </Button>
       </div>
     </form>
   );

@@ -12,6 +12,7 @@ import { Icon } from "../ui/icons.tsx";
 import { visibleText } from "../visible-text.ts";
 import type { InputProps } from "./form-inputs.tsx";
 import { useCardStrings } from "../hooks/use-card-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 type UploadProgress = { readonly share: number } | { readonly error: unknown } | null;
 
@@ -73,16 +74,15 @@ export function FileInput(props: InputProps): ReactNode {
           <Icon name="file" />
           <bdi>{name}</bdi>
           <span className="ts-faint">{formatSize(strings, chosen.size ?? 0)}</span>
-          <button
+          <Button
             id={id}
-            type="button"
             className="ts-quiet-button"
             aria-label={cardStrings.removeFile(name)}
             disabled={isDisabled}
             onClick={() => onValue(null)}
           >
             <Icon name="close" />
-          </button>
+          </Button>
         </span>
       )}
       {progress !== null && (

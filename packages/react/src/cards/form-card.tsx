@@ -15,6 +15,7 @@ import { formatValue } from "./format-value.ts";
 import { ReasonForm } from "./reason-form.tsx";
 import { type FormRequest, useFormRequest } from "./use-form-request.ts";
 import { useCardStrings } from "../hooks/use-card-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 export function FormCard({ turnId, blockIndex }: BlockProps): ReactNode {
   const view = useFormRequest(turnId, blockIndex);
@@ -85,9 +86,9 @@ function PendingForm({ view }: ViewProps): ReactNode {
         <button type="submit" className="ts-button ts-primary" disabled={isSending}>
           {isSending ? cardStrings.sending : cardStrings.submit}
         </button>
-        <button type="button" className="ts-button" disabled={isSending} onClick={() => setDeclining(true)}>
+        <Button disabled={isSending} onClick={() => setDeclining(true)}>
           {cardStrings.decline}
-        </button>
+        </Button>
         <span className="ts-faint ts-small">{isDraftSaved ? cardStrings.draftSaved : ""}</span>
       </div>
       <CardProblem problem={problem ?? (problemCount === 1 ? cardStrings.fixFields(1) : null)} />

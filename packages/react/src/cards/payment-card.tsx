@@ -13,6 +13,7 @@ import { Card, CardProblem, TimeLeft } from "./card.tsx";
 import { PaymentIcon, PaymentStatus } from "./payment-status.tsx";
 import { type PaymentRequest, usePaymentRequest } from "./use-payment-request.ts";
 import { useCardStrings } from "../hooks/use-card-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 export function PaymentCard({ turnId, blockIndex }: BlockProps): ReactNode {
   const view = usePaymentRequest(turnId, blockIndex);
@@ -104,9 +105,7 @@ function RefreshButton({ view: { isRefreshing, refresh } }: ViewProps): ReactNod
   return (
     <>
       {/* Not `disabled` while it is busy, because that would take the focus away. */}
-      <button
-        type="button"
-        className="ts-button"
+      <Button
         data-action="refresh"
         aria-disabled={isRefreshing}
         data-busy={isRefreshing || undefined}
@@ -117,7 +116,7 @@ function RefreshButton({ view: { isRefreshing, refresh } }: ViewProps): ReactNod
       >
         <PaymentIcon name={isCurrent ? "current" : "refresh"} />
         <span className="ts-pay-label">{paymentStrings.refresh}</span>
-      </button>
+      </Button>
       <span className="ts-sr" role="status">
         {isCurrent ? paymentStrings.isCurrent : ""}
       </span>
@@ -171,15 +170,14 @@ function ConfirmCancel({
       <span id={id} className="ts-pay-question">
         <bdi>{paymentStrings.confirmCancel}</bdi>
       </span>
-      <button
-        type="button"
+      <Button
         className="ts-button ts-danger"
         data-action="confirm-cancel"
         disabled={isSending}
         onClick={cancel}
       >
         {isSending ? strings.cards.sending : paymentStrings.cancelPayment}
-      </button>
+      </Button>
       <button ref={keep} type="button" className="ts-button" disabled={isSending} onClick={onKeep}>
         {paymentStrings.keepPayment}
       </button>

@@ -13,6 +13,7 @@ import { visibleText } from "../visible-text.ts";
 import { Card, CardHead, CardProblem, Outcome } from "./card.tsx";
 import { type QuestionRequest, useQuestionRequest } from "./use-question-request.ts";
 import { useCardStrings } from "../hooks/use-card-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 export function QuestionCard({ turnId, blockIndex }: BlockProps): ReactNode {
   const view = useQuestionRequest(turnId, blockIndex);
@@ -53,9 +54,9 @@ function Asked({ view }: ViewProps): ReactNode {
           <button type="submit" className="ts-button ts-primary" disabled={isSending || !canAnswer}>
             {isSending ? cardStrings.sending : cardStrings.answer}
           </button>
-          <button type="button" className="ts-button" disabled={isSending} onClick={() => view.dismiss()}>
+          <Button disabled={isSending} onClick={() => view.dismiss()}>
             {cardStrings.skip}
-          </button>
+          </Button>
         </div>
       </form>
       <CardProblem problem={problem} />

@@ -5,6 +5,7 @@
  */
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { useCardStrings } from "../hooks/use-card-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 interface ReasonFormProps {
   readonly action: string;
@@ -45,9 +46,9 @@ export function ReasonForm({ action, isSending, onSend, onCancel }: ReasonFormPr
         <button type="submit" className="ts-button ts-danger" disabled={isSending}>
           {isSending ? cardStrings.sending : action}
         </button>
-        <button type="button" className="ts-button" disabled={isSending} onClick={onCancel}>
+        <Button disabled={isSending} onClick={onCancel}>
           {cardStrings.cancel}
-        </button>
+        </Button>
       </div>
     </form>
   );

@@ -22,6 +22,7 @@ import { useAgents } from "./use-agents.ts";
 import { useChatSession } from "./use-chat-session.ts";
 import { useSessionRoute } from "./use-session-route.ts";
 import { type Sessions, useSessions } from "./use-sessions.ts";
+import { Button } from "../ui/button.tsx";
 
 export interface ChatProps extends Omit<SessionProviderProps, "session" | "children" | "readOnly"> {
   /**
@@ -148,11 +149,7 @@ function SignedOut({ strings, onRetry, children }: SignedOutProps): ReactNode {
   return (
     <div className="ts-chat-signed-out">
       <p role="status">{strings.chat.signedOut}</p>
-      {children ?? (
-        <button type="button" className="ts-button" onClick={onRetry}>
-          {strings.thread.tryAgain}
-        </button>
-      )}
+      {children ?? <Button onClick={onRetry}>{strings.thread.tryAgain}</Button>}
     </div>
   );
 }

@@ -7,6 +7,7 @@ import { type KeyboardEvent, type ReactNode, useEffect, useId, useLayoutEffect, 
 import type { ChatStrings } from "../strings/chat.ts";
 import { Icon } from "../ui/icons.tsx";
 import { ChatIcon } from "./chat-icon.tsx";
+import { Button } from "../ui/button.tsx";
 
 export interface ChatDrawerProps {
   readonly strings: ChatStrings;
@@ -50,14 +51,9 @@ export function ChatDrawer({ strings, title, list, isOpen, onToggle, children }:
     <div className="ts-chat-body" data-open={isOpen || undefined}>
       <div className="ts-chat-veil" aria-hidden="true" onClick={close} />
       <div className="ts-chat-side" id={side} ref={drawer} onKeyDown={onKeyDown}>
-        <button
-          type="button"
-          className="ts-icon-button ts-chat-close"
-          aria-label={chat.closeList}
-          onClick={close}
-        >
+        <Button className="ts-icon-button ts-chat-close" aria-label={chat.closeList} onClick={close}>
           <Icon name="close" />
-        </button>
+        </Button>
         {list}
       </div>
       <div className="ts-chat-main" ref={main}>

@@ -13,6 +13,7 @@ import type { Strings } from "../strings/en.ts";
 import { ChatIcon } from "./chat-icon.tsx";
 import { SessionRow } from "./session-row.tsx";
 import type { Sessions } from "./use-sessions.ts";
+import { Button } from "../ui/button.tsx";
 
 export interface SessionListProps {
   /** The result of `useSessions`. */
@@ -90,9 +91,9 @@ export function SessionList(props: SessionListProps): ReactNode {
         </p>
       )}
       {(hasMore || error !== null) && (
-        <button type="button" className="ts-button" disabled={isLoading} onClick={() => void list.loadMore()}>
+        <Button disabled={isLoading} onClick={() => void list.loadMore()}>
           {error === null ? chat.moreSessions : strings.thread.tryAgain}
-        </button>
+        </Button>
       )}
       <p className="ts-sr" role="status">
         {notice === null ? "" : chat[notice]}

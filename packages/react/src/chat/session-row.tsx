@@ -20,6 +20,7 @@ import { visibleText } from "../visible-text.ts";
 import { ChatIcon } from "./chat-icon.tsx";
 import type { ClassNames } from "../components.ts";
 import { markPart } from "../parts.tsx";
+import { Button } from "../ui/button.tsx";
 
 export interface SessionRowProps {
   readonly session: SessionInfo;
@@ -98,28 +99,26 @@ function RowButtons({ title, isCurrent, strings, link, onOpen, onForm }: RowButt
   return (
     <>
       {link === undefined ? (
-        <button type="button" {...shared} onClick={onOpen} />
+        <Button {...shared} onClick={onOpen} />
       ) : (
         <a href={link} {...shared} onClick={onLink} />
       )}
-      <button
-        type="button"
+      <Button
         className="ts-icon-button"
         data-action="rename"
         aria-label={chat.rename(title)}
         onClick={() => onForm("rename")}
       >
         <ChatIcon name="edit" />
-      </button>
-      <button
-        type="button"
+      </Button>
+      <Button
         className="ts-icon-button"
         data-action="delete"
         aria-label={chat.delete(title)}
         onClick={() => onForm("delete")}
       >
         <ChatIcon name="bin" />
-      </button>
+      </Button>
     </>
   );
 }
@@ -217,9 +216,9 @@ function FormButtons({ confirm, cancel, isBusy, isDanger = false, onClose }: For
       >
         {confirm}
       </button>
-      <button type="button" className="ts-button" disabled={isBusy} onClick={onClose}>
+      <Button disabled={isBusy} onClick={onClose}>
         {cancel}
-      </button>
+      </Button>
     </span>
   );
 }

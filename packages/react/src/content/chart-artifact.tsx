@@ -9,6 +9,7 @@ import { onThemeChange, readChartColors } from "./chart-colors.ts";
 import { chartSeries } from "./chart-data.ts";
 import { DataTable } from "./table-artifact.tsx";
 import { useCardStrings } from "../hooks/use-card-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 interface ChartArtifactProps {
   readonly title: string;
@@ -34,14 +35,9 @@ export function ChartArtifact({ title, data, fullUrl }: ChartArtifactProps): Rea
   );
   const isChart = !isTable && !hasFailed;
   const toggle = (shows: boolean, word: string): ReactNode => (
-    <button
-      type="button"
-      className="ts-quiet-button"
-      aria-pressed={isTable === shows}
-      onClick={() => setTable(shows)}
-    >
+    <Button className="ts-quiet-button" aria-pressed={isTable === shows} onClick={() => setTable(shows)}>
       {word}
-    </button>
+    </Button>
   );
   return (
     <ArtifactFrame

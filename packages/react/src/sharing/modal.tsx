@@ -7,6 +7,7 @@ import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef } from "re
 import { useThreadContext } from "../context.ts";
 import { Icon } from "../ui/icons.tsx";
 import { useSharingStrings } from "./use-sharing-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 export interface ModalProps {
   readonly title: string;
@@ -53,14 +54,9 @@ export function Modal({ title, onClose, children }: ModalProps): ReactNode {
           <h2 id={heading} tabIndex={-1}>
             {title}
           </h2>
-          <button
-            type="button"
-            className="ts-icon-button"
-            aria-label={strings.sharing.close}
-            onClick={onClose}
-          >
+          <Button className="ts-icon-button" aria-label={strings.sharing.close} onClick={onClose}>
             <Icon name="close" />
-          </button>
+          </Button>
         </div>
         {children}
       </div>

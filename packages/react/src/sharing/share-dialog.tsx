@@ -10,6 +10,7 @@ import { Modal } from "./modal.tsx";
 import { ShareLink, type ShareNotice } from "./share-link.tsx";
 import { type ShareLinks, type SharingCalls, useShareLinks } from "./use-share-links.ts";
 import { useSharingStrings } from "./use-sharing-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 export interface ShareDialogProps {
   readonly client: SharingCalls;
@@ -155,9 +156,7 @@ function LinkList({ links: list, getLink, onNotice, onRevoked }: LinkListProps):
         </p>
       )}
       {(hasMore || error !== null) && (
-        <button type="button" className="ts-button" onClick={() => void load()}>
-          {error === null ? sharing.moreLinks : thread.tryAgain}
-        </button>
+        <Button onClick={() => void load()}>{error === null ? sharing.moreLinks : thread.tryAgain}</Button>
       )}
     </section>
   );

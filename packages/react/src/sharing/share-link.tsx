@@ -9,6 +9,7 @@ import { formatDate } from "../format.ts";
 import { useAction } from "../hooks/use-action.ts";
 import { Icon } from "../ui/icons.tsx";
 import { useSharingStrings } from "./use-sharing-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 /** The strings of `sharing` that are announced to screen readers. */
 export type ShareNotice = "created" | "copied" | "copyFailed" | "revoked";
@@ -38,15 +39,14 @@ export function ShareLink({ link, url, onNotice, onRevoke }: ShareLinkProps): Re
             : sharing.expiresOn(formatDate(strings, link.expiresAt))}
         </span>
         {!isConfirming && (
-          <button
-            type="button"
+          <Button
             className="ts-link"
             data-action="revoke"
             aria-describedby={dates}
             onClick={() => setConfirming(true)}
           >
             {sharing.revoke}
-          </button>
+          </Button>
         )}
       </div>
       {isConfirming && (
@@ -64,14 +64,9 @@ export function ShareLink({ link, url, onNotice, onRevoke }: ShareLinkProps): Re
             >
               {sharing.revokeConfirm}
             </button>
-            <button
-              type="button"
-              className="ts-button"
-              disabled={isBusy}
-              onClick={() => setConfirming(false)}
-            >
+            <Button disabled={isBusy} onClick={() => setConfirming(false)}>
               {sharing.cancel}
-            </button>
+            </Button>
           </span>
         </div>
       )}
@@ -117,16 +112,10 @@ function CopyField({ url, describedBy, onNotice }: CopyFieldProps): ReactNode {
         aria-describedby={describedBy}
         onFocus={({ currentTarget }) => currentTarget.select()}
       />
-      <button
-        type="button"
-        className="ts-button"
-        data-action="copy"
-        aria-describedby={describedBy}
-        onClick={() => void copy()}
-      >
+      <Button data-action="copy" aria-describedby={describedBy} onClick={() => void copy()}>
         {isCopied && <Icon name="check" />}
         {isCopied ? sharing.copied : sharing.copy}
-      </button>
+      </Button>
     </div>
   );
 }

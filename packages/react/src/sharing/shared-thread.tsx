@@ -15,6 +15,7 @@ import { resolveSharingStrings, type SharingStrings } from "../strings/sharing.t
 import { Thread } from "../thread/thread.tsx";
 import { visibleText } from "../visible-text.ts";
 import { useSharingStrings } from "./use-sharing-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 export interface SharedThreadProps extends Omit<SessionProviderProps, "session" | "children" | "readOnly"> {
   readonly client: Pick<Client, "openShare" | "fork">;
@@ -80,11 +81,7 @@ function OpenProblem({ error, strings, onRetry }: OpenProblemProps): ReactNode {
   return (
     <>
       <p role="alert">{code === "NOT_FOUND" ? strings.sharing.notFound : errorText(strings, error)}</p>
-      {canRetry && (
-        <button type="button" className="ts-button" onClick={onRetry}>
-          {strings.thread.tryAgain}
-        </button>
-      )}
+      {canRetry && <Button onClick={onRetry}>{strings.thread.tryAgain}</Button>}
     </>
   );
 }
@@ -111,15 +108,14 @@ function ContinueBar({ onFork }: { readonly onFork: () => Promise<void> }): Reac
           {problem}
         </p>
       )}
-      <button
-        type="button"
+      <Button
         className="ts-button ts-primary"
         data-action="continue"
         disabled={isBusy}
         onClick={() => run(onFork)}
       >
         {sharing.continueOwn}
-      </button>
+      </Button>
     </div>
   );
 }

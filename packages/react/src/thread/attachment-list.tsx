@@ -11,6 +11,7 @@ import type { Attachment } from "@turnstream/client/view";
 import { Icon } from "../ui/icons.tsx";
 import { usePart } from "../parts.tsx";
 import { useStrings } from "../hooks/use-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 export interface AttachmentListProps {
   readonly files: readonly Attachment[];
@@ -32,14 +33,13 @@ export function AttachmentList({ files, onRemove }: AttachmentListProps): ReactN
             <Thumbnail source={file.source} />
             <span className="ts-chip-name">{file.name}</span>
             <UploadProgress file={file} />
-            <button
-              type="button"
+            <Button
               className="ts-chip-remove"
               aria-label={thread.removeFile(file.name)}
               onClick={() => onRemove(file.id)}
             >
               <Icon name="close" />
-            </button>
+            </Button>
           </li>
         ))}
       </ul>

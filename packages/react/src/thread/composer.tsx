@@ -15,6 +15,7 @@ import { lazyCards } from "../cards/lazy-cards.ts";
 import { NoNotice } from "../lazy-parts.tsx";
 import { useStrings } from "../hooks/use-strings.ts";
 import { useComposerStore } from "../hooks/stores.ts";
+import { Button } from "../ui/button.tsx";
 
 const AttachmentList = lazyCards.part((parts) => parts.AttachmentList);
 const RefusedFiles = lazyCards.part((parts) => parts.RefusedFiles);
@@ -101,15 +102,9 @@ export function Composer({
         />
         <Slot name="ComposerEnd" />
         {model.isRunning && (
-          <button
-            type="button"
-            {...stop}
-            aria-label={threadStrings.stop}
-            disabled={model.isStopping}
-            onClick={model.stop}
-          >
+          <Button {...stop} aria-label={threadStrings.stop} disabled={model.isStopping} onClick={model.stop}>
             <Icon name="stop" />
-          </button>
+          </Button>
         )}
         {(!model.isRunning || model.canSend) && (
           <button
@@ -151,14 +146,13 @@ function AttachButton({ accept, onFiles }: AttachButtonProps): ReactNode {
           event.target.value = "";
         }}
       />
-      <button
-        type="button"
+      <Button
         {...usePart("attach-button", "ts-icon-button")}
         aria-label={threadStrings.attach}
         onClick={() => input.current?.click()}
       >
         <Icon name="clip" />
-      </button>
+      </Button>
     </>
   );
 }

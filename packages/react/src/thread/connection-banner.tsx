@@ -14,6 +14,7 @@ import { errorText } from "../error-text.ts";
 import type { ThreadStrings } from "../strings/thread.ts";
 import { usePart } from "../parts.tsx";
 import { useStrings } from "../hooks/use-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 /** Most interruptions end before this. */
 const SHOW_AFTER_MS = 1_000;
@@ -47,9 +48,9 @@ export function ConnectionBanner(): ReactNode {
       <span className="ts-dot" data-dot={connection.phase === "closed" ? "error" : "pending"} />
       <span className="ts-banner-text">{connectionText(strings, connection, now)}</span>
       {canTry && (
-        <button type="button" className="ts-link" onClick={() => void session.refresh().catch(() => {})}>
+        <Button className="ts-link" onClick={() => void session.refresh().catch(() => {})}>
           {strings.thread.connection.retryNow}
-        </button>
+        </Button>
       )}
     </div>
   );

@@ -13,6 +13,7 @@ import { useAction } from "../hooks/use-action.ts";
 import { useStoreSelector } from "../hooks/stores.ts";
 import { usePart } from "../parts.tsx";
 import { useStrings } from "../hooks/use-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 export function StoppedNotice({ turnId, blockIndex }: BlockProps): ReactNode {
   const { readOnly } = useThreadContext();
@@ -45,14 +46,9 @@ export function ErrorNotice({ turnId, blockIndex }: BlockProps): ReactNode {
     <div {...root}>
       <span>{noticeText(strings, block)}</span>
       {block.error?.can_retry === true && isLast && !readOnly && (
-        <button
-          type="button"
-          className="ts-button"
-          disabled={isBusy}
-          onClick={() => run(() => session.retry(turnId))}
-        >
+        <Button disabled={isBusy} onClick={() => run(() => session.retry(turnId))}>
           {strings.thread.retry}
-        </button>
+        </Button>
       )}
       {problem !== null && <span className="ts-error-more">{problem}</span>}
     </div>

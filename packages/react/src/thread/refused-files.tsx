@@ -10,6 +10,7 @@ import type { CardStrings } from "../strings/cards.ts";
 import { Icon } from "../ui/icons.tsx";
 import { visibleText } from "../visible-text.ts";
 import { useCardStrings } from "../hooks/use-card-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 export interface RefusedFilesProps {
   readonly files: readonly RefusedFile[];
@@ -34,9 +35,9 @@ export function RefusedFiles({ files, limits, onDismiss }: RefusedFilesProps): R
           );
         })}
       </div>
-      <button type="button" className="ts-chip-remove" aria-label={texts.dismiss} onClick={onDismiss}>
+      <Button className="ts-chip-remove" aria-label={texts.dismiss} onClick={onDismiss}>
         <Icon name="close" />
-      </button>
+      </Button>
     </div>
   );
 }

@@ -27,6 +27,7 @@ import { Slot, usePart } from "../parts.tsx";
 import { useThreadRoot } from "./thread-root.tsx";
 import { useStrings } from "../hooks/use-strings.ts";
 import { useThreadStore } from "../hooks/stores.ts";
+import { Button } from "../ui/button.tsx";
 
 const Welcome = lazyCards.part((parts) => parts.Welcome);
 
@@ -124,14 +125,9 @@ function SessionThread({ label, welcome, suggestions, composer = {} }: ThreadPro
 function NewestButton({ onClick }: { readonly onClick: () => void }): ReactNode {
   const strings = useStrings();
   return (
-    <button
-      type="button"
-      {...usePart("newest-button", "ts-newest")}
-      aria-label={strings.thread.toNewest}
-      onClick={onClick}
-    >
+    <Button {...usePart("newest-button", "ts-newest")} aria-label={strings.thread.toNewest} onClick={onClick}>
       <Icon name="down" />
-    </button>
+    </Button>
   );
 }
 
@@ -151,9 +147,9 @@ function LoadMoreButton({ isLoading, error, loadMore }: ReturnType<typeof useHis
   return (
     <div {...usePart("load-more", "ts-older")}>
       {error !== null && <span className="ts-fail">{threadStrings.loadEarlierFailed}</span>}
-      <button type="button" className="ts-button" disabled={isLoading} onClick={loadMore}>
+      <Button disabled={isLoading} onClick={loadMore}>
         {isLoading ? threadStrings.loadingEarlier : threadStrings.loadEarlier}
-      </button>
+      </Button>
     </div>
   );
 }

@@ -11,6 +11,7 @@ import { useTurnLayout } from "../hooks/use-turn.ts";
 import { joinText } from "./call-note.ts";
 import { usePart } from "../parts.tsx";
 import { useStrings } from "../hooks/use-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 const MAX_LINE_CHARS = 60;
 /** What a panel shows before the user asks for all of it. */
@@ -90,9 +91,9 @@ function PanelText({ text }: { readonly text: string }): ReactNode {
     <>
       <pre {...(mayScroll ? { tabIndex: 0 } : {})}>{isCut ? `${text.slice(0, MAX_CHARS)}…` : text}</pre>
       {isCut && (
-        <button type="button" className="ts-link ts-panel-more" onClick={() => setWhole(true)}>
+        <Button className="ts-link ts-panel-more" onClick={() => setWhole(true)}>
           {thread.showAll}
-        </button>
+        </Button>
       )}
     </>
   );

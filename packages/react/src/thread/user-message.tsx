@@ -17,6 +17,7 @@ import { visibleText } from "../visible-text.ts";
 import { Icon } from "../ui/icons.tsx";
 import { Slot, usePart } from "../parts.tsx";
 import { useStrings } from "../hooks/use-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 export function UserMessage({ messageId: id, turnId }: UserMessageProps): ReactNode {
   const { session, readOnly } = useThreadContext();
@@ -51,19 +52,18 @@ export function UserMessage({ messageId: id, turnId }: UserMessageProps): ReactN
           {problemText !== null && <span className="ts-fail">{problemText}</span>}
           <span className="ts-user-actions">
             {status === "failed" && (
-              <button type="button" className="ts-link" onClick={() => session.resendMessage(id)}>
+              <Button className="ts-link" onClick={() => session.resendMessage(id)}>
                 {threadStrings.resend}
-              </button>
+              </Button>
             )}
             {status !== "sending" && (
-              <button
-                type="button"
+              <Button
                 className="ts-link"
                 disabled={isBusy}
                 onClick={() => run(() => session.cancelMessage(id))}
               >
                 {status === "queued" ? threadStrings.cancel : threadStrings.discard}
-              </button>
+              </Button>
             )}
           </span>
         </div>

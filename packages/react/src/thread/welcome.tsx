@@ -7,6 +7,7 @@ import type { ReactNode } from "react";
 import { usePart } from "../parts.tsx";
 import { useStrings } from "../hooks/use-strings.ts";
 import { useComposerStore } from "../hooks/stores.ts";
+import { Button } from "../ui/button.tsx";
 
 export interface WelcomeProps {
   /** @default a greeting */
@@ -32,9 +33,9 @@ export function Welcome({ welcome, suggestions = [] }: WelcomeProps): ReactNode 
         <ul aria-label={thread.suggestions}>
           {suggestions.map((one) => (
             <li key={one}>
-              <button type="button" {...suggestion} onClick={() => fill(one)}>
+              <Button {...suggestion} onClick={() => fill(one)}>
                 {one}
-              </button>
+              </Button>
             </li>
           ))}
         </ul>

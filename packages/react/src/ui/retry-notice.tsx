@@ -4,6 +4,7 @@
  */
 import type { ReactNode } from "react";
 import type { Messages } from "../strings/messages.ts";
+import { Button } from "./button.tsx";
 
 export interface RetryNoticeProps {
   readonly strings: Pick<Messages, "thread">;
@@ -15,9 +16,9 @@ export function RetryNotice({ strings, text, onRetry }: RetryNoticeProps): React
   return (
     <div className="ts-broken" role="status">
       <span>{text}</span>
-      <button type="button" className="ts-link" onClick={onRetry}>
+      <Button className="ts-link" onClick={onRetry}>
         {strings.thread.tryAgain}
-      </button>
+      </Button>
     </div>
   );
 }

@@ -8,6 +8,7 @@ import { useThreadContext } from "../context.ts";
 import { checkImage } from "../link-policy.ts";
 import { visibleText } from "../visible-text.ts";
 import { useCardStrings } from "../hooks/use-card-strings.ts";
+import { Button } from "./button.tsx";
 
 export interface SafeImageProps {
   readonly address: string;
@@ -36,9 +37,7 @@ export function SafeImage({ address, alt, width, height }: SafeImageProps) {
       <span className="ts-image-ask">
         <bdi>{visibleText(alt)}</bdi>
         <span className="ts-faint">{strings.cards.imageFrom(visibleText(link.to))}</span>
-        <button type="button" className="ts-button" onClick={() => setWanted(address)}>
-          {strings.cards.loadImage}
-        </button>
+        <Button onClick={() => setWanted(address)}>{strings.cards.loadImage}</Button>
       </span>
     );
   }
