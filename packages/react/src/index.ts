@@ -30,7 +30,7 @@ export {
   useSessionView,
 } from "./hooks/use-session-selector.ts";
 export { useStickToBottom } from "./hooks/use-stick-to-bottom.ts";
-export { useIsRunning, useStop } from "./hooks/use-stop.ts";
+export { useIsRunning, useStop } from "./hooks/use-action.ts";
 export { type ThreadMessage, useThread } from "./hooks/use-thread.ts";
 export {
   useBlock,

@@ -13,7 +13,7 @@ import { vi } from "../src/strings/vi.ts";
 import { zhCn } from "../src/strings/zh-cn.ts";
 import { zhTw } from "../src/strings/zh-tw.ts";
 import { Composer } from "../src/thread/composer.tsx";
-import { describeAccept, RefusedFiles } from "../src/thread/refused-files.tsx";
+import { describeAccept, RefusedFiles } from "../src/thread/attachment-list.tsx";
 import { Thread } from "../src/thread/thread.tsx";
 import { eventsOf } from "./vector-logs.ts";
 

@@ -21,7 +21,7 @@ import { SessionList } from "./session-list.tsx";
 import { useAgents } from "./use-agents.ts";
 import { useChatSession } from "./use-chat-session.ts";
 import { useSessionRoute } from "./use-session-route.ts";
-import { type Sessions, useSessions } from "./use-sessions.ts";
+import { type Sessions, useSessions } from "./session-list-store.ts";
 import { Button } from "../ui/button.tsx";
 
 export interface ChatProps extends Omit<SessionProviderProps, "session" | "children" | "readOnly"> {

@@ -12,7 +12,7 @@ import { resolveChatStrings } from "../strings/chat.ts";
 import type { Strings } from "../strings/en.ts";
 import { ChatIcon } from "./chat-icon.tsx";
 import { SessionRow } from "./session-row.tsx";
-import type { Sessions } from "./use-sessions.ts";
+import type { Sessions } from "./session-list-store.ts";
 import { Button } from "../ui/button.tsx";
 
 export interface SessionListProps {

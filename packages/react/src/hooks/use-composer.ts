@@ -8,7 +8,7 @@
 import { type Attachment, type ComposerOptions, type RefusedFile, canSend } from "@turnstream/client/view";
 import { useEffect, useSyncExternalStore } from "react";
 import { useThreadContext } from "../context.ts";
-import { type StopAction, useIsRunning, useStop } from "./use-stop.ts";
+import { type StopAction, useIsRunning, useStop } from "./use-action.ts";
 import { useMessages } from "./use-messages.ts";
 import { useComposerStore } from "./stores.ts";
 

@@ -17,7 +17,7 @@ import { useThreadContext } from "../context.ts";
 import { errorText } from "../error-text.ts";
 import { noticeText } from "../notice-text.ts";
 import { useSessionSelector } from "./use-session-selector.ts";
-import { useStop } from "./use-stop.ts";
+import { useStop } from "./use-action.ts";
 import { useMessages } from "./use-messages.ts";
 
 export interface ThreadMessage {

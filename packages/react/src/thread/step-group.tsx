@@ -19,7 +19,7 @@ import { useGroup } from "../hooks/use-turn.ts";
 import { findOwn } from "../own-components.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { Icon } from "../ui/icons.tsx";
-import { CallArtifacts } from "./call-artifacts.tsx";
+import { CallArtifacts } from "./tool-call.tsx";
 import { listArtifacts } from "./call-rules.ts";
 import { TurnItem } from "./turn-items.tsx";
 import { usePart } from "../parts.tsx";

@@ -17,8 +17,7 @@ import { findOwn } from "../own-components.ts";
 import { ErrorBoundary } from "../ui/error-boundary.tsx";
 import { usePart } from "../parts.tsx";
 import { lazyCards } from "../cards/lazy-cards.ts";
-import { CallArtifacts } from "./call-artifacts.tsx";
-import { isAsking, opensByItself } from "./call-rules.ts";
+import { isAsking, listArtifacts, opensByItself } from "./call-rules.ts";
 
 /** Until its chunk is loaded, the line is its label. */
 const CallLine = lazyCards.part(
@@ -66,4 +65,16 @@ export function ToolCall({ turnId, blockIndex }: BlockProps): ReactNode {
       {place !== "group" && <CallArtifacts turnId={turnId} blockIndex={blockIndex} />}
     </div>
   );
+}
+
+export function CallArtifacts({ turnId, blockIndex }: BlockProps): ReactNode {
+  const { Artifact } = useThreadParts().components;
+  const item = useToolCall(turnId, blockIndex);
+  if (item === null) return null;
+  return listArtifacts(item).map((artifact, n) => (
+    // Artifacts never move, so their index is their identity.
+    <ErrorBoundary key={n}>
+      <Artifact artifact={artifact} />
+    </ErrorBoundary>
+  ));
 }

@@ -10,7 +10,7 @@ import {
 } from "../../src/cards/use-countdown.ts";
 import { formatSize } from "../../src/format.ts";
 import { formatArgument, nameArgument } from "../../src/cards/format-argument.ts";
-import { formatValue } from "../../src/cards/format-value.ts";
+import { formatValue } from "../../src/cards/format-argument.ts";
 import { en } from "../../src/strings/en.ts";
 import { vi } from "../../src/strings/vi.ts";
 import { zhCn } from "../../src/strings/zh-cn.ts";

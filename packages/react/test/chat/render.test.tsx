@@ -4,7 +4,7 @@ import { renderToString } from "react-dom/server";
 import { expect, test } from "vitest";
 import { Chat } from "../../src/chat/chat.tsx";
 import { SessionList } from "../../src/chat/session-list.tsx";
-import type { Sessions } from "../../src/chat/use-sessions.ts";
+import type { Sessions } from "../../src/chat/session-list-store.ts";
 import { vi } from "../../src/strings/vi.ts";
 
 const refuse = (): Promise<never> => Promise.reject(new Error("a server calls nothing"));
