@@ -8,7 +8,7 @@ import type { Artifact, Json, ToolStatus, ToolTypes } from "@turnstream/protocol
 import type { ReactNode } from "react";
 
 /** The arguments while they stream: any part can be missing. */
-export type StreamedInput<T> = T extends readonly (infer Item)[]
+type StreamedInput<T> = T extends readonly (infer Item)[]
   ? readonly StreamedInput<Item>[]
   : T extends object
     ? { readonly [Name in keyof T]?: StreamedInput<T[Name]> }

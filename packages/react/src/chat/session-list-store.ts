@@ -142,11 +142,11 @@ export function withNextPage(state: SessionListState, page: SessionPage): Sessio
 }
 
 /** Lists a session that was just used first. */
-export function withSession(state: SessionListState, session: SessionInfo): SessionListState {
+function withSession(state: SessionListState, session: SessionInfo): SessionListState {
   return { ...state, sessions: [session, ...without(state.sessions ?? [], [session])] };
 }
 
-export function withoutSession(state: SessionListState, sessionId: string): SessionListState {
+function withoutSession(state: SessionListState, sessionId: string): SessionListState {
   return { ...state, sessions: state.sessions?.filter(({ id }) => id !== sessionId) ?? null };
 }
 

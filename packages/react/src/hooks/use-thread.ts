@@ -35,7 +35,7 @@ export interface ThreadMessage {
 }
 
 /** submitted: the answer has not started. streaming: it runs. error: the last message or turn failed. */
-export type ThreadStatus = "ready" | "submitted" | "streaming" | "error";
+type ThreadStatus = "ready" | "submitted" | "streaming" | "error";
 
 export interface ThreadView {
   /** Oldest first. */
