@@ -42,8 +42,7 @@ export class BookingTab {
     await page.getByLabel("姓名").fill(name);
     await page.getByLabel("手機").fill("0912 345 678");
     await page.getByLabel("看診項目").selectOption("洗牙");
-    const wanted = { year: "2027", month: "3", day: "2" };
-    for (const [unit, text] of Object.entries(wanted)) await page.locator(`[data-unit=${unit}]`).fill(text);
+    await page.locator("input[type=date]").fill("2027-03-02");
     await page.getByRole("button", { name: "送出" }).click();
     await this.sees("pending");
   }

@@ -2,7 +2,6 @@
  * Tests a whole chat against a real gateway on its own origin: sign-in, the list of sessions, the route, and a new
  * session that is created with its first message.
  */
-import { enChat } from "@turnstream/react/chat";
 import { en } from "@turnstream/react";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
@@ -52,11 +51,11 @@ async function open({ path = "/", isSignedIn = true, viewport = WIDE }: OpenOpti
   return page;
 }
 
-const list = (page: Page) => page.getByRole("navigation", { name: enChat.sessions });
+const list = (page: Page) => page.getByRole("navigation", { name: en.chat.sessions });
 const rows = (page: Page) => list(page).getByRole("listitem");
 const composer = (page: Page) => page.getByRole("textbox", { name: en.thread.message });
 const isFocused = (field: Locator) => field.evaluate((element) => element === document.activeElement);
-const newButton = (page: Page) => list(page).getByRole("button", { name: enChat.newSession, exact: true });
+const newButton = (page: Page) => list(page).getByRole("button", { name: en.chat.newSession, exact: true });
 const openSession = (page: Page) => new URL(page.url()).searchParams.get("session");
 
 /** Returns the ids of the user's sessions, from the store. */
@@ -85,7 +84,7 @@ async function startSession(page: Page, text: string): Promise<string> {
 
 test("a new session is created with its first message, and a reload shows it again", async () => {
   const page = await open({ path: "/?theme=none" });
-  await list(page).getByText(enChat.noSessions).waitFor();
+  await list(page).getByText(en.chat.noSessions).waitFor();
   await newButton(page).click();
   expect([await storedSessions(), openSession(page)]).toEqual([[], null]);
   await send(page, "east");
@@ -140,10 +139,10 @@ test("sessions are renamed and deleted with the keyboard, and other tabs follow"
   await row.getByRole("link").focus();
   await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");
-  await page.getByRole("textbox", { name: enChat.newTitle }).fill("A walk");
+  await page.getByRole("textbox", { name: en.chat.newTitle }).fill("A walk");
   await page.keyboard.press("Enter");
   await rows(page).first().getByRole("link", { name: "A walk" }).waitFor();
-  await list(page).getByText(enChat.renamed).waitFor();
+  await list(page).getByText(en.chat.renamed).waitFor();
   await expect.poll(() => row.getByRole("link").evaluate((one) => one === document.activeElement)).toBe(true);
   // A tab in the background reloads its list when it is shown.
   await other.bringToFront();
@@ -153,7 +152,7 @@ test("sessions are renamed and deleted with the keyboard, and other tabs follow"
   await reads(page, "one");
   // The chat focuses the field in the next frame. Later it would take the focus from the form.
   await expect.poll(() => isFocused(composer(page))).toBe(true);
-  const remove = row.getByRole("button", { name: enChat.delete("A walk") });
+  const remove = row.getByRole("button", { name: en.chat.delete("A walk") });
   await remove.press("Enter");
   await page.keyboard.press("Escape");
   expect(await storedSessions()).toHaveLength(2);
@@ -243,10 +242,10 @@ test("files are dropped anywhere on the thread, and a paste of files attaches th
 
 test("a user who is signed out sees that, without retries, and continues after the sign-in", async () => {
   const page = await open({ isSignedIn: false });
-  await page.getByText(enChat.signedOut).waitFor();
+  await page.getByText(en.chat.signedOut).waitFor();
   await page.clock.install();
   await page.reload();
-  await page.getByText(enChat.signedOut).waitFor();
+  await page.getByText(en.chat.signedOut).waitFor();
   // A client that retries would ask again within this time.
   await page.clock.runFor(60_000);
   expect(await composer(page).count()).toBe(0);
@@ -258,15 +257,15 @@ test("a user who is signed out sees that, without retries, and continues after t
 
 test("a session that does not exist is reported, and the user can start a new one", async () => {
   const page = await open({ path: "/?session=missing" });
-  await page.getByText(enChat.missing).waitFor();
+  await page.getByText(en.chat.missing).waitFor();
   await expect.poll(() => openSession(page)).toBeNull();
   await startSession(page, "again");
-  await page.getByText(enChat.missing).waitFor({ state: "detached" });
+  await page.getByText(en.chat.missing).waitFor({ state: "detached" });
 });
 
 test("in a narrow window the list is a drawer", async () => {
   const page = await open({ viewport: { width: 390, height: 700 } });
-  const menu = page.getByRole("button", { name: enChat.openList });
+  const menu = page.getByRole("button", { name: en.chat.openList });
   await menu.waitFor();
   expect(await newButton(page).isVisible()).toBe(false);
   await menu.click();

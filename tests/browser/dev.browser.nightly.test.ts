@@ -2,7 +2,6 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { en } from "@turnstream/react";
-import { enChat } from "@turnstream/react/chat";
 import { makeFolder, removeFolder } from "@turnstream/testkit/processes/watch.ts";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
@@ -63,7 +62,7 @@ test("answers in the page, and a changed agent answers the next message", async 
   await tab.locator(".ts-text").getByText("New: again").waitFor();
   expect(await tab.locator(".ts-text").getByText("You wrote: hello").isVisible()).toBe(true);
   expect(new URL(tab.url()).searchParams.get("session")).toBe(session);
-  const list = tab.getByRole("navigation", { name: enChat.sessions });
+  const list = tab.getByRole("navigation", { name: en.chat.sessions });
   expect(await list.getByRole("listitem").count()).toBe(1);
   await tab.close();
   expect(await cli.stop("SIGINT")).toBe(0);

@@ -3,7 +3,6 @@
  * server of Next.js runs the turns itself, or a worker in another process does.
  */
 import { en } from "@turnstream/react";
-import { enChat } from "@turnstream/react/chat";
 import { freePort } from "@turnstream/testkit/network/free-port.ts";
 import { migratedDatabaseUrl } from "@turnstream/testkit/backend/migrated-database-url.ts";
 import { sharedRedisUrl } from "@turnstream/testkit/servers/shared-servers.ts";
@@ -115,7 +114,7 @@ describe.each([
 
   test("the back button opens the previous conversation", async () => {
     const before = page.url();
-    await button(enChat.newSession).first().click();
+    await button(en.chat.newSession).first().click();
     await page.locator(".ts-turn").first().waitFor({ state: "detached" });
     expect(page.url()).not.toBe(before);
     await page.goBack();

@@ -1,6 +1,5 @@
 /** Tests a whole chat on a phone: a touch screen of 390 pixels, without a mouse and without a real keyboard. */
 import { en } from "@turnstream/react";
-import { enChat } from "@turnstream/react/chat";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { answerTo } from "./agents.ts";
@@ -126,7 +125,7 @@ test("the composer is one row, and its buttons and those of the header have the 
   // The field has most of the width, and nothing makes the page wider than the screen.
   expect(boxes[1]?.width).toBeGreaterThan(0.6 * PHONE.viewport.width);
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(PHONE.viewport.width);
-  const menu = page.getByRole("button", { name: enChat.openList });
+  const menu = page.getByRole("button", { name: en.chat.openList });
   for (const { width, height } of [...boxes, await box(menu)]) {
     expect(width).toBeGreaterThanOrEqual(FINGER);
     expect(height).toBeGreaterThanOrEqual(FINGER);
@@ -143,7 +142,7 @@ test("the composer is one row, and its buttons and those of the header have the 
   await sendButton(page).waitFor();
   expect((await box(field(page))).width).toBeGreaterThan(0.45 * PHONE.viewport.width);
   await menu.tap();
-  const added = page.getByRole("button", { name: enChat.newSession, exact: true });
+  const added = page.getByRole("button", { name: en.chat.newSession, exact: true });
   await added.waitFor();
   expect((await box(added)).height).toBeGreaterThanOrEqual(FINGER);
 });

@@ -1,11 +1,13 @@
 /** Tests in Chromium that a user shares a session, and that a reader opens the link and continues from it. */
-import { enSharing as sharing } from "@turnstream/react/sharing";
+import { en } from "@turnstream/react";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { ASKING } from "./agents.ts";
 import { BrowserSession } from "./browser-session.ts";
 import { readText } from "./screen.ts";
 import { Tab } from "./tab.ts";
+
+const { sharing } = en;
 
 let browserSession: BrowserSession;
 

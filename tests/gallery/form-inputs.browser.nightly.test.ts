@@ -13,9 +13,7 @@ async function focusedField(page: Page): Promise<string> {
   });
 }
 
-function datePart(page: Page, part: "day" | "month" | "year"): Locator {
-  return page.locator(`.ts-date-part[data-unit=${part}]`);
-}
+const dateInput = (page: Page): Locator => page.locator(".ts-card input[type=date]");
 
 test("a rejected form lists its problems, and each link moves the focus to its field", async () => {
   const page = await openStage();
@@ -61,9 +59,7 @@ test("a form with one problem moves the focus to its field, without a list", asy
   await show(page, "form/fields");
   await page.getByLabel("Full name").fill("An");
   await page.getByLabel("E-mail").fill("an@example.org");
-  await datePart(page, "month").fill("4");
-  await datePart(page, "day").fill("30");
-  await datePart(page, "year").fill("1990");
+  await dateInput(page).fill("1990-04-30");
   await page.getByLabel("Years of experience").fill("6");
   await page.getByLabel("Risk").selectOption("mid");
   await page.locator("form [type=submit]").click();
@@ -77,41 +73,22 @@ test("a form with one problem moves the focus to its field, without a list", asy
     .toMatchObject([expect.anything(), { born: "1990-04-30", years: 6, risk: "mid", terms: true }]);
 });
 
-test("a date has the order and the names of the language, and the next part gets the focus", async () => {
-  for (const [locale, names] of [
-    ["en", ["month", "day", "year"]],
-    ["vi", ["Ngày", "Tháng", "Năm"]],
-    ["zh-TW", ["年", "月", "日"]],
-  ] as const) {
-    const page = await openStage({ address: { locale } });
-    await show(page, "form/fields");
-    const parts = page.locator(".ts-date-part");
-    expect(await parts.evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")))).toEqual(names);
-    await parts.first().focus();
-    const typed = { en: "04301990", vi: "30041990", "zh-TW": "19900430" }[locale];
-    await page.keyboard.type(typed);
-    expect(await page.locator(".ts-date-calendar").inputValue()).toBe("1990-04-30");
-    await page.context().close();
-  }
-});
-
-test("a date that doesn't exist and a half one are problems, and the calendar sets all parts", async () => {
+test("a date that doesn't exist and a half one are problems, until the date is complete", async () => {
   const page = await openStage();
   await show(page, "form/fields");
   const problem = page.locator("[data-type=date] .ts-field-problem");
-  await datePart(page, "month").fill("2");
-  await datePart(page, "day").fill("30");
+  await dateInput(page).focus();
+  // The order of the browser's language.
+  await page.keyboard.type("0230");
   await page.getByLabel("Full name").focus();
   await expect.poll(() => problem.innerText()).toBe("Enter an existing date.");
-  await datePart(page, "year").fill("2026");
+  // What the user has typed stays.
+  expect(await dateInput(page).evaluate((input: HTMLInputElement) => input.validity.badInput)).toBe(true);
+  await dateInput(page).focus();
+  await page.keyboard.type("02302026");
+  await page.getByLabel("Full name").focus();
   await expect.poll(() => problem.innerText()).toBe("Enter an existing date.");
-  await page.locator(".ts-date-calendar").evaluate((input: HTMLInputElement) => {
-    Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value")?.set?.call(input, "2026-02-28");
-    input.dispatchEvent(new Event("input", { bubbles: true }));
-  });
-  const values = () =>
-    page.locator(".ts-date-part").evaluateAll((all) => all.map((one) => (one as HTMLInputElement).value));
-  await expect.poll(values).toEqual(["02", "28", "2026"]);
+  await dateInput(page).fill("2026-02-28");
   await expect.poll(() => problem.innerText()).toBe("");
 });
 
@@ -134,11 +111,10 @@ test("edited arguments have the input of their type, and are sent with their typ
   expect(await focusedField(page)).toBe("Stock");
   await page.getByLabel("Side").selectOption("sell");
   await page.getByLabel("Limit price").fill("84000.5");
-  await datePart(page, "day").fill("31");
   const send = page.locator(".ts-edit [type=submit]");
-  // April has 30 days.
+  await dateInput(page).fill("");
   expect(await send.isDisabled()).toBe(true);
-  await datePart(page, "month").fill("5");
+  await dateInput(page).fill("2026-05-31");
   await page.getByLabel("All or none").uncheck();
   await send.click();
   const [command] = await page.evaluate(() => window.gallery?.commands ?? []);

@@ -12,7 +12,7 @@ async function overhang(page: Page): Promise<number> {
   return await page.evaluate(() => {
     const boxes = [
       document.documentElement,
-      ...document.querySelectorAll(".ts-scroll, .ts-thread, .ts-provider, .ts-modal, .ts-sessions"),
+      ...document.querySelectorAll(".ts-scroll, .ts-thread, .ts-unboxed, .ts-modal, .ts-sessions"),
     ];
     return Math.max(...boxes.map((box) => box.scrollWidth - box.clientWidth));
   });

@@ -9,9 +9,9 @@ import { createIdentity } from "./auth/identity.ts";
 import { createNetworkTransport } from "./transport/network-transport.ts";
 import { withCommandTimeout } from "./transport/transport.ts";
 import { type ClientEnv, createEnv } from "./env.ts";
-import { ClientError } from "./errors.ts";
 import { type Api, type ApiOptions, createApi } from "./http/api.ts";
 import type { Client, ClientApi } from "./client-interface.ts";
+import { loadOnDemand } from "./load-on-demand.ts";
 import type { ClientOptions } from "./options.ts";
 import { createReporter } from "./report.ts";
 import type { SessionOptions } from "./session/session.ts";
@@ -96,36 +96,23 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-/** All of them, by the type. */
-const API_METHODS: Readonly<Record<keyof ClientApi, true>> = {
-  createSession: true,
-  listSessions: true,
-  renameSession: true,
-  deleteSession: true,
-  listAgents: true,
-  share: true,
-  listShares: true,
-  revokeShare: true,
-  openShare: true,
-  fork: true,
-};
-
 /** A page shows a session without these methods, so their code loads with the first call. */
 function createLazyApi(api: Api, { url, env }: Omit<ApiOptions, "auth"> & { env: ClientEnv }): ClientApi {
   const load = async (): Promise<ClientApi> => {
-    const { createClientApi, NO_AUTH } = await import("./client-api-chunk.ts").catch((cause: unknown) => {
-      const message = "The code can't be loaded.";
-      throw api.report.error(new ClientError("OFFLINE", message, { cause, canRetry: true }));
-    });
+    const { createClientApi, NO_AUTH } = await loadOnDemand(api.report);
     const publicApi = createApi({ url, auth: NO_AUTH, env, report: api.report });
     return createClientApi({ api, publicApi, newId: env.createId });
   };
-  const later =
-    (name: keyof ClientApi) =>
-    async (...args: readonly unknown[]): Promise<unknown> => {
-      const loaded = await load();
-      return await Reflect.apply(loaded[name], loaded, args);
-    };
-  const names = Object.keys(API_METHODS) as (keyof ClientApi)[];
-  return Object.fromEntries(names.map((name) => [name, later(name)])) as unknown as ClientApi;
+  return {
+    createSession: async (options) => (await load()).createSession(options),
+    listSessions: async (page) => (await load()).listSessions(page),
+    renameSession: async (id, title) => (await load()).renameSession(id, title),
+    deleteSession: async (id) => (await load()).deleteSession(id),
+    listAgents: async () => (await load()).listAgents(),
+    share: async (id, options) => (await load()).share(id, options),
+    listShares: async (options) => (await load()).listShares(options),
+    revokeShare: async (share) => (await load()).revokeShare(share),
+    openShare: async (token) => (await load()).openShare(token),
+    fork: async (token) => (await load()).fork(token),
+  };
 }

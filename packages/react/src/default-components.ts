@@ -5,8 +5,8 @@
  */
 import type { Components } from "./components.ts";
 import { lazyCards, lazyRequests } from "./cards/lazy-cards.ts";
-import { Markdown, lazyMarkdown, TextBlock, ThinkingBlock } from "./content/text-block.tsx";
-import { lazyPart } from "./lazy-part.tsx";
+import { lazyMarkdown, Markdown, TextBlock, ThinkingBlock } from "./content/text-block.tsx";
+import { NoNotice } from "./lazy-parts.tsx";
 import { Composer } from "./thread/composer.tsx";
 import { ConnectionBanner } from "./thread/connection-banner.tsx";
 import { StepGroup } from "./thread/step-group.tsx";
@@ -14,18 +14,6 @@ import { ToolCall } from "./thread/tool-call.tsx";
 import { SubAgent } from "./thread/turn-items.tsx";
 import { AgentHeader, Turn } from "./thread/turn.tsx";
 import { UserMessage } from "./thread/user-message.tsx";
-
-// Not part of the first load: there is nothing to announce before the first change.
-const Announcer = lazyPart(lazyCards, (parts) => parts.Announcer, true);
-const ApprovalCard = lazyPart(lazyCards, (parts) => parts.ApprovalCard);
-const QuestionCard = lazyPart(lazyCards, (parts) => parts.QuestionCard);
-const FormCard = lazyPart(lazyRequests, (parts) => parts.FormCard);
-const PaymentCard = lazyPart(lazyRequests, (parts) => parts.PaymentCard);
-const FileProgress = lazyPart(lazyCards, (parts) => parts.FileProgress);
-const Artifact = lazyPart(lazyCards, (parts) => parts.Artifact);
-const StoppedNotice = lazyPart(lazyCards, (parts) => parts.StoppedNotice);
-const ErrorNotice = lazyPart(lazyCards, (parts) => parts.ErrorNotice);
-const Citation = lazyPart(lazyMarkdown, (parts) => parts.Citation);
 
 export const DEFAULT_COMPONENTS: Components = {
   Turn,
@@ -36,26 +24,26 @@ export const DEFAULT_COMPONENTS: Components = {
   ToolCall,
   StepGroup,
   SubAgent,
-  ApprovalCard,
-  QuestionCard,
-  FormCard,
-  PaymentCard,
-  FileProgress,
-  StoppedNotice,
-  ErrorNotice,
-  Artifact,
-  Citation,
+  ApprovalCard: lazyCards.part(({ ApprovalCard }) => ApprovalCard),
+  QuestionCard: lazyCards.part(({ QuestionCard }) => QuestionCard),
+  FormCard: lazyRequests.part(({ FormCard }) => FormCard),
+  PaymentCard: lazyRequests.part(({ PaymentCard }) => PaymentCard),
+  FileProgress: lazyCards.part(({ FileProgress }) => FileProgress),
+  StoppedNotice: lazyCards.part(({ StoppedNotice }) => StoppedNotice),
+  ErrorNotice: lazyCards.part(({ ErrorNotice }) => ErrorNotice),
+  Artifact: lazyCards.part(({ Artifact }) => Artifact),
+  Citation: lazyMarkdown.part(({ Citation }) => Citation),
   Markdown,
   Composer,
   ConnectionBanner,
-  Announcer,
+  // Not part of the first load: there is nothing to announce before the first change.
+  Announcer: lazyCards.part(({ Announcer }) => Announcer, NoNotice),
 };
 
 /**
- * Loads the chunks that are otherwise loaded after the first render.
- * Call it on a server before rendering, so that answers and cards are part of the HTML. Call it in a browser before
- * hydrating such HTML, so that both first renders are equal.
+ * Loads the chunks that are otherwise loaded when they are first needed. Call it before you render to a string, which
+ * doesn't wait for them, so that answers and cards are part of the HTML.
  */
 export async function preload(): Promise<void> {
-  await Promise.all([lazyMarkdown.preload(), lazyCards.preload(), lazyRequests.preload()]);
+  await Promise.all([lazyMarkdown.load(), lazyCards.load(), lazyRequests.load()]);
 }

@@ -3,7 +3,7 @@
  * Invariant: the error's own message is never shown alone, because it is in English.
  */
 import type { ClientError, ClientErrorCode } from "@turnstream/client";
-import type { Strings } from "./strings/strings.ts";
+import type { Messages } from "./strings/messages.ts";
 
 /** For these codes the message adds details: the limit, or the problem with the input. */
 const CODES_WITH_DETAILS: ReadonlySet<string> = new Set<ClientErrorCode>([
@@ -15,7 +15,7 @@ const CODES_WITH_DETAILS: ReadonlySet<string> = new Set<ClientErrorCode>([
 /** A limit that lasts longer than a minute shows the hours until it ends. */
 const LONG_WAIT_SECONDS = 60;
 
-export function errorText({ errors }: Strings, error: unknown): string {
+export function errorText({ errors }: Pick<Messages, "errors">, error: unknown): string {
   const { code = "", message = String(error), retryAfterSeconds } = error as Partial<ClientError>;
   if (!Object.hasOwn(errors.byCode, code)) return errors.other(message);
   const seconds = retryAfterSeconds ?? 0;

@@ -5,72 +5,49 @@
  */
 "use client";
 
-export type {
-  ArtifactProps,
-  BlockProps,
-  AgentHeaderProps,
-  CitationProps,
-  Components,
-  ComposerProps,
-  GroupProps,
-  MarkdownProps,
-  UserMessageProps,
-  RunProps,
-  TurnProps,
-} from "./components.ts";
-export type { ChatProps } from "./chat/chat-props.ts";
-export { Chat } from "./chat/lazy-chat.ts";
-export { type ApprovalRequest, useApprovalRequest } from "./cards/use-approval-request.ts";
-export { type Countdown, useCountdown } from "./cards/use-countdown.ts";
-export { type FormRequest, useFormRequest } from "./cards/use-form-request.ts";
-export { type PaymentRequest, usePaymentRequest } from "./cards/use-payment-request.ts";
-export { type QuestionRequest, useQuestionRequest } from "./cards/use-question-request.ts";
-export type { MarkdownPlugin } from "./content/markdown-plugin.ts";
+export { useApprovalRequest } from "./cards/use-approval-request.ts";
+export { useCountdown } from "./cards/use-countdown.ts";
+export { useFormRequest } from "./cards/use-form-request.ts";
+export { usePaymentRequest } from "./cards/use-payment-request.ts";
+export { useQuestionRequest } from "./cards/use-question-request.ts";
+export { Chat } from "./chat/chat.tsx";
+export type { AgentHeaderProps, BlockProps, Components, ComposerProps, TurnProps } from "./components.ts";
 export { useReference } from "./content/citations/references.ts";
-export { type LinkPolicy, DEFAULT_LINK_POLICY } from "./link-policy.ts";
+export type { MarkdownPlugin } from "./content/markdown-plugin.ts";
+export type { SessionProviderProps } from "./context.ts";
 export { DEFAULT_COMPONENTS, preload } from "./default-components.ts";
-export { type ThreadContext, type ToolDetails, useThreadContext } from "./context.ts";
+export { useAction } from "./hooks/use-action.ts";
+export { useCardStrings as useStrings } from "./hooks/use-card-strings.ts";
+export { useComposer } from "./hooks/use-composer.ts";
+export { useExpanded } from "./hooks/use-expanded.ts";
+export { useHistory } from "./hooks/use-history.ts";
+export { useMessage, usePendingMessages } from "./hooks/use-message.ts";
 export { useAgentName } from "./hooks/use-names.ts";
-export type { Announcement } from "@turnstream/client/view";
-export { useAnnouncements } from "./thread/announcer.tsx";
+export {
+  useConnection,
+  useSession,
+  useSessionSelector,
+  useSessionView,
+} from "./hooks/use-session-selector.ts";
+export { useStickToBottom } from "./hooks/use-stick-to-bottom.ts";
+export { useIsRunning, useStop } from "./hooks/use-action.ts";
+export { type ThreadMessage, useThread } from "./hooks/use-thread.ts";
 export {
   useBlock,
   useGroup,
-  useTurnLayout,
   useRun,
   useToolCall,
   useTurn,
   useTurnIds,
+  useTurnLayout,
   useTurnSelector,
 } from "./hooks/use-turn.ts";
-export { type Action, useAction } from "./hooks/use-action.ts";
-export { type ComposerState, useComposer } from "./hooks/use-composer.ts";
-export type { ComposerOptions } from "@turnstream/client/view";
-export { type StopAction, useIsRunning, useStop } from "./hooks/use-stop.ts";
-export { type ThreadMessage, type ThreadStatus, type ThreadView, useThread } from "./hooks/use-thread.ts";
-export { type StickToBottom, useStickToBottom } from "./hooks/use-stick-to-bottom.ts";
-export { type MessageStatus, type MessageView, useMessage, usePendingMessages } from "./hooks/use-message.ts";
-export { type ThreadHistory, useHistory } from "./hooks/use-history.ts";
-export { useExpanded } from "./hooks/use-expanded.ts";
-export {
-  useConnection,
-  useSession,
-  useSessionView,
-  useSessionSelector,
-} from "./hooks/use-session-selector.ts";
-export type {
-  ArtifactComponents,
-  ArtifactTypeProps,
-  StreamedInput,
-  ToolComponents,
-  ToolProps,
-} from "./own-components.ts";
-export type { ToolsOf, ToolTypes } from "@turnstream/protocol";
-export { type Part, usePart } from "./parts.tsx";
-export { SessionProvider, type SessionProviderProps } from "./provider.tsx";
-export type { Attachment, LayoutGroup, TurnLayout, LayoutBlock } from "@turnstream/client/view";
-export { en } from "./strings/en/index.ts";
-export { extendStrings, type StringChanges } from "./strings/extend-strings.ts";
-export type { ClassNames, Names, PartName, Slots } from "./components.ts";
-export type { Strings } from "./strings/strings.ts";
+export type { ArtifactTypeProps, ToolComponents, ToolProps } from "./own-components.ts";
+export { usePart } from "./parts.tsx";
+export { SessionProvider } from "./provider.tsx";
+export { en, type Strings } from "./strings/en.ts";
+export { extendStrings } from "./strings/extend-strings.ts";
+export { useAnnouncements } from "./thread/announcer.tsx";
 export { Thread, type ThreadProps } from "./thread/thread.tsx";
+export { ThreadRoot } from "./thread/thread-root.tsx";
+export type { ToolsOf } from "@turnstream/protocol";

@@ -5,15 +5,15 @@
  */
 import type { ClientErrorCode } from "@turnstream/client";
 import type { NoticeBlock, TextTemplate } from "@turnstream/protocol";
-import type { Strings } from "./strings/strings.ts";
+import type { Messages } from "./strings/messages.ts";
 
-export function noticeText(strings: Strings, { notice, text, template }: NoticeBlock): string {
+export function noticeText(strings: Messages, { notice, text, template }: NoticeBlock): string {
   const own = template ? ownText(strings, template) : null;
   if (own !== null) return own;
   return text || (notice === "stopped" ? strings.thread.stopped : strings.thread.failed);
 }
 
-function ownText({ thread, errors }: Strings, { code, params = {} }: TextTemplate): string | null {
+function ownText({ thread, errors }: Messages, { code, params = {} }: TextTemplate): string | null {
   if (code === "STOPPED") return thread.stopped;
   if (code === "NOT_RETRYABLE") return thread.notRetryable;
   if (code === "LIMIT_REACHED") return limitText(thread, params);
@@ -21,7 +21,7 @@ function ownText({ thread, errors }: Strings, { code, params = {} }: TextTemplat
 }
 
 function limitText(
-  { limits, limitReached }: Strings["thread"],
+  { limits, limitReached }: Messages["thread"],
   { limit, value }: NonNullable<TextTemplate["params"]>,
 ): string | null {
   if (typeof limit !== "string" || typeof value !== "number" || !Object.hasOwn(limits, limit)) return null;

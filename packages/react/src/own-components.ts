@@ -8,7 +8,7 @@ import type { Artifact, Json, ToolStatus, ToolTypes } from "@turnstream/protocol
 import type { ReactNode } from "react";
 
 /** The arguments while they stream: any part can be missing. */
-export type StreamedInput<T> = T extends readonly (infer Item)[]
+type StreamedInput<T> = T extends readonly (infer Item)[]
   ? readonly StreamedInput<Item>[]
   : T extends object
     ? { readonly [Name in keyof T]?: StreamedInput<T[Name]> }
@@ -32,15 +32,19 @@ export interface ToolProps<Types extends ToolTypes = ToolTypes> {
   readonly children: ReactNode;
 }
 
-/** A function component. The type of class components can't be used for several tools at once. */
-type OwnComponent<Props> = (props: Props) => ReactNode;
+/** A component of any tool or type, whose props can be narrower: TypeScript compares those of a method both ways. */
+interface AnyComponents<Props> {
+  readonly [name: string]: { draw(props: Props): ReactNode }["draw"] | undefined;
+}
 
-/** Components by the name of a tool. With `ToolsOf`, a wrong name or field is a type error. */
-export type ToolComponents<Tools = Readonly<Record<string, never>>> = {
-  readonly [Name in keyof Tools]?: OwnComponent<
-    ToolProps<Tools[Name] extends ToolTypes ? Tools[Name] : ToolTypes>
-  >;
-};
+/** Function components by the name of a tool. With `ToolsOf`, a wrong name or field is a type error. */
+export type ToolComponents<Tools = unknown> = unknown extends Tools
+  ? AnyComponents<ToolProps>
+  : {
+      readonly [Name in keyof Tools]?: (
+        props: ToolProps<Tools[Name] extends ToolTypes ? Tools[Name] : ToolTypes>,
+      ) => ReactNode;
+    };
 
 /** The props of a component for one type of artifact. */
 export interface ArtifactTypeProps<Data = Json> {
@@ -52,7 +56,7 @@ export interface ArtifactTypeProps<Data = Json> {
 }
 
 /** Components by the type of an artifact. */
-export type ArtifactComponents = Readonly<Record<string, OwnComponent<ArtifactTypeProps<never>>>>;
+export type ArtifactComponents = AnyComponents<ArtifactTypeProps<unknown>>;
 
 export function findOwn<T>(components: Readonly<Record<string, T | undefined>>, name: string): T | undefined {
   return Object.hasOwn(components, name) ? components[name] : undefined;

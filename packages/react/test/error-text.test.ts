@@ -3,10 +3,10 @@ import { ClientError, type ClientErrorCode } from "@turnstream/client";
 import { ERRORS } from "@turnstream/protocol";
 import { expect, test } from "vitest";
 import { errorText } from "../src/error-text.ts";
-import { en } from "../src/strings/en/index.ts";
-import { vi } from "../src/strings/vi/index.ts";
-import { zhCn } from "../src/strings/zh-cn/index.ts";
-import { zhTw } from "../src/strings/zh-tw/index.ts";
+import { en } from "../src/strings/en.ts";
+import { vi } from "../src/strings/vi.ts";
+import { zhCn } from "../src/strings/zh-cn.ts";
+import { zhTw } from "../src/strings/zh-tw.ts";
 
 const CODES = [...Object.keys(ERRORS), "OFFLINE", "UNSURE", "ABORTED"] as ClientErrorCode[];
 

@@ -13,6 +13,7 @@ const ENTRY = join(import.meta.dirname, "first-load-entry.ts");
 
 /** In kilobytes of 1,000 bytes, gzip. */
 const LIMITS = {
+  "hooks without components": 29,
   "before the first answer": 45,
   "with Markdown and cards": 93,
   "a form or a payment": 7,
@@ -42,6 +43,7 @@ beforeAll(async () => {
       rolldownOptions: {
         input: {
           thread: ENTRY,
+          hooks: join(import.meta.dirname, "hooks-entry.ts"),
           highlight: join(source, "highlight/index.ts"),
           math: join(source, "math/index.ts"),
           mermaid: join(source, "mermaid/index.ts"),
@@ -83,6 +85,7 @@ const listLibraries = (chunks: ReadonlySet<Rolldown.OutputChunk>): string[] => {
 
 const ANSWER = ["first-load-entry.ts", "content/markdown-chunk.tsx", "cards/cards-chunk.ts"];
 const PARTS: Readonly<Record<keyof typeof LIMITS, readonly string[]>> = {
+  "hooks without components": ["hooks-entry.ts"],
   "before the first answer": ["first-load-entry.ts"],
   "with Markdown and cards": ANSWER,
   "a form or a payment": ["cards/requests-chunk.ts"],
@@ -98,7 +101,7 @@ const PARTS: Readonly<Record<keyof typeof LIMITS, readonly string[]>> = {
 
 test.each(Object.entries(LIMITS))("%s loads at most %i kB", (name, limit) => {
   const modules = PARTS[name as keyof typeof LIMITS];
-  const isWhole = modules[0] === "first-load-entry.ts";
+  const isWhole = modules[0]?.endsWith("-entry.ts") === true;
   // Optional parts come in addition to what an answer loads.
   const before = isWhole ? new Set<Rolldown.OutputChunk>() : load(...ANSWER);
   const kB = measure(new Set([...load(...modules)].filter((chunk) => !before.has(chunk))));

@@ -1,10 +1,10 @@
 import type { NoticeBlock } from "@turnstream/protocol";
 import { expect, test } from "vitest";
 import { noticeText } from "../src/notice-text.ts";
-import { en } from "../src/strings/en/index.ts";
-import { vi } from "../src/strings/vi/index.ts";
-import { zhCn } from "../src/strings/zh-cn/index.ts";
-import { zhTw } from "../src/strings/zh-tw/index.ts";
+import { en } from "../src/strings/en.ts";
+import { vi } from "../src/strings/vi.ts";
+import { zhCn } from "../src/strings/zh-cn.ts";
+import { zhTw } from "../src/strings/zh-tw.ts";
 
 const CATALOGS = [en, vi, zhCn, zhTw];
 

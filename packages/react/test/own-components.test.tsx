@@ -27,7 +27,7 @@ function draw(events: readonly SessionEvent[], own: Own = {}): string {
       <Thread />
     </SessionProvider>,
   );
-  return page.replaceAll("<!-- -->", "");
+  return page.replaceAll(/<!--.*?-->/g, "");
 }
 
 /** The log has one group, which has ended, with the tools `get_price` and `price_history`. */

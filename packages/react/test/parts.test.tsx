@@ -4,11 +4,16 @@ import { join } from "node:path";
 import { createStaticSession } from "@turnstream/client/static";
 import { renderToString } from "react-dom/server";
 import { beforeAll, expect, test } from "vitest";
+import type { SessionProviderProps } from "../src/context.ts";
 import { preload } from "../src/default-components.ts";
-import { SessionProvider, type SessionProviderProps } from "../src/provider.tsx";
-import { en } from "../src/strings/en/index.ts";
-import { extendStrings, resolveStrings } from "../src/strings/extend-strings.ts";
-import { vi } from "../src/strings/vi/index.ts";
+import { SessionProvider } from "../src/provider.tsx";
+import { en } from "../src/strings/en.ts";
+import { extendStrings } from "../src/strings/extend-strings.ts";
+import { resolveCardStrings } from "../src/strings/cards.ts";
+import { resolveChatStrings } from "../src/strings/chat.ts";
+import { resolveSharingStrings } from "../src/strings/sharing.ts";
+import { resolveStrings } from "../src/strings/thread.ts";
+import { vi } from "../src/strings/vi.ts";
 import { Thread } from "../src/thread/thread.tsx";
 import { LOGS, eventsOf } from "./vector-logs.ts";
 
@@ -112,7 +117,8 @@ test("an app can replace single texts, and the others stay", () => {
 test("the same texts are resolved to the same strings", () => {
   const given = { thread: { send: "Go" } };
   expect(resolveStrings(given)).toBe(resolveStrings(given));
-  expect(resolveStrings()).toEqual(en);
+  const groups = [resolveCardStrings(), resolveChatStrings(), resolveSharingStrings()];
+  expect(Object.assign({}, ...groups, { cards: groups[0]?.cards })).toEqual(en);
 });
 
 test("names come from a record or a function", () => {

@@ -6,6 +6,7 @@ import type { CitationProps } from "../src/components.ts";
 import { type MarkdownPlugin, NO_PLUGINS } from "../src/content/markdown-plugin.ts";
 import type { LinkPolicy } from "../src/link-policy.ts";
 import { SessionProvider } from "../src/provider.tsx";
+import { ThreadRoot } from "../src/thread/thread-root.tsx";
 
 interface StageProps {
   readonly session?: Session;
@@ -25,7 +26,7 @@ export function Stage({ session = nothing, links, plugins = NO_PLUGINS, children
       markdownPlugins={plugins}
       {...(links === undefined ? {} : { linkPolicy: links })}
     >
-      {children}
+      <ThreadRoot>{children}</ThreadRoot>
     </SessionProvider>
   );
 }

@@ -1,5 +1,13 @@
 /** `StateView` renders the components of a state with its session. */
-import { Chat, en, SessionProvider, type Strings, Thread, useThreadContext } from "@turnstream/react";
+import {
+  Chat,
+  DEFAULT_COMPONENTS,
+  en,
+  SessionProvider,
+  type Strings,
+  Thread,
+  ThreadRoot,
+} from "@turnstream/react";
 import { SessionList, useSessions } from "@turnstream/react/chat";
 import { ShareDialog, SharedThread } from "@turnstream/react/sharing";
 import { vi } from "@turnstream/react/strings/vi";
@@ -69,8 +77,12 @@ const ignore = (): void => {};
 const linkTo = (token: string): string => `https://chat.example.com/shared/${token}`;
 
 function StateContent({ state }: { readonly state: GalleryState }) {
-  const { components } = useThreadContext();
-  if (state.shows === "composer") return <components.Composer {...state.composer} />;
+  if (state.shows === "composer")
+    return (
+      <ThreadRoot>
+        <DEFAULT_COMPONENTS.Composer {...state.composer} />
+      </ThreadRoot>
+    );
   // Turns are shown without the composer, which has its own states.
   if (state.shows !== "thread") return <Thread composer={null} />;
   return <Thread {...(state.hasSuggestions === true && { suggestions: SUGGESTIONS })} />;

@@ -8,8 +8,9 @@ import type { RestReply } from "@turnstream/protocol/schema";
 import { jsonInit } from "../http/api.ts";
 import type { TransportCommand } from "../transport/transport.ts";
 import type { SessionContext } from "./session-outbox.ts";
-import { listEntries, outboxKey, tryStorage } from "../outbox/storage.ts";
-import type { DraftContext } from "./draft-chunk.ts";
+import { outboxKey, tryStorage } from "../outbox/storage.ts";
+import { loadOnDemand } from "../load-on-demand.ts";
+import type { DraftContext } from "./draft.ts";
 import type { ApprovalDecision, PaymentPage, UploadedFile, UploadOptions } from "./session.ts";
 
 type FormValues = Readonly<Record<string, Json>>;
@@ -37,7 +38,7 @@ export class SessionCommands {
   async loadDraft(): Promise<string> {
     // A remembered user may be an earlier one of this browser, whose text must not be shown.
     await this.#context.identity.confirmed;
-    const { readDraft } = await import("./draft-chunk.ts");
+    const { readDraft } = await loadOnDemand(this.#context.api.report);
     return readDraft(this.#draft());
   }
 
@@ -45,7 +46,7 @@ export class SessionCommands {
     if (!this.#context.identity.isConfirmed) return;
     const draft = this.#draft();
     // A draft that can't be stored is only lost with the page.
-    import("./draft-chunk.ts").then(
+    loadOnDemand(this.#context.api.report).then(
       ({ writeDraft }) => writeDraft(draft, text),
       () => {},
     );
@@ -56,7 +57,6 @@ export class SessionCommands {
     return {
       env,
       key: outboxKey(url, identity.name ?? "", this.id),
-      listEntries,
       attempt: (access) => tryStorage(api.report, access),
     };
   }
@@ -122,8 +122,7 @@ export class SessionCommands {
   async uploadFile(file: Blob, options: UploadOptions): Promise<UploadedFile> {
     const { api, env, track } = this.#context;
     const upload = async (): Promise<UploadedFile> => {
-      // Not part of the first load of a page.
-      const { uploadFile } = await import("../http/upload-chunk.ts");
+      const { uploadFile } = await loadOnDemand(api.report);
       return await uploadFile(api, this.id, file, options, env.createId()).catch((error: unknown) => {
         throw api.report.error(error);
       });

@@ -42,13 +42,15 @@ export interface ComposerStore extends ReadableStore<ComposerDraft> {
   readonly set: (changes: Partial<ComposerDraft>) => void;
   /** How the message is sent. A change calls no listener. */
   options: ComposerOptions;
-  /** Focuses the field. Set by the component that shows it. */
-  focus: () => void;
+  /** Focuses the field that was bound last. */
+  readonly focus: () => void;
+  /** Call it with the field once it is shown. Returns a function that ends it. */
+  readonly bindField: (field: Pick<HTMLElement, "focus">) => () => void;
   /** Starts to upload the files that the options accept. The others are in `refused`. */
   readonly attach: (session: Session, files: Iterable<NamedBlob>) => void;
   readonly removeFile: (id: string) => void;
   /** Sends the message if it is complete. Returns whether it was. */
-  readonly send: (session: Session) => boolean;
+  readonly send: (session: Session, options?: Pick<ComposerOptions, "locale">) => boolean;
   /** Aborts all uploads. */
   readonly close: () => void;
 }
@@ -56,6 +58,7 @@ export interface ComposerStore extends ReadableStore<ComposerDraft> {
 export function createComposerStore(options: ComposerOptions = {}): ComposerStore {
   const draft = createValueStore<ComposerDraft>({ text: "", files: [], refused: [], agentId: null });
   let count = 0;
+  const fields = new Set<Pick<HTMLElement, "focus">>();
   const uploads = new Map<string, AbortController>();
   const set = (changes: Partial<ComposerDraft>): void => draft.set({ ...draft.get(), ...changes });
   const step = (input: AttachmentInput): void => set({ files: updateAttachments(draft.get().files, input) });
@@ -76,7 +79,11 @@ export function createComposerStore(options: ComposerOptions = {}): ComposerStor
   };
   const store: ComposerStore = {
     options,
-    focus() {},
+    focus: () => [...fields].at(-1)?.focus(),
+    bindField(field) {
+      fields.add(field);
+      return () => void fields.delete(field);
+    },
     get: draft.get,
     subscribe: draft.subscribe,
     set,
@@ -98,10 +105,10 @@ export function createComposerStore(options: ComposerOptions = {}): ComposerStor
       uploads.get(id)?.abort();
       step({ type: "removed", id });
     },
-    send(session) {
+    send(session, { locale = store.options.locale } = {}) {
       const { text, files: attachments, agentId: chosen } = draft.get();
       if (!canSend(text, attachments)) return false;
-      const { mode, locale } = store.options;
+      const { mode } = store.options;
       const agentId = chosen ?? store.options.agentId;
       const files = attachments.flatMap(({ file }) => file ?? []);
       const message = {

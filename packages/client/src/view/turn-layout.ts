@@ -74,6 +74,7 @@ export const EMPTY_LAYOUT: TurnLayout = [];
 
 export function updateLayout(turn: Turn, before: LayoutState | null): LayoutState {
   if (before?.turn === turn) return before;
+  if (before !== null && hasOnlyMoreText(before.turn, turn)) return { ...before, turn };
   const awaiting = findAwaitingRuns(turn);
   const spans = groupSpans(turn);
   const wasCutShort = turn.status !== "running" && turn.status !== "end_turn";
@@ -96,6 +97,32 @@ export function updateLayout(turn: Turn, before: LayoutState | null): LayoutStat
     layouts.set(run.id, known !== undefined && isSameLayout(known, layout) ? known : layout);
   }
   return { turn, mainRunId: mainRun(turn)?.id ?? null, layouts, toolCalls };
+}
+
+/** The parts of an open text that grow. The layout doesn't contain them. */
+const GROWING = new Set(["text", "annotations"]);
+
+/** Whether nothing but texts of agents differs. Most changes of a running turn are of this kind. */
+function hasOnlyMoreText(before: Turn, turn: Turn): boolean {
+  if (!differsOnlyIn(before, turn, ITEMS) || before.items.length !== turn.items.length) return false;
+  const last = before.items[Symbol.iterator]();
+  for (const item of turn.items) {
+    const was = last.next().value ?? null;
+    if (was === item) continue;
+    if (was === null || item?.kind !== "text" || !differsOnlyIn(was, item, GROWING)) return false;
+  }
+  return true;
+}
+
+const ITEMS = new Set(["items"]);
+
+function differsOnlyIn<T extends object>(one: T, other: T, names: ReadonlySet<string>): boolean {
+  const before = new Map<string, unknown>(Object.entries(one));
+  const entries = Object.entries(other);
+  return (
+    entries.length === before.size &&
+    entries.every(([name, value]) => before.get(name) === value || names.has(name))
+  );
 }
 
 function toLayoutItem(

@@ -6,7 +6,7 @@ import { createEnv } from "../../src/env.ts";
 import type { Api } from "../../src/http/api.ts";
 import { clearStoredData } from "../../src/outbox/storage.ts";
 import { NO_REPORTS } from "../../src/report.ts";
-import { MAX_DRAFT_LENGTH, MAX_DRAFTS } from "../../src/session/draft-chunk.ts";
+import { MAX_DRAFT_LENGTH, MAX_DRAFTS } from "../../src/session/draft.ts";
 import { SessionStore } from "../../src/session/session-store.ts";
 import { type SharedStorage, sharedStorage } from "../outbox/stage.ts";
 import { FakeTransport } from "./fake-transport.ts";

@@ -1,8 +1,8 @@
-/** Tests `openSse`: the requests of event streams, and the frames of their responses. */
+/** Tests `openEventStreams`: the requests of event streams, and the frames of their responses. */
 import { expect, test } from "vitest";
 import type { ClientError } from "../../src/errors.ts";
 import type { Api } from "../../src/http/api.ts";
-import { openSse } from "../../src/transport/sse.ts";
+import { openEventStreams } from "../../src/transport/sse-chunk.ts";
 import type { Frame } from "../../src/transport/channel.ts";
 
 interface Asked {
@@ -22,16 +22,20 @@ function open(answer: string) {
   };
   let end: (() => void) | undefined;
   const ended = new Promise<void>((resolve) => (end = resolve));
-  const wire = openSse({ request } as unknown as Api, {
-    onOpen() {},
-    onReceive() {},
-    onFrame: (frame) => void frames.push(frame),
-    onError: (error) => void errors.push(error),
-    onClose(code) {
-      ends.push(code);
-      end?.();
+  const wire = openEventStreams(
+    { request } as unknown as Api,
+    {
+      onOpen() {},
+      onReceive() {},
+      onFrame: (frame) => void frames.push(frame),
+      onError: (error) => void errors.push(error),
+      onClose(code) {
+        ends.push(code);
+        end?.();
+      },
     },
-  });
+    "native",
+  );
   return { wire, asked, frames, ends, errors, ended };
 }
 

@@ -179,3 +179,27 @@ test("watchAnnouncements gives each announcement its own id, and keeps the newes
   for (const event of LOGS[1]?.events ?? []) session.append([event]);
   expect(announced).toBe(last);
 });
+
+test("the field that was bound last gets the focus, and an earlier one again after it is gone", () => {
+  const composer = createComposerStore();
+  const focused: string[] = [];
+  const bind = (name: string) => composer.bindField({ focus: () => void focused.push(name) });
+  composer.focus();
+  const release = bind("first");
+  const releaseSecond = bind("second");
+  composer.focus();
+  releaseSecond();
+  composer.focus();
+  release();
+  composer.focus();
+  expect(focused).toEqual(["second", "first"]);
+});
+
+test("the language of a message comes with it", () => {
+  const { session, sent } = open();
+  const composer = createComposerStore({ agentId: "guide" });
+  composer.set({ text: "one" });
+  composer.send(session, { locale: "vi" });
+  expect(sent).toMatchObject([{ agentId: "guide", locale: "vi" }]);
+  expect(composer.options).toEqual({ agentId: "guide" });
+});

@@ -1,9 +1,11 @@
 /** Tests `updateLayout`: the visible items of a turn, their order, and that they stay the same while text grows. */
 import {
-  type SessionEvent,
-  foldAll,
+  emptyState,
   findTurn,
+  fold,
+  foldAll,
   Sequence,
+  type SessionEvent,
   type SessionState,
   type Turn,
 } from "@turnstream/protocol";
@@ -88,6 +90,20 @@ describe("updateLayout", () => {
       }
     }
     expect(grown).toBeGreaterThan(100);
+  });
+
+  test("continues a layout to what a new one contains, at every position", () => {
+    for (const { events } of LOGS) {
+      let state = emptyState;
+      let before: LayoutState | null = null;
+      for (const event of events) {
+        state = fold(state, event);
+        const turn = state.turns.last();
+        if (turn === undefined) continue;
+        before = updateLayout(turn, before?.turn.id === turn.id ? before : null);
+        expect(before).toEqual(updateLayout(turn, null));
+      }
+    }
   });
 
   test("names the component of each block, and groups with their blocks", () => {

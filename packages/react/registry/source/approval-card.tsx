@@ -1,12 +1,12 @@
 "use client";
 
-import { type BlockProps, DEFAULT_COMPONENTS, useApprovalRequest, useThreadContext } from "@turnstream/react";
+import { type BlockProps, DEFAULT_COMPONENTS, useApprovalRequest, useStrings } from "@turnstream/react";
 import { useState } from "react";
 import { Button } from "./ui/button.tsx";
 
 /** An approval that waits for the user. Everything rare is left to the default card: edits, several or long calls. */
 export function ApprovalCard(props: BlockProps) {
-  const { strings } = useThreadContext();
+  const strings = useStrings();
   const approval = useApprovalRequest(props.turnId, props.blockIndex);
   const [isEditing, setEditing] = useState(false);
   const [action] = approval?.actions ?? [];

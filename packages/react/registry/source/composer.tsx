@@ -1,13 +1,13 @@
 "use client";
 
-import { type ComposerProps, useComposer, useThreadContext } from "@turnstream/react";
+import { type ComposerProps, useComposer, useStrings } from "@turnstream/react";
 import type { KeyboardEvent } from "react";
 import { Button } from "./ui/button.tsx";
 import { Textarea } from "./ui/textarea.tsx";
 
 /** The input for messages: Enter sends, Shift+Enter breaks the line, and files can be attached. */
 export function Composer({ placeholder, isDisabled = false, accept = "*/*", ...options }: ComposerProps) {
-  const strings = useThreadContext().strings.thread;
+  const strings = useStrings().thread;
   const composer = useComposer({ accept, ...options });
   const onKeyDown = (event: KeyboardEvent) => {
     // An Enter that confirms text of an input method must not send.

@@ -1,6 +1,7 @@
 "use client";
 
-import { enChat, type Sessions } from "@turnstream/react/chat";
+import { en } from "@turnstream/react";
+import type { Sessions } from "@turnstream/react/chat";
 import { Button } from "./ui/button.tsx";
 
 interface SessionListProps {
@@ -10,11 +11,11 @@ interface SessionListProps {
   readonly current: string | null;
   readonly onOpen: (sessionId: string) => void;
   readonly onNew: () => void;
-  readonly strings?: typeof enChat;
+  readonly strings?: typeof en.chat;
 }
 
 /** The user's sessions, with a button for a new one and one that deletes. */
-export function SessionList({ sessions, current, onOpen, onNew, strings = enChat }: SessionListProps) {
+export function SessionList({ sessions, current, onOpen, onNew, strings = en.chat }: SessionListProps) {
   return (
     <nav className="flex flex-col gap-1 p-2" aria-label={strings.sessions}>
       <Button variant="outline" size="sm" onClick={onNew}>

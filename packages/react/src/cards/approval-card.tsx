@@ -11,16 +11,15 @@ import type { BlockProps } from "../components.ts";
 import { useThreadContext } from "../context.ts";
 import { useUserName } from "../hooks/use-names.ts";
 import { SafeLink } from "../ui/safe-link.tsx";
-import { approvals as enApprovals } from "../strings/en/approvals.ts";
-import { extendStrings } from "../strings/extend-strings.ts";
-import type { ApprovalStrings, CardStrings } from "../strings/strings.ts";
+import type { CardStrings } from "../strings/cards.ts";
 import { visibleText } from "../visible-text.ts";
 import { ApprovalEdit } from "./approval-edit.tsx";
 import { ArgumentList } from "./argument-list.tsx";
-import { Card, CardHead, CardProblem, Outcome } from "./card.tsx";
-import { ReasonForm } from "./reason-form.tsx";
+import { Card, CardHead, CardProblem, Outcome, ReasonForm } from "./card.tsx";
 import { type ApprovalRequest, useApprovalRequest } from "./use-approval-request.ts";
 import { FOCUS_KEY, useCardKeys } from "./use-card-keys.ts";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 type Mode = "decide" | "edit" | "reject";
 
@@ -34,7 +33,8 @@ interface ApprovalProps {
 }
 
 function ApprovalContent({ approval }: ApprovalProps): ReactNode {
-  const { strings, shortcuts } = useThreadContext();
+  const { shortcuts } = useThreadContext();
+  const strings = useCardStrings();
   const { block, isPending: isWaiting, canEdit, isSending } = approval;
   const userName = useUserName(block.by);
   const card = useRef<HTMLElement>(null);
@@ -86,7 +86,8 @@ interface DecidingProps extends ApprovalProps {
 }
 
 function PendingApproval({ approval, mode, onMode, onBack }: DecidingProps): ReactNode {
-  const { strings, shortcuts } = useThreadContext();
+  const { shortcuts } = useThreadContext();
+  const strings = useCardStrings();
   const cardStrings = strings.cards;
   const { isSending, reject, problem } = approval;
   return (
@@ -108,48 +109,34 @@ function PendingApproval({ approval, mode, onMode, onBack }: DecidingProps): Rea
 }
 
 function Buttons({ approval, onMode }: Pick<DecidingProps, "approval" | "onMode">): ReactNode {
-  const cardStrings = useThreadContext().strings.cards;
+  const cardStrings = useCardStrings().cards;
   const { block, canEdit, isSending, mustOpen } = approval;
   return (
     <div className="ts-row">
-      <button
-        type="button"
+      <Button
         className="ts-button ts-primary"
         data-action="approve"
         disabled={isSending || mustOpen}
         onClick={approval.approve}
       >
         {isSending ? cardStrings.sending : cardStrings.approve}
-      </button>
+      </Button>
       {canEdit && (
-        <button
-          type="button"
-          className="ts-button"
-          data-action="edit"
-          disabled={isSending}
-          onClick={() => onMode("edit")}
-        >
+        <Button data-action="edit" disabled={isSending} onClick={() => onMode("edit")}>
           {cardStrings.edit}
-        </button>
+        </Button>
       )}
-      <button
-        type="button"
-        className="ts-button"
-        data-action="reject"
-        disabled={isSending}
-        onClick={() => onMode("reject")}
-      >
+      <Button data-action="reject" disabled={isSending} onClick={() => onMode("reject")}>
         {cardStrings.reject}
-      </button>
+      </Button>
       {block.offers_always && (
-        <button
-          type="button"
+        <Button
           className="ts-button ts-always"
           disabled={isSending || mustOpen}
           onClick={approval.approveAlways}
         >
           {cardStrings.approveAlways}
-        </button>
+        </Button>
       )}
     </div>
   );
@@ -170,7 +157,7 @@ function Actions({ approval, isEditing }: ApprovalProps & { readonly isEditing: 
 /** The name and the server always stand here, because a label or title can claim something else. */
 function Origin({ action }: { readonly action: ApprovalAction }): ReactNode {
   const { name, server, title } = action;
-  const strings = useApprovalStrings();
+  const strings = useCardStrings().approvals;
   return (
     <p className="ts-origin">
       <bdi data-origin="tool">{strings.tool(visibleText(name))}</bdi>
@@ -187,8 +174,8 @@ function Origin({ action }: { readonly action: ApprovalAction }): ReactNode {
 
 function Arguments({ approval, action }: ApprovalProps & { readonly action: ApprovalAction }): ReactNode {
   const { fullContent, fullInput, mustOpen, markOpened, isPending } = approval;
-  const { showAll } = useThreadContext().strings.thread;
-  const strings = useApprovalStrings();
+  const { showAll } = useCardStrings().thread;
+  const strings = useCardStrings().approvals;
   if (typeof action.input !== "string") return <ArgumentList input={action.input} fields={action.fields} />;
   const address = fullContent?.url;
   const isShown = address === undefined && !mustOpen && fullInput !== null;
@@ -205,9 +192,9 @@ function Arguments({ approval, action }: ApprovalProps & { readonly action: Appr
         </span>
       )}
       {address === undefined && fullInput !== null && mustOpen && (
-        <button type="button" className="ts-button" data-action="open" onClick={markOpened}>
+        <Button data-action="open" onClick={markOpened}>
           {showAll}
-        </button>
+        </Button>
       )}
       {isPending && mustOpen && (
         <p className="ts-card-text">{canOpen ? strings.openFirst : strings.unavailable}</p>
@@ -216,17 +203,13 @@ function Arguments({ approval, action }: ApprovalProps & { readonly action: Appr
   );
 }
 
-function useApprovalStrings(): ApprovalStrings {
-  return extendStrings(enApprovals, useThreadContext().strings.approvals);
-}
-
-function formatTitle({ actions }: ApprovalBlock, cardStrings: CardStrings): string {
+function formatTitle({ actions }: ApprovalBlock, cardStrings: CardStrings["cards"]): string {
   return cardStrings.approvalTitle(actions.map((action) => toolLabel({ label: "", ...action })).join(", "));
 }
 
 function formatOutcome(
   { status, always }: ApprovalBlock,
-  cardStrings: CardStrings,
+  cardStrings: CardStrings["cards"],
   userName: string,
 ): string {
   switch (status) {

@@ -14,10 +14,10 @@ import {
 import { type ComponentType, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { useThreadContext } from "../context.ts";
 import { visibleText } from "../visible-text.ts";
-import { DateInput } from "./date-input.tsx";
 import { formatProblem } from "./form-field.tsx";
 import {
   CheckboxInput,
+  DateInput,
   type InputProps,
   LongTextInput,
   NumberInput,
@@ -25,8 +25,10 @@ import {
   textInput,
 } from "./form-inputs.tsx";
 import { nameArgument, nameOption } from "./format-argument.ts";
-import type { Strings } from "../strings/strings.ts";
+import type { CardStrings } from "../strings/cards.ts";
 import type { ApprovalRequest } from "./use-approval-request.ts";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 interface ApprovalEditProps {
   readonly approval: ApprovalRequest;
@@ -34,7 +36,7 @@ interface ApprovalEditProps {
 }
 
 export function ApprovalEdit({ approval, onCancel }: ApprovalEditProps): ReactNode {
-  const cardStrings = useThreadContext().strings.cards;
+  const cardStrings = useCardStrings().cards;
   const { actions, editFields, isSending, edit } = approval;
   const input = actions[0]?.input ?? {};
   const [fields, setFields] = useState(editFields);
@@ -90,9 +92,9 @@ export function ApprovalEdit({ approval, onCancel }: ApprovalEditProps): ReactNo
         <button type="submit" className="ts-button ts-primary" disabled={isSending || !isGood}>
           {isSending ? cardStrings.sending : cardStrings.approveEdited}
         </button>
-        <button type="button" className="ts-button" disabled={isSending} onClick={onCancel}>
+        <Button disabled={isSending} onClick={onCancel}>
           {cardStrings.cancel}
-        </button>
+        </Button>
       </div>
     </form>
   );
@@ -116,7 +118,8 @@ const INPUTS: Readonly<Record<EditField["type"], ComponentType<InputProps>>> = {
 const LONG_CHARS = 80;
 
 function ArgumentField({ field, isDisabled, onText }: ArgumentFieldProps): ReactNode {
-  const { strings, argumentNames } = useThreadContext();
+  const { argumentNames } = useThreadContext();
+  const strings = useCardStrings();
   const { name, type, text, about } = field;
   const id = useId();
   const problem = findEditProblem(field);
@@ -153,7 +156,7 @@ function ArgumentField({ field, isDisabled, onText }: ArgumentFieldProps): React
   );
 }
 
-function formatEditProblem(problem: EditProblem, strings: Strings): string {
+function formatEditProblem(problem: EditProblem, strings: CardStrings): string {
   if (problem === "not_json") return strings.cards.notJson;
   return problem === "not_a_number" ? strings.cards.notNumber : formatProblem({ problem }, {}, strings);
 }

@@ -9,6 +9,7 @@ import type { ReactNode } from "react";
 import { useThreadContext } from "../context.ts";
 import { visibleText } from "../visible-text.ts";
 import { formatArgument, nameArgument } from "./format-argument.ts";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
 
 interface ArgumentListProps {
   readonly input: Json;
@@ -17,7 +18,8 @@ interface ArgumentListProps {
 }
 
 export function ArgumentList({ input, fields = [] }: ArgumentListProps): ReactNode {
-  const { strings, argumentNames } = useThreadContext();
+  const { argumentNames } = useThreadContext();
+  const strings = useCardStrings();
   // Arguments are an object, so a string is the truncated start of their JSON.
   if (typeof input === "string") return <pre className="ts-args-json">{visibleText(input)}</pre>;
   if (typeof input !== "object" || input === null || Array.isArray(input))

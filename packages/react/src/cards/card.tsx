@@ -1,15 +1,16 @@
 /**
- * `Card` (frame), `CardHead` (title and time left), `TimeLeft`, `CardProblem` and `Outcome` are the common parts of the
+ * `Card` (frame), `CardHead` (title and time left), `TimeLeft`, `CardProblem`, `Outcome` and `ReasonForm` are the common parts of the
  * cards.
  * Invariant: if the focused button disappears with the decision, the focus stays in the card. Titles, outcomes and
  * reasons are untrusted and pass `visibleText`. Screen readers announce the time left at most three times.
  */
-import { type ReactNode, type RefObject, useEffect, useRef } from "react";
-import { useThreadContext } from "../context.ts";
+import { type ReactNode, type RefObject, useEffect, useId, useRef, useState } from "react";
 import { Icon } from "../ui/icons.tsx";
 import { visibleText } from "../visible-text.ts";
 import { formatClock, useCountdown } from "./use-countdown.ts";
 import { usePart } from "../parts.tsx";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 export interface CardProps {
   readonly kind: "approval" | "question" | "form" | "payment";
@@ -78,7 +79,7 @@ interface TimeLeftProps {
 }
 
 export function TimeLeft({ deadline, announce }: TimeLeftProps): ReactNode {
-  const cardStrings = useThreadContext().strings.cards;
+  const cardStrings = useCardStrings().cards;
   const announced = announce ?? cardStrings.secondsLeft;
   const { seconds, announcedSeconds } = useCountdown(deadline);
   return (
@@ -115,7 +116,7 @@ interface OutcomeProps {
  * Shows the outcome of a decided card, whether it was decided here, in another tab, by another user or by its deadline.
  */
 export function Outcome({ isPositive, mark = "check", text, reason }: OutcomeProps): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useCardStrings();
   return (
     <p className="ts-outcome" data-good={isPositive || undefined}>
       <Icon name={isPositive ? mark : "close"} />
@@ -124,5 +125,52 @@ export function Outcome({ isPositive, mark = "check", text, reason }: OutcomePro
         <span className="ts-faint">{strings.cards.reasonGiven(visibleText(reason))}</span>
       )}
     </p>
+  );
+}
+
+interface ReasonFormProps {
+  readonly action: string;
+  readonly isSending: boolean;
+  readonly onSend: (reason: string) => void;
+  readonly onCancel: () => void;
+}
+
+export function ReasonForm({ action, isSending, onSend, onCancel }: ReasonFormProps): ReactNode {
+  const cardStrings = useCardStrings().cards;
+  const [reason, setReason] = useState("");
+  const field = useRef<HTMLInputElement>(null);
+  const id = useId();
+  // The user has just opened this form.
+  useEffect(() => field.current?.focus(), []);
+  return (
+    <form
+      className="ts-reason"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSend(reason.trim());
+      }}
+      onKeyDown={(event) => {
+        // During composition, Escape only cancels the text of the input method.
+        if (event.key === "Escape" && !event.nativeEvent.isComposing) onCancel();
+      }}
+    >
+      <label htmlFor={id}>{cardStrings.reason}</label>
+      <input
+        ref={field}
+        id={id}
+        className="ts-input"
+        value={reason}
+        maxLength={4_000}
+        onChange={(event) => setReason(event.target.value)}
+      />
+      <div className="ts-row">
+        <button type="submit" className="ts-button ts-danger" disabled={isSending}>
+          {isSending ? cardStrings.sending : action}
+        </button>
+        <Button disabled={isSending} onClick={onCancel}>
+          {cardStrings.cancel}
+        </Button>
+      </div>
+    </form>
   );
 }

@@ -14,5 +14,5 @@ export { AttachmentList } from "../thread/attachment-list.tsx";
 export { CallLine } from "../thread/call-line.tsx";
 export { ComposerEffects } from "../thread/composer-effects.tsx";
 export { ErrorNotice, StoppedNotice } from "../thread/notices.tsx";
-export { RefusedFiles } from "../thread/refused-files.tsx";
+export { RefusedFiles } from "../thread/attachment-list.tsx";
 export { Welcome } from "../thread/welcome.tsx";

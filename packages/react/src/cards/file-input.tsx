@@ -11,11 +11,14 @@ import { errorText } from "../error-text.ts";
 import { Icon } from "../ui/icons.tsx";
 import { visibleText } from "../visible-text.ts";
 import type { InputProps } from "./form-inputs.tsx";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 type UploadProgress = { readonly share: number } | { readonly error: unknown } | null;
 
 export function FileInput(props: InputProps): ReactNode {
-  const { strings, session } = useThreadContext();
+  const { session } = useThreadContext();
+  const strings = useCardStrings();
   const cardStrings = strings.cards;
   const { id, value, onValue, onLeave, isDisabled, isInvalid, describedBy, field } = props;
   const [progress, setProgress] = useState<UploadProgress>(null);
@@ -71,16 +74,15 @@ export function FileInput(props: InputProps): ReactNode {
           <Icon name="file" />
           <bdi>{name}</bdi>
           <span className="ts-faint">{formatSize(strings, chosen.size ?? 0)}</span>
-          <button
+          <Button
             id={id}
-            type="button"
             className="ts-quiet-button"
             aria-label={cardStrings.removeFile(name)}
             disabled={isDisabled}
             onClick={() => onValue(null)}
           >
             <Icon name="close" />
-          </button>
+          </Button>
         </span>
       )}
       {progress !== null && (

@@ -5,15 +5,15 @@
  */
 import type { ReactNode } from "react";
 import type { BlockProps } from "../components.ts";
-import { useThreadContext } from "../context.ts";
 import { formatSize } from "../format.ts";
 import { useBlock } from "../hooks/use-turn.ts";
 import { StatusDot } from "../ui/status-dot.tsx";
 import { visibleText } from "../visible-text.ts";
 import { usePart } from "../parts.tsx";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
 
 export function FileProgress({ turnId, blockIndex }: BlockProps): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useCardStrings();
   const cardStrings = strings.cards;
   const block = useBlock(turnId, blockIndex, "files");
   const root = usePart("file-progress", "ts-files");

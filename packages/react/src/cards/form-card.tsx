@@ -6,15 +6,15 @@
  */
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import type { BlockProps } from "../components.ts";
-import { useThreadContext } from "../context.ts";
 import { useUserName } from "../hooks/use-names.ts";
 import { Icon } from "../ui/icons.tsx";
 import { visibleText } from "../visible-text.ts";
-import { Card, CardHead, CardProblem, Outcome } from "./card.tsx";
+import { Card, CardHead, CardProblem, Outcome, ReasonForm } from "./card.tsx";
 import { Field, formatProblem } from "./form-field.tsx";
-import { formatValue } from "./format-value.ts";
-import { ReasonForm } from "./reason-form.tsx";
+import { formatValue } from "./format-argument.ts";
 import { type FormRequest, useFormRequest } from "./use-form-request.ts";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 export function FormCard({ turnId, blockIndex }: BlockProps): ReactNode {
   const view = useFormRequest(turnId, blockIndex);
@@ -39,7 +39,7 @@ function FormContent({ view }: ViewProps): ReactNode {
 }
 
 function PendingForm({ view }: ViewProps): ReactNode {
-  const cardStrings = useThreadContext().strings.cards;
+  const cardStrings = useCardStrings().cards;
   const { block, isSending, problem, problemCount, isDraftSaved } = view;
   const [isDeclining, setDeclining] = useState(false);
   const [refusals, setRefusals] = useState(0);
@@ -85,9 +85,9 @@ function PendingForm({ view }: ViewProps): ReactNode {
         <button type="submit" className="ts-button ts-primary" disabled={isSending}>
           {isSending ? cardStrings.sending : cardStrings.submit}
         </button>
-        <button type="button" className="ts-button" disabled={isSending} onClick={() => setDeclining(true)}>
+        <Button disabled={isSending} onClick={() => setDeclining(true)}>
           {cardStrings.decline}
-        </button>
+        </Button>
         <span className="ts-faint ts-small">{isDraftSaved ? cardStrings.draftSaved : ""}</span>
       </div>
       <CardProblem problem={problem ?? (problemCount === 1 ? cardStrings.fixFields(1) : null)} />
@@ -100,7 +100,7 @@ function PendingForm({ view }: ViewProps): ReactNode {
  * because the fields below would move while the user types. One problem needs no list.
  */
 function Problems({ view, id }: ViewProps & { readonly id: string }): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useCardStrings();
   const { fields } = view.block.schema;
   const [listed] = useState(() => fields.filter((field) => view.getProblem(field) !== null));
   if (listed.length < 2) return null;
@@ -145,7 +145,7 @@ function focusField(id: string): void {
 }
 
 function ClosedForm({ view }: ViewProps): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useCardStrings();
   const cardStrings = strings.cards;
   const { schema, values, status, by, reason } = view.block;
   const userName = useUserName(by);

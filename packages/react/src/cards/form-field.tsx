@@ -6,16 +6,14 @@
  */
 import type { FormField, FormProblem } from "@turnstream/protocol";
 import type { ComponentType, ReactNode } from "react";
-import { useThreadContext } from "../context.ts";
 import { formatNumber, MAX_DIGITS } from "../format.ts";
-import { fieldProblem as enFieldProblem } from "../strings/en/field-problem.ts";
-import type { Strings } from "../strings/strings.ts";
+import type { CardStrings } from "../strings/cards.ts";
 import { visibleText } from "../visible-text.ts";
-import { DateInput } from "./date-input.tsx";
 import { FileInput } from "./file-input.tsx";
 import {
   CheckboxInput,
   ChoicesInput,
+  DateInput,
   type InputProps,
   LongTextInput,
   NumberInput,
@@ -23,6 +21,7 @@ import {
   textInput,
 } from "./form-inputs.tsx";
 import type { FormRequest } from "./use-form-request.ts";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
 
 /** The input component of each field type. */
 const INPUTS: Readonly<Record<FormField["type"], ComponentType<InputProps>>> = {
@@ -46,7 +45,7 @@ interface FieldProps {
 }
 
 export function Field({ id, field, view }: FieldProps): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useCardStrings();
   const cardStrings = strings.cards;
   // A newer server can send field types that this version doesn't know.
   const Input = Object.hasOwn(INPUTS, field.type) ? INPUTS[field.type] : INPUTS.text;
@@ -94,11 +93,11 @@ export function Field({ id, field, view }: FieldProps): ReactNode {
 export function formatProblem(
   problem: Pick<FormProblem, "problem">,
   { min = 0, max = 0 }: Pick<FormField, "min" | "max">,
-  strings: Strings,
+  strings: CardStrings,
 ): string {
   const bounds = {
     min: formatNumber(strings, min, MAX_DIGITS),
     max: formatNumber(strings, max, MAX_DIGITS),
   };
-  return (strings.fieldProblem ?? enFieldProblem)(problem, bounds);
+  return strings.fieldProblem(problem, bounds);
 }

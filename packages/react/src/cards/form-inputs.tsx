@@ -4,10 +4,11 @@
  * Invariant: they report what the user entered and don't validate it. A number is reported as text, which `toValues`
  * parses. Each input reports when the user leaves it and is linked to its problem.
  */
+import { checkDate } from "@turnstream/client/view";
 import type { FormField, Json } from "@turnstream/protocol";
 import type { ComponentType, ReactNode } from "react";
-import { useThreadContext } from "../context.ts";
 import { visibleText } from "../visible-text.ts";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
 
 export interface InputProps {
   readonly field: FormField;
@@ -80,8 +81,31 @@ export function NumberInput(props: InputProps): ReactNode {
   );
 }
 
+/** Stands for a date that has no value, because a part is missing or the day doesn't exist. */
+const NO_DATE = "?";
+
+/** The browser's own input, with the order and the names of the browser's language. Its value is `YYYY-MM-DD`. */
+export function DateInput(props: InputProps): ReactNode {
+  const { value, onValue, onLeave } = props;
+  return (
+    <input
+      {...inputProps(props)}
+      type="date"
+      className="ts-input ts-date"
+      value={checkDate(toText(value)) === null ? toText(value) : ""}
+      onChange={({ target }) => onValue(target.value)}
+      // Without this, half a date would be left out without a word.
+      onBlur={({ target }) => {
+        if (target.validity.badInput) onValue(NO_DATE);
+        else if (value === NO_DATE) onValue("");
+        onLeave();
+      }}
+    />
+  );
+}
+
 export function SelectInput(props: InputProps): ReactNode {
-  const cardStrings = useThreadContext().strings.cards;
+  const cardStrings = useCardStrings().cards;
   return (
     <select
       {...inputProps(props)}

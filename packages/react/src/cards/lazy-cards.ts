@@ -3,7 +3,7 @@
  * after a press. `lazyRequests` are the cards of forms and payments, which it loads when it first has one.
  * Invariant: this is the only module that imports `cards-chunk.ts` and `requests-chunk.ts`, and only dynamically.
  */
-import { createLazyParts } from "../lazy-parts.ts";
+import { createLazyParts } from "../lazy-parts.tsx";
 
 export const lazyCards = createLazyParts(() => import("./cards-chunk.ts"));
 export const lazyRequests = createLazyParts(() => import("./requests-chunk.ts"));

@@ -3,19 +3,16 @@
  * Invariant: all states have the same height, so that a change doesn't move the text below. Cancelling needs a second
  * press. Texts of the agent pass `visibleText`.
  */
-import { formatMoney, type PaymentBlock } from "@turnstream/protocol";
+import { type PaymentBlock, formatMoney } from "@turnstream/protocol";
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import type { BlockProps } from "../components.ts";
-import { useThreadContext } from "../context.ts";
 import { useUserName } from "../hooks/use-names.ts";
-import { payments as enPayments } from "../strings/en/payments.ts";
-import { extendStrings } from "../strings/extend-strings.ts";
-import type { PaymentStrings } from "../strings/strings.ts";
 import { ExternalLink } from "../ui/safe-link.tsx";
 import { visibleText } from "../visible-text.ts";
 import { Card, CardProblem, TimeLeft } from "./card.tsx";
-import { PaymentIcon, PaymentStatus } from "./payment-status.tsx";
 import { type PaymentRequest, usePaymentRequest } from "./use-payment-request.ts";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 export function PaymentCard({ turnId, blockIndex }: BlockProps): ReactNode {
   const view = usePaymentRequest(turnId, blockIndex);
@@ -27,8 +24,8 @@ interface ViewProps {
 }
 
 function PaymentContent({ view }: ViewProps): ReactNode {
-  const { strings } = useThreadContext();
-  const paymentStrings = usePaymentStrings();
+  const strings = useCardStrings();
+  const paymentStrings = useCardStrings().payments;
   const { block, isPending, canRefresh, problem } = view;
   const { description, order_no, amount, currency, deadline, status } = block;
   const id = useId();
@@ -65,7 +62,7 @@ function PaymentContent({ view }: ViewProps): ReactNode {
 function Actions({ view }: ViewProps): ReactNode {
   const [isConfirming, setConfirming] = useState(false);
   const [wasConfirming, setWasConfirming] = useState(false);
-  const paymentStrings = usePaymentStrings();
+  const paymentStrings = useCardStrings().payments;
   const { block, checkout, canCancel } = view;
   if (canCancel && isConfirming)
     return (
@@ -97,7 +94,7 @@ function Actions({ view }: ViewProps): ReactNode {
 const SHOW_CURRENT_MS = 4_000;
 
 function RefreshButton({ view: { isRefreshing, refresh } }: ViewProps): ReactNode {
-  const paymentStrings = usePaymentStrings();
+  const paymentStrings = useCardStrings().payments;
   const [isCurrent, setCurrent] = useState(false);
   useEffect(() => {
     if (!isCurrent) return undefined;
@@ -107,9 +104,7 @@ function RefreshButton({ view: { isRefreshing, refresh } }: ViewProps): ReactNod
   return (
     <>
       {/* Not `disabled` while it is busy, because that would take the focus away. */}
-      <button
-        type="button"
-        className="ts-button"
+      <Button
         data-action="refresh"
         aria-disabled={isRefreshing}
         data-busy={isRefreshing || undefined}
@@ -120,7 +115,7 @@ function RefreshButton({ view: { isRefreshing, refresh } }: ViewProps): ReactNod
       >
         <PaymentIcon name={isCurrent ? "current" : "refresh"} />
         <span className="ts-pay-label">{paymentStrings.refresh}</span>
-      </button>
+      </Button>
       <span className="ts-sr" role="status">
         {isCurrent ? paymentStrings.isCurrent : ""}
       </span>
@@ -147,7 +142,7 @@ function CancelButton({ takesFocus, onPress }: CancelButtonProps): ReactNode {
       data-action="cancel"
       onClick={onPress}
     >
-      {usePaymentStrings().cancel}
+      {useCardStrings().payments.cancel}
     </button>
   );
 }
@@ -156,8 +151,8 @@ function ConfirmCancel({
   view: { isSending, cancel },
   onKeep,
 }: ViewProps & { readonly onKeep: () => void }): ReactNode {
-  const { strings } = useThreadContext();
-  const paymentStrings = usePaymentStrings();
+  const strings = useCardStrings();
+  const paymentStrings = useCardStrings().payments;
   const keep = useRef<HTMLButtonElement>(null);
   const id = useId();
   // The user has just opened the confirmation. The harmless answer gets the focus.
@@ -174,15 +169,14 @@ function ConfirmCancel({
       <span id={id} className="ts-pay-question">
         <bdi>{paymentStrings.confirmCancel}</bdi>
       </span>
-      <button
-        type="button"
+      <Button
         className="ts-button ts-danger"
         data-action="confirm-cancel"
         disabled={isSending}
         onClick={cancel}
       >
         {isSending ? strings.cards.sending : paymentStrings.cancelPayment}
-      </button>
+      </Button>
       <button ref={keep} type="button" className="ts-button" disabled={isSending} onClick={onKeep}>
         {paymentStrings.keepPayment}
       </button>
@@ -192,8 +186,8 @@ function ConfirmCancel({
 
 /** Shows how the payment ended. Empty in a read-only thread while the payment is open. */
 function PaymentOutcome({ block }: { readonly block: PaymentBlock }): ReactNode {
-  const { strings } = useThreadContext();
-  const { outcome } = usePaymentStrings();
+  const strings = useCardStrings();
+  const { outcome } = useCardStrings().payments;
   const { status, reason } = block;
   const userName = useUserName(block.by);
   const text =
@@ -210,7 +204,35 @@ function PaymentOutcome({ block }: { readonly block: PaymentBlock }): ReactNode 
   );
 }
 
-/** A catalog without these strings shows English, which is loaded with this card. */
-function usePaymentStrings(): PaymentStrings {
-  return extendStrings(enPayments, useThreadContext().strings.payments);
+const CIRCLE = "M8 2.5a5.5 5.5 0 1 1 0 11 5.5 5.5 0 0 1 0-11Z";
+
+/** These icons are not in `ui/icons.tsx`, so that they are loaded with the card. */
+const PATHS = {
+  pending: `${CIRCLE}M8 5.2V8l2 1.4`,
+  processing: "M13.5 8A5.5 5.5 0 1 1 8 2.5",
+  succeeded: `${CIRCLE}M5.5 8.2 7.2 10l3.3-3.8`,
+  failed: `${CIRCLE}M8 5.2v3.3M8 10.8v.1`,
+  cancelled: `${CIRCLE}M5 8h6`,
+  expired: "M4.5 2.5h7M4.5 13.5h7M5.5 2.5v2L8 8l-2.5 3.5v2M10.5 2.5v2L8 8l2.5 3.5v2",
+  refresh: "M13.2 8a5.2 5.2 0 1 1-1.6-3.7M13.2 2.6v2.9h-2.9",
+  current: "M3.5 8.5 6.5 11.5 12.5 4.5",
+  external: "M6.5 4H3.5v8.5H12V9.5M9.5 3.5h3v3M12.5 3.5 7.5 8.5",
+};
+
+function PaymentIcon({ name }: { readonly name: keyof typeof PATHS }): ReactNode {
+  return (
+    <svg className={`ts-icon ts-pay-icon-${name}`} viewBox="0 0 16 16" aria-hidden="true" focusable="false">
+      <path d={PATHS[name]} />
+    </svg>
+  );
+}
+
+function PaymentStatus({ status }: Pick<PaymentBlock, "status">): ReactNode {
+  const strings = useCardStrings();
+  return (
+    <span className="ts-pill" data-status={status}>
+      <PaymentIcon name={status} />
+      {strings.cards.paymentStatus[status]}
+    </span>
+  );
 }

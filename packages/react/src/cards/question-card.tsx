@@ -8,11 +8,12 @@ import { formatAnswer } from "@turnstream/client/view";
 import type { Question } from "@turnstream/protocol";
 import { type ReactNode, useId } from "react";
 import type { BlockProps } from "../components.ts";
-import { useThreadContext } from "../context.ts";
 import { useUserName } from "../hooks/use-names.ts";
 import { visibleText } from "../visible-text.ts";
 import { Card, CardHead, CardProblem, Outcome } from "./card.tsx";
 import { type QuestionRequest, useQuestionRequest } from "./use-question-request.ts";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 export function QuestionCard({ turnId, blockIndex }: BlockProps): ReactNode {
   const view = useQuestionRequest(turnId, blockIndex);
@@ -24,7 +25,7 @@ interface ViewProps {
 }
 
 function QuestionContent({ view }: ViewProps): ReactNode {
-  const cardStrings = useThreadContext().strings.cards;
+  const cardStrings = useCardStrings().cards;
   const { block, isPending: isWaiting } = view;
   const id = useId();
   return (
@@ -36,7 +37,7 @@ function QuestionContent({ view }: ViewProps): ReactNode {
 }
 
 function Asked({ view }: ViewProps): ReactNode {
-  const cardStrings = useThreadContext().strings.cards;
+  const cardStrings = useCardStrings().cards;
   const { block, isSending, canAnswer, problem } = view;
   return (
     <>
@@ -53,9 +54,9 @@ function Asked({ view }: ViewProps): ReactNode {
           <button type="submit" className="ts-button ts-primary" disabled={isSending || !canAnswer}>
             {isSending ? cardStrings.sending : cardStrings.answer}
           </button>
-          <button type="button" className="ts-button" disabled={isSending} onClick={() => view.dismiss()}>
+          <Button disabled={isSending} onClick={() => view.dismiss()}>
             {cardStrings.skip}
-          </button>
+          </Button>
         </div>
       </form>
       <CardProblem problem={problem} />
@@ -64,7 +65,7 @@ function Asked({ view }: ViewProps): ReactNode {
 }
 
 function QuestionField({ view, question }: ViewProps & { readonly question: Question }): ReactNode {
-  const cardStrings = useThreadContext().strings.cards;
+  const cardStrings = useCardStrings().cards;
   const { options, multiple, free_text } = question;
   const { selected, text } = view.getDraft(question.id);
   const id = useId();
@@ -106,7 +107,7 @@ function QuestionField({ view, question }: ViewProps & { readonly question: Ques
 }
 
 function Answered({ view }: ViewProps): ReactNode {
-  const cardStrings = useThreadContext().strings.cards;
+  const cardStrings = useCardStrings().cards;
   const { questions, answers, status, by, message, reason } = view.block;
   const userName = useUserName(by);
   const outcome = {

@@ -21,8 +21,7 @@ import {
 import { useMemo } from "react";
 import { useThreadContext } from "../context.ts";
 import { useBlock, useTurnSelector } from "../hooks/use-turn.ts";
-import { type ActionState, useCardAction } from "./use-card-action.ts";
-import { useReadableStore } from "./use-readable-store.ts";
+import { type ActionState, useCardAction, useReadableStore } from "./use-card-action.ts";
 
 export interface ApprovalRequest extends ActionState {
   readonly block: ApprovalBlock;

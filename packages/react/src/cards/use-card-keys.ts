@@ -4,8 +4,8 @@
  * Shortcuts are off in text fields and if the provider disables them (WCAG 2.1.4). A pending card has one listener,
  * however often it renders.
  */
-import { type RefObject, useEffect, useRef } from "react";
-import { useThreadContext } from "../context.ts";
+import { type RefObject, useContext, useEffect, useRef } from "react";
+import { ThreadPartsContext, useThreadContext } from "../context.ts";
 
 export const FOCUS_KEY = "a";
 
@@ -16,6 +16,7 @@ export function useCardKeys(
   onKey: Readonly<Record<string, () => void>>,
 ): void {
   const { shortcuts } = useThreadContext();
+  const root = useContext(ThreadPartsContext)?.root;
   // The actions are new functions in each render, which must not replace the listener.
   const actions = useRef(onKey);
   useEffect(() => {
@@ -23,7 +24,8 @@ export function useCardKeys(
   });
   useEffect(() => {
     if (!isWaiting || !shortcuts) return undefined;
-    const press = (event: KeyboardEvent): void => {
+    const press = (event: Event): void => {
+      if (!(event instanceof KeyboardEvent)) return;
       const element = card.current;
       const isPlain =
         !event.ctrlKey && !event.metaKey && !event.altKey && !event.repeat && !event.isComposing;
@@ -34,14 +36,18 @@ export function useCardKeys(
       if (act !== undefined) {
         event.preventDefault();
         act();
-      } else if (key === FOCUS_KEY && !isInside && isFirstPending(element)) {
+      } else if (key === FOCUS_KEY && !isInside && isFirstPending(element, root?.current ?? document)) {
         event.preventDefault();
         element.focus();
       }
     };
-    document.addEventListener("keydown", press);
-    return () => document.removeEventListener("keydown", press);
-  }, [card, isWaiting, shortcuts]);
+    // The thread that has the focus comes before other threads of the page, and each handles a key once.
+    const targets = [root?.current ?? document, document];
+    for (const target of targets) target.addEventListener("keydown", press);
+    return () => {
+      for (const target of targets) target.removeEventListener("keydown", press);
+    };
+  }, [card, root, isWaiting, shortcuts]);
 }
 
 function isTyping(target: EventTarget | null): boolean {
@@ -49,7 +55,7 @@ function isTyping(target: EventTarget | null): boolean {
   return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
 }
 
-/** If several cards are pending, A focuses the first one on the page. */
-function isFirstPending(element: HTMLElement): boolean {
-  return document.querySelector('[data-card="approval"][data-waiting]') === element;
+/** If several cards of a thread are pending, A focuses the first one. */
+function isFirstPending(element: HTMLElement, thread: ParentNode): boolean {
+  return thread.querySelector('[data-card="approval"][data-waiting]') === element;
 }

@@ -9,8 +9,7 @@ import { type FormBlock, type FormField, type FormProblem, isPending, type Json 
 import { useEffect, useMemo } from "react";
 import { useThreadContext } from "../context.ts";
 import { useBlock } from "../hooks/use-turn.ts";
-import { type ActionState, useCardAction } from "./use-card-action.ts";
-import { useReadableStore } from "./use-readable-store.ts";
+import { type ActionState, useCardAction, useReadableStore } from "./use-card-action.ts";
 
 export interface FormRequest extends ActionState {
   readonly block: FormBlock;

@@ -26,14 +26,14 @@ export interface PaymentRequest extends ActionState {
 }
 
 export function usePaymentRequest(turnId: string, blockIndex: number): PaymentRequest | null {
-  const { session, isReadOnly } = useThreadContext();
+  const { session, readOnly } = useThreadContext();
   const block = useBlock(turnId, blockIndex, "payment");
   const cancelling = useCardAction();
   const refreshing = useAction();
   if (block === null) return null;
   const { payment } = block;
   const isWaiting = isPending(block);
-  const canAct = isWaiting && !isReadOnly;
+  const canAct = isWaiting && !readOnly;
   // The button names its target and the user presses it to pay, so no further confirmation is needed.
   const link = checkLink(block.checkout_url, DEFAULT_LINK_POLICY);
   return {

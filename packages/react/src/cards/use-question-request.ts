@@ -7,8 +7,7 @@ import { isPending, type Question, type QuestionBlock } from "@turnstream/protoc
 import { useMemo } from "react";
 import { useThreadContext } from "../context.ts";
 import { useBlock } from "../hooks/use-turn.ts";
-import { type ActionState, useCardAction } from "./use-card-action.ts";
-import { useReadableStore } from "./use-readable-store.ts";
+import { type ActionState, useCardAction, useReadableStore } from "./use-card-action.ts";
 
 export interface QuestionRequest extends ActionState {
   readonly block: QuestionBlock;

@@ -4,13 +4,13 @@
  * drawer makes the rest of the chat inert and gets the focus; it closes with Escape, a press beside it, or more width.
  */
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useLayoutEffect, useRef } from "react";
-import type { Strings } from "../strings/strings.ts";
+import type { ChatStrings } from "../strings/chat.ts";
 import { Icon } from "../ui/icons.tsx";
 import { ChatIcon } from "./chat-icon.tsx";
-import { chatStrings } from "./chat-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 export interface ChatDrawerProps {
-  readonly strings: Strings;
+  readonly strings: ChatStrings;
   /** The title of the open session. */
   readonly title: string;
   readonly list: ReactNode;
@@ -20,7 +20,7 @@ export interface ChatDrawerProps {
 }
 
 export function ChatDrawer({ strings, title, list, isOpen, onToggle, children }: ChatDrawerProps): ReactNode {
-  const chat = chatStrings(strings);
+  const chat = strings.chat;
   const side = useId();
   const drawer = useRef<HTMLDivElement>(null);
   const menu = useRef<HTMLButtonElement>(null);
@@ -51,14 +51,9 @@ export function ChatDrawer({ strings, title, list, isOpen, onToggle, children }:
     <div className="ts-chat-body" data-open={isOpen || undefined}>
       <div className="ts-chat-veil" aria-hidden="true" onClick={close} />
       <div className="ts-chat-side" id={side} ref={drawer} onKeyDown={onKeyDown}>
-        <button
-          type="button"
-          className="ts-icon-button ts-chat-close"
-          aria-label={chat.closeList}
-          onClick={close}
-        >
+        <Button className="ts-icon-button ts-chat-close" aria-label={chat.closeList} onClick={close}>
           <Icon name="close" />
-        </button>
+        </Button>
         {list}
       </div>
       <div className="ts-chat-main" ref={main}>

@@ -4,10 +4,9 @@
  */
 "use client";
 
-export { enChat } from "./chat-strings.ts";
 export { SessionList, type SessionListProps } from "./session-list.tsx";
 export type { SessionCalls, SessionListCommands } from "./session-list-store.ts";
 export { type ChatSessionOptions, useChatSession } from "./use-chat-session.ts";
 export { useAgents } from "./use-agents.ts";
 export { type SessionRoute, useSessionRoute } from "./use-session-route.ts";
-export { type Sessions, useSessions } from "./use-sessions.ts";
+export { type Sessions, useSessions } from "./session-list-store.ts";

@@ -1,17 +1,11 @@
 /**
  * `createSessionListStore` loads the user's list of sessions page by page, and creates, renames and deletes sessions.
+ * `SessionListState` is the loaded part, with the pure functions that change it, and `useSessions` is the hook.
  * Invariant: only the newest load changes the list, so a late response never restores a deleted session. Changes are
  * listed once the server has confirmed them. Other tabs reload their list then, and a tab that becomes visible too.
  */
 import type { Client, SessionInfo, SessionPage } from "@turnstream/client";
-import {
-  NOT_LOADED,
-  type SessionListState,
-  withFirstPage,
-  withNextPage,
-  withoutSession,
-  withSession,
-} from "./session-list-state.ts";
+import { useEffect, useMemo, useSyncExternalStore } from "react";
 
 export type SessionCalls = Pick<Client, "listSessions" | "createSession" | "renameSession" | "deleteSession">;
 
@@ -105,4 +99,85 @@ export function createSessionListStore(client: SessionCalls): SessionListStore {
       onChanged(withoutSession(state, sessionId));
     },
   };
+}
+
+export interface SessionListState {
+  /** The last used first. Null until the first page is loaded. */
+  readonly sessions: readonly SessionInfo[] | null;
+  readonly nextBefore: string | null;
+  readonly isLoading: boolean;
+  /** Why the last load failed. The sessions that were loaded before are still listed. */
+  readonly error: unknown;
+}
+
+export const NOT_LOADED: SessionListState = {
+  sessions: null,
+  nextBefore: null,
+  isLoading: false,
+  error: null,
+};
+
+/** Replaces the first page, and keeps what was loaded after it. */
+export function withFirstPage(state: SessionListState, page: SessionPage): SessionListState {
+  const last = page.sessions.at(-1);
+  const isAfter = ({ updatedAt }: SessionInfo): boolean =>
+    page.nextBefore !== null && last !== undefined && updatedAt <= last.updatedAt;
+  const older = without(state.sessions ?? [], page.sessions).filter(isAfter);
+  return {
+    sessions: [...page.sessions, ...older],
+    nextBefore: older.length > 0 ? state.nextBefore : page.nextBefore,
+    isLoading: false,
+    error: null,
+  };
+}
+
+export function withNextPage(state: SessionListState, page: SessionPage): SessionListState {
+  const sessions = state.sessions ?? [];
+  return {
+    sessions: [...sessions, ...without(page.sessions, sessions)],
+    nextBefore: page.nextBefore,
+    isLoading: false,
+    error: null,
+  };
+}
+
+/** Lists a session that was just used first. */
+function withSession(state: SessionListState, session: SessionInfo): SessionListState {
+  return { ...state, sessions: [session, ...without(state.sessions ?? [], [session])] };
+}
+
+function withoutSession(state: SessionListState, sessionId: string): SessionListState {
+  return { ...state, sessions: state.sessions?.filter(({ id }) => id !== sessionId) ?? null };
+}
+
+function without(list: readonly SessionInfo[], others: readonly SessionInfo[]): readonly SessionInfo[] {
+  const ids = new Set(others.map(({ id }) => id));
+  return list.filter(({ id }) => !ids.has(id));
+}
+
+export interface Sessions
+  extends SessionListCommands, Pick<SessionListState, "sessions" | "isLoading" | "error"> {
+  /** Whether `loadMore` would load older sessions. */
+  readonly hasMore: boolean;
+}
+
+export function useSessions(client: SessionCalls): Sessions {
+  const store = useMemo(() => createSessionListStore(client), [client]);
+  const state = useSyncExternalStore(store.subscribe, store.getSnapshot, store.getSnapshot);
+  useEffect(() => store.start(), [store]);
+  return useMemo(() => {
+    const { refresh, loadMore, create, rename, remove } = store;
+    const { sessions, isLoading, error, nextBefore } = state;
+    return {
+      sessions,
+      isLoading,
+      error,
+      hasMore: nextBefore !== null,
+      refresh,
+      loadMore,
+      create,
+      rename,
+      remove,
+    };
+  }, [store, state]);
 }

@@ -7,12 +7,13 @@ import { type ReactNode, useRef, useState } from "react";
 import { errorText } from "../error-text.ts";
 import type { ClassNames } from "../components.ts";
 import { markPart } from "../parts.tsx";
-import { resolveStrings, type StringChanges } from "../strings/extend-strings.ts";
-import type { Strings } from "../strings/strings.ts";
+import type { StringChanges } from "../strings/extend-strings.ts";
+import { resolveChatStrings } from "../strings/chat.ts";
+import type { Strings } from "../strings/en.ts";
 import { ChatIcon } from "./chat-icon.tsx";
-import { chatStrings } from "./chat-strings.ts";
 import { SessionRow } from "./session-row.tsx";
-import type { Sessions } from "./use-sessions.ts";
+import type { Sessions } from "./session-list-store.ts";
+import { Button } from "../ui/button.tsx";
 
 export interface SessionListProps {
   /** The result of `useSessions`. */
@@ -36,9 +37,9 @@ export interface SessionListProps {
 
 export function SessionList(props: SessionListProps): ReactNode {
   const { sessions: list, current, onOpen, onNew, onDeleted, getLink, classNames, theme } = props;
-  const strings = resolveStrings(props.strings);
+  const strings = resolveChatStrings(props.strings);
   const { sessions, error, isLoading, hasMore } = list;
-  const chat = chatStrings(strings);
+  const chat = strings.chat;
   // The name of a string instead of its text, because the language can change while it is shown.
   const [notice, setNotice] = useState<"renamed" | "deleted" | null>(null);
   const newButton = useRef<HTMLButtonElement>(null);
@@ -90,9 +91,9 @@ export function SessionList(props: SessionListProps): ReactNode {
         </p>
       )}
       {(hasMore || error !== null) && (
-        <button type="button" className="ts-button" disabled={isLoading} onClick={() => void list.loadMore()}>
+        <Button disabled={isLoading} onClick={() => void list.loadMore()}>
           {error === null ? chat.moreSessions : strings.thread.tryAgain}
-        </button>
+        </Button>
       )}
       <p className="ts-sr" role="status">
         {notice === null ? "" : chat[notice]}

@@ -15,17 +15,17 @@ import {
   useState,
 } from "react";
 import { useCommand } from "../hooks/use-action.ts";
-import type { Strings } from "../strings/strings.ts";
+import type { ChatStrings } from "../strings/chat.ts";
 import { visibleText } from "../visible-text.ts";
 import { ChatIcon } from "./chat-icon.tsx";
-import { chatStrings } from "./chat-strings.ts";
 import type { ClassNames } from "../components.ts";
 import { markPart } from "../parts.tsx";
+import { Button } from "../ui/button.tsx";
 
 export interface SessionRowProps {
   readonly session: SessionInfo;
   readonly isCurrent: boolean;
-  readonly strings: Strings;
+  readonly strings: ChatStrings;
   readonly classNames: ClassNames | undefined;
   /** The URL that opens the session. Without it the row is a button. */
   readonly link: string | undefined;
@@ -48,7 +48,7 @@ export function SessionRow(props: SessionRowProps): ReactNode {
     hadForm.current = form !== null;
   }, [form]);
   const close = (): void => setForm(null);
-  const title = session.title === null ? chatStrings(strings).untitled : visibleText(session.title);
+  const title = session.title === null ? strings.chat.untitled : visibleText(session.title);
   return (
     <li
       {...markPart(props.classNames, "session-row", "ts-session")}
@@ -81,7 +81,7 @@ interface RowButtonsProps extends SessionRowProps {
 }
 
 function RowButtons({ title, isCurrent, strings, link, onOpen, onForm }: RowButtonsProps): ReactNode {
-  const chat = chatStrings(strings);
+  const chat = strings.chat;
   const shared = {
     className: "ts-session-open",
     title,
@@ -99,35 +99,33 @@ function RowButtons({ title, isCurrent, strings, link, onOpen, onForm }: RowButt
   return (
     <>
       {link === undefined ? (
-        <button type="button" {...shared} onClick={onOpen} />
+        <Button {...shared} onClick={onOpen} />
       ) : (
         <a href={link} {...shared} onClick={onLink} />
       )}
-      <button
-        type="button"
+      <Button
         className="ts-icon-button"
         data-action="rename"
         aria-label={chat.rename(title)}
         onClick={() => onForm("rename")}
       >
         <ChatIcon name="edit" />
-      </button>
-      <button
-        type="button"
+      </Button>
+      <Button
         className="ts-icon-button"
         data-action="delete"
         aria-label={chat.delete(title)}
         onClick={() => onForm("delete")}
       >
         <ChatIcon name="bin" />
-      </button>
+      </Button>
     </>
   );
 }
 
 interface FormProps {
   readonly title: string;
-  readonly strings: Strings;
+  readonly strings: ChatStrings;
   readonly onClose: () => void;
 }
 
@@ -137,7 +135,7 @@ function RenameForm({
   onClose,
   onRename,
 }: FormProps & { readonly onRename: (title: string) => Promise<void> }): ReactNode {
-  const chat = chatStrings(strings);
+  const chat = strings.chat;
   const { isBusy, problem, run } = useCommand(strings);
   const [text, setText] = useState(title);
   const submit = (event: FormEvent): void => {
@@ -169,7 +167,7 @@ function DeleteForm({
   onClose,
   onDelete,
 }: FormProps & { readonly onDelete: () => Promise<void> }): ReactNode {
-  const chat = chatStrings(strings);
+  const chat = strings.chat;
   const { isBusy, problem, run } = useCommand(strings);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
@@ -218,9 +216,9 @@ function FormButtons({ confirm, cancel, isBusy, isDanger = false, onClose }: For
       >
         {confirm}
       </button>
-      <button type="button" className="ts-button" disabled={isBusy} onClick={onClose}>
+      <Button disabled={isBusy} onClick={onClose}>
         {cancel}
-      </button>
+      </Button>
     </span>
   );
 }

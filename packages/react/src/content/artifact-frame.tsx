@@ -5,10 +5,10 @@
  * title is named by it, for screen readers.
  */
 import { type ReactNode, useId } from "react";
-import { useThreadContext } from "../context.ts";
 import { visibleText } from "../visible-text.ts";
 import { SafeLink } from "../ui/safe-link.tsx";
 import { usePart } from "../parts.tsx";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
 
 interface ArtifactFrameProps {
   readonly title: string;
@@ -21,7 +21,7 @@ interface ArtifactFrameProps {
 }
 
 export function ArtifactFrame({ title, fallback, fullUrl, side, children }: ArtifactFrameProps): ReactNode {
-  const cardStrings = useThreadContext().strings.cards;
+  const cardStrings = useCardStrings().cards;
   const id = useId();
   const shown = visibleText(title || fallback);
   return (

@@ -22,12 +22,14 @@ import { ChartArtifact } from "./chart-artifact.tsx";
 import { CodeBlock } from "../ui/code-block.tsx";
 import { Fence } from "./fence.tsx";
 import { SafeImage } from "../ui/safe-image.tsx";
-import { type ArtifactTypeProps, findOwn } from "../own-components.ts";
+import { findOwn } from "../own-components.ts";
 import { SafeLink } from "../ui/safe-link.tsx";
 import { TableArtifact } from "./table-artifact.tsx";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
 
 export function Artifact({ artifact }: ArtifactProps): ReactNode {
-  const { strings, artifacts } = useThreadContext();
+  const { artifacts } = useThreadContext();
+  const strings = useCardStrings();
   const { type, title = "", data, whole: fullUrl } = artifact;
   const url = fullUrl?.url ?? "";
   const problem = data === null ? null : findArtifactProblem({ type, data });
@@ -39,8 +41,7 @@ export function Artifact({ artifact }: ArtifactProps): ReactNode {
     );
   }
   const Own = findOwn(artifacts, type);
-  if (Own !== undefined)
-    return <Own {...({ artifact, data, title } as unknown as ArtifactTypeProps<never>)} />;
+  if (Own !== undefined) return <Own artifact={artifact} data={data} title={title} />;
   return <KnownArtifact artifact={artifact} title={title} fullUrl={url} />;
 }
 
@@ -52,7 +53,7 @@ interface KnownArtifactProps {
 
 /** `findArtifactProblem` has checked that the data matches the type. */
 function KnownArtifact({ artifact: { type, data }, title, fullUrl }: KnownArtifactProps): ReactNode {
-  const cardStrings = useThreadContext().strings.cards;
+  const cardStrings = useCardStrings().cards;
   const known = data as unknown;
   switch (type) {
     case "chart":
@@ -103,7 +104,7 @@ function FileArtifact({
   readonly title: string;
   readonly data: ArtifactData["file"];
 }): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useCardStrings();
   const { name, url, size, media_type } = data;
   return (
     <ArtifactFrame title={title === name ? "" : title} fallback="" fullUrl="">
@@ -127,7 +128,7 @@ function FileArtifact({
 
 /** JSON is for developers, so users see it only after a click. */
 function JsonData({ data }: { readonly data: Json }): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useCardStrings();
   const [isExpanded, setExpanded] = useState(false);
   return (
     <Disclosure

@@ -4,11 +4,12 @@
  */
 import type { ArtifactData } from "@turnstream/protocol";
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { useThreadContext } from "../context.ts";
 import { ArtifactFrame } from "./artifact-frame.tsx";
 import { onThemeChange, readChartColors } from "./chart-colors.ts";
 import { chartSeries } from "./chart-data.ts";
 import { DataTable } from "./table-artifact.tsx";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 interface ChartArtifactProps {
   readonly title: string;
@@ -17,7 +18,7 @@ interface ChartArtifactProps {
 }
 
 export function ChartArtifact({ title, data, fullUrl }: ChartArtifactProps): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useCardStrings();
   const cardStrings = strings.cards;
   const [isTable, setTable] = useState(false);
   const [hasFailed, setFailed] = useState(false);
@@ -34,14 +35,9 @@ export function ChartArtifact({ title, data, fullUrl }: ChartArtifactProps): Rea
   );
   const isChart = !isTable && !hasFailed;
   const toggle = (shows: boolean, word: string): ReactNode => (
-    <button
-      type="button"
-      className="ts-quiet-button"
-      aria-pressed={isTable === shows}
-      onClick={() => setTable(shows)}
-    >
+    <Button className="ts-quiet-button" aria-pressed={isTable === shows} onClick={() => setTable(shows)}>
       {word}
-    </button>
+    </Button>
   );
   return (
     <ArtifactFrame
@@ -75,7 +71,7 @@ interface ChartCanvasProps {
 }
 
 function ChartCanvas({ title, data, onFail }: ChartCanvasProps): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useCardStrings();
   const canvas = useRef<HTMLCanvasElement>(null);
   const fail = useRef(onFail);
   const valueWord = strings.cards.value;

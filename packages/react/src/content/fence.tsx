@@ -2,12 +2,12 @@
  * `Fence` shows a code block of an answer, and `Formula` a formula. A plugin draws them after they are complete.
  * Invariant: both are readable as written at any time: while they grow, while the plugin loads, and if it fails.
  */
-import { Component, type ReactNode, useEffect, useSyncExternalStore } from "react";
+import { Component, type ReactNode } from "react";
 import { useThreadContext } from "../context.ts";
 import { CodeBlock } from "../ui/code-block.tsx";
-import type { FoundFormula, MarkdownPlugin, PluginCodeProps, PluginParts } from "./markdown-plugin.ts";
+import type { FoundFormula, PluginCodeProps } from "./markdown-plugin.ts";
 
-interface FenceProps extends PluginCodeProps {
+interface FenceProps extends Omit<PluginCodeProps, "children"> {
   /** False while the block may grow. */
   readonly isComplete: boolean;
 }
@@ -19,12 +19,11 @@ export function Fence({ isComplete, ...code }: FenceProps): ReactNode {
     ({ drawsCode, maxChars }) =>
       isComplete && text.length <= maxChars && drawsCode?.(language.toLowerCase()) === true,
   );
-  const parts = usePluginParts(plugin);
   const plain = <CodeBlock {...code} />;
-  if (parts?.Code === undefined) return plain;
+  if (plugin?.Code === undefined) return plain;
   return (
     <PlainOnError plain={plain}>
-      <parts.Code {...code} />
+      <plugin.Code {...code}>{plain}</plugin.Code>
     </PlainOnError>
   );
 }
@@ -55,27 +54,13 @@ export interface FormulaToken extends FoundFormula {
 export function Formula({ text, isDisplay, isClosed, raw }: FoundFormula): ReactNode {
   const { markdownPlugins } = useThreadContext();
   const plugin = markdownPlugins.find(({ formulas }) => formulas !== undefined);
-  const canDraw = isClosed && plugin !== undefined && text.length <= plugin.maxChars;
-  const parts = usePluginParts(canDraw ? plugin : undefined);
   const plain = <span className="ts-plain">{raw}</span>;
-  if (parts?.Formula === undefined) return plain;
+  if (!isClosed || plugin?.Formula === undefined || text.length > plugin.maxChars) return plain;
   return (
     <PlainOnError plain={plain}>
-      <parts.Formula text={text} isDisplay={isDisplay} raw={raw} />
+      <plugin.Formula text={text} isDisplay={isDisplay}>
+        {plain}
+      </plugin.Formula>
     </PlainOnError>
-  );
-}
-
-const noSubscription = () => () => {};
-const getNothing = () => null;
-
-/** Starts to load the parts of a plugin. They are null until then, also in the hydration render. */
-function usePluginParts(plugin: MarkdownPlugin | undefined): PluginParts | null {
-  const parts = plugin?.parts;
-  useEffect(() => void parts?.load(), [parts]);
-  return useSyncExternalStore(
-    parts?.subscribe ?? noSubscription,
-    parts?.get ?? getNothing,
-    parts?.getForHydration ?? getNothing,
   );
 }

@@ -11,6 +11,7 @@
 import { memo, type ReactNode, useDeferredValue, useMemo, useRef } from "react";
 import remend from "remend";
 import type { MarkdownProps } from "../components.ts";
+import { Sources } from "./citations/citation.tsx";
 import { CitationContext, numberReferences } from "./citations/references.ts";
 import { hasSameMarks, withMarks } from "./citations/citation-marks.ts";
 import { useThreadContext } from "../context.ts";
@@ -32,7 +33,7 @@ import { findCostEnd } from "./render-cost.ts";
 import { renderTokens } from "./render-tokens.tsx";
 import { PlainRest, useDrawnEnd } from "./use-drawn-end.tsx";
 
-export { Citation, Sources } from "./citations/citation.tsx";
+export { Citation } from "./citations/citation.tsx";
 
 /** Twice the cost of a piece, because of definitions and completed syntax. */
 const MAX_COST = 24_000;
@@ -127,6 +128,19 @@ function areSame(before: PiecesProps, next: PiecesProps): boolean {
 /** Completes incomplete syntax. An incomplete link is shown as text. */
 function completeSyntax(text: string): string {
   return remend(text, { linkMode: "text-only", katex: false });
+}
+
+/** Sources are listed only after the text is complete. */
+export function MarkdownText(props: MarkdownProps): ReactNode {
+  const { isStreaming, annotations = NO_ANNOTATIONS, turnId } = props;
+  return (
+    <>
+      <MarkdownBody {...props} />
+      {!isStreaming && annotations.length > 0 && turnId !== undefined && (
+        <Sources annotations={annotations} turn={turnId} />
+      )}
+    </>
+  );
 }
 
 export function MarkdownBody({

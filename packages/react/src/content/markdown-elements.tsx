@@ -5,13 +5,14 @@
  * Headings get the level of `HeadingContext`.
  */
 import { createContext, type ReactNode, useContext } from "react";
-import { useThreadContext } from "../context.ts";
+import { useThreadParts } from "../context.ts";
 import { CitationContext } from "./citations/references.ts";
 import { HeadingContext } from "./headings.ts";
 import { useScrollEdges } from "../ui/use-scroll-edges.ts";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
 
 export function Table({ children }: { readonly children?: ReactNode }) {
-  const { strings } = useThreadContext();
+  const strings = useCardStrings();
   const scroller = useScrollEdges<HTMLDivElement>();
   return (
     <div className="ts-table-frame">
@@ -30,7 +31,7 @@ export function Table({ children }: { readonly children?: ReactNode }) {
 }
 
 export function CitationMark({ index }: { readonly index: number }) {
-  const { components } = useThreadContext();
+  const { components } = useThreadParts();
   const citations = useContext(CitationContext);
   const annotation = citations?.annotations[index];
   if (citations === null || annotation === undefined) return null;
@@ -40,7 +41,7 @@ export function CitationMark({ index }: { readonly index: number }) {
 
 /** A mark instead of a checkbox, because the reader can't change it. */
 export function TaskMark({ isDone }: { readonly isDone: boolean }) {
-  const { strings } = useThreadContext();
+  const strings = useCardStrings();
   return (
     <span className="ts-task-mark" data-done={isDone || undefined}>
       {isDone && <span className="ts-sr">{strings.thread.done}</span>}

@@ -1,10 +1,9 @@
 /**
  * `MarkdownPlugin` is an optional part of the Markdown renderer, such as `highlight()`. Types only.
  * Invariant: a plugin gets text and returns React elements, so it can't add HTML. It never changes which links, images
- * and citations an answer has. Its large libraries are in `parts`, which load with the first block that needs them.
+ * and citations an answer has. Its large libraries load with the first block that needs them.
  */
-import type { ComponentType } from "react";
-import type { LazyParts } from "../lazy-parts.ts";
+import type { ComponentType, ReactNode } from "react";
 
 export interface MarkdownPlugin {
   /** The largest code block or formula that the plugin draws, in characters. A longer one is shown as text. */
@@ -13,31 +12,35 @@ export interface MarkdownPlugin {
   readonly drawsCode?: (language: string) => boolean;
   /** How formulas are written. Only the first plugin with a syntax counts. */
   readonly formulas?: FormulaSyntax;
-  readonly parts: LazyParts<PluginParts>;
-}
-
-export interface PluginParts {
   /** Draws a complete code block. */
   readonly Code?: ComponentType<PluginCodeProps>;
+  /** Draws a complete formula. */
   readonly Formula?: ComponentType<PluginFormulaProps>;
+  /** Loads what it draws with, such as for the HTML of a server. */
+  readonly load: () => Promise<void>;
 }
 
-export interface PluginCodeProps {
+interface PluginProps {
+  /** The block as written, for as long as it is not drawn. */
+  readonly children: ReactNode;
+}
+
+export interface PluginCodeProps extends PluginProps {
   readonly language: string;
   readonly text: string;
   readonly name?: string;
 }
 
-export interface PluginFormulaProps {
+export interface PluginFormulaProps extends PluginProps {
   /** The formula without its delimiters. */
   readonly text: string;
   /** Whether it has a line of its own. */
   readonly isDisplay: boolean;
-  /** The formula as written. The plugin shows it if it can't draw the formula. */
-  readonly raw: string;
 }
 
-export interface FoundFormula extends PluginFormulaProps {
+export interface FoundFormula extends Omit<PluginFormulaProps, "children"> {
+  /** The formula as written. */
+  readonly raw: string;
   /** False while the end of the formula has not arrived. */
   readonly isClosed: boolean;
 }

@@ -5,11 +5,11 @@
  */
 import type { ArtifactData } from "@turnstream/protocol";
 import type { ReactNode } from "react";
-import { useThreadContext } from "../context.ts";
 import { formatNumber } from "../format.ts";
 import { visibleText } from "../visible-text.ts";
 import { useScrollEdges } from "../ui/use-scroll-edges.ts";
 import { ArtifactFrame } from "./artifact-frame.tsx";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
 
 type Cell = ArtifactData["table"]["rows"][number][number];
 /** More rows than a user scrolls through. The full table is available through its link or in the tool result. */
@@ -22,7 +22,7 @@ interface TableArtifactProps {
 }
 
 export function TableArtifact({ title, data, fullUrl }: TableArtifactProps): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useCardStrings();
   const { columns, rows, total = rows.length } = data;
   const shown = rows.slice(0, MAX_ROWS);
   const cardStrings = strings.cards;
@@ -51,7 +51,7 @@ interface DataTableProps {
 }
 
 export function DataTable({ label, columns, rows }: DataTableProps): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useCardStrings();
   const scroller = useScrollEdges<HTMLDivElement>();
   const isNumber = columns.map(
     (_, n) => rows.length > 0 && rows.every((row) => typeof (row[n] ?? 0) === "number"),

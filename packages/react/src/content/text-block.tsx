@@ -3,19 +3,20 @@
  * Invariant: an answer is plain text until the Markdown chunk is loaded and never waits for it. Thoughts are always
  * plain text. Sources are listed only after the text is complete.
  */
-import { type ReactNode, useEffect, useSyncExternalStore } from "react";
+import type { ReactNode } from "react";
 import { isOpen } from "@turnstream/protocol";
 import type { BlockProps, MarkdownProps } from "../components.ts";
-import { useThreadContext } from "../context.ts";
+import { useThreadParts } from "../context.ts";
 import { formatDuration } from "../format.ts";
 import { useExpanded } from "../hooks/use-expanded.ts";
 import { useBlock } from "../hooks/use-turn.ts";
-import { createLazyParts } from "../lazy-parts.ts";
+import { createLazyParts } from "../lazy-parts.tsx";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { Slot, usePart } from "../parts.tsx";
+import { useStrings } from "../hooks/use-strings.ts";
 
 export function TextBlock({ turnId, blockIndex }: BlockProps): ReactNode {
-  const { components } = useThreadContext();
+  const { components } = useThreadParts();
   const block = useBlock(turnId, blockIndex, "text");
   const root = usePart("text", "ts-text");
   if (block === null) return null;
@@ -33,28 +34,16 @@ export function TextBlock({ turnId, blockIndex }: BlockProps): ReactNode {
   );
 }
 
-/**
- * The text of an answer. It is plain text until the Markdown chunk is loaded, and on a server that didn't preload it.
- * Invariant: it never waits for the chunk, and its first render in the browser equals the server's.
- */
 export const lazyMarkdown = createLazyParts(() => import("./markdown-chunk.tsx"));
 
-export function Markdown(props: MarkdownProps) {
-  const loaded = useSyncExternalStore(lazyMarkdown.subscribe, lazyMarkdown.get, lazyMarkdown.getForHydration);
-  useEffect(() => void lazyMarkdown.load(), []);
-  const { text, isStreaming, annotations, turnId } = props;
+const PlainText = ({ text }: MarkdownProps): ReactNode => <p className="ts-plain">{text}</p>;
+const MarkdownText = lazyMarkdown.part(({ MarkdownText: Loaded }) => Loaded, PlainText);
+
+/** The text of an answer. It never waits for the chunk: it is plain text until then. */
+export function Markdown(props: MarkdownProps): ReactNode {
   return (
     <div {...usePart("markdown", "ts-markdown")} dir="auto">
-      {loaded === null ? (
-        <p className="ts-plain">{text}</p>
-      ) : (
-        <>
-          <loaded.MarkdownBody {...props} />
-          {!isStreaming && annotations !== undefined && annotations.length > 0 && turnId !== undefined && (
-            <loaded.Sources annotations={annotations} turn={turnId} />
-          )}
-        </>
-      )}
+      <MarkdownText {...props} />
     </div>
   );
 }
@@ -64,7 +53,7 @@ export function Markdown(props: MarkdownProps) {
  * chooses.
  */
 export function ThinkingBlock({ turnId, blockIndex }: BlockProps): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useStrings();
   const block = useBlock(turnId, blockIndex, "thinking");
   const isStreaming = block?.end === null;
   const [isExpanded, toggle] = useExpanded(turnId, blockIndex, isStreaming);

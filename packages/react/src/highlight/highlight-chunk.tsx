@@ -1,12 +1,12 @@
 /**
- * `createHighlightParts` draws code blocks in color, with highlight.js. Loaded as a chunk with the first code block.
+ * `createColoredCode` returns a component that draws code blocks in color, with highlight.js. Loaded as a chunk with the first code block.
  * Invariant: the code is plain text until its task runs, and one task colors one code block, so that the page handles
  * input between them. Coloring adds `span` elements with classes and changes no character: otherwise the code stays
  * plain.
  */
 import core from "highlight.js/lib/core";
-import { type ReactNode, useEffect, useState } from "react";
-import type { PluginCodeProps, PluginParts } from "../content/markdown-plugin.ts";
+import { type ComponentType, type ReactNode, useEffect, useState } from "react";
+import type { PluginCodeProps } from "../content/markdown-plugin.ts";
 import { renderMarkup } from "../content/render-markup.ts";
 import { scheduleTask } from "../content/schedule-task.ts";
 import { CodeBlock } from "../ui/code-block.tsx";
@@ -56,33 +56,31 @@ export function createHighlighter(own: LanguageLoaders): Highlighter {
   };
 }
 
-export function createHighlightParts(own: LanguageLoaders): PluginParts {
+export function createColoredCode(own: LanguageLoaders): ComponentType<PluginCodeProps> {
   const highlighter = createHighlighter(own);
-  return {
-    Code({ language, text, name }: PluginCodeProps): ReactNode {
-      const [colored, setColored] = useState<Colored | null>(null);
-      useEffect(() => {
-        let cancel = (): void => {};
-        let isCurrent = true;
-        const draw = async (): Promise<void> => {
-          const known = language.toLowerCase();
-          await highlighter.load(known);
-          if (isCurrent)
-            cancel = scheduleTask(() => setColored({ text, content: highlighter.color(known, text) }));
-        };
-        // If the language can't be loaded, the code stays plain.
-        draw().catch(() => {});
-        return () => {
-          isCurrent = false;
-          cancel();
-        };
-      }, [language, text]);
-      const content = colored?.text === text ? colored.content : null;
-      return (
-        <CodeBlock language={language} text={text} {...(name !== undefined && { name })}>
-          {content}
-        </CodeBlock>
-      );
-    },
+  return function ColoredCode({ language, text, name }: PluginCodeProps): ReactNode {
+    const [colored, setColored] = useState<Colored | null>(null);
+    useEffect(() => {
+      let cancel = (): void => {};
+      let isCurrent = true;
+      const draw = async (): Promise<void> => {
+        const known = language.toLowerCase();
+        await highlighter.load(known);
+        if (isCurrent)
+          cancel = scheduleTask(() => setColored({ text, content: highlighter.color(known, text) }));
+      };
+      // If the language can't be loaded, the code stays plain.
+      draw().catch(() => {});
+      return () => {
+        isCurrent = false;
+        cancel();
+      };
+    }, [language, text]);
+    const content = colored?.text === text ? colored.content : null;
+    return (
+      <CodeBlock language={language} text={text} {...(name !== undefined && { name })}>
+        {content}
+      </CodeBlock>
+    );
   };
 }

@@ -6,7 +6,7 @@
 
 import type { LanguageFn } from "highlight.js";
 import type { MarkdownPlugin } from "../content/markdown-plugin.ts";
-import { createLazyParts } from "../lazy-parts.ts";
+import { createLazyParts, ShowChildren } from "../lazy-parts.tsx";
 import { isKnownLanguage, type LanguageLoaders } from "./languages.ts";
 
 export interface HighlightOptions {
@@ -20,9 +20,14 @@ const MAX_CHARS = 8_000;
 /** Create it once, outside of components. */
 export function highlight({ languages = {} }: HighlightOptions = {}): MarkdownPlugin {
   const own: LanguageLoaders = languages;
+  const { load, part } = createLazyParts(async () => {
+    const { createColoredCode } = await import("./highlight-chunk.tsx");
+    return createColoredCode(own);
+  });
   return {
     maxChars: MAX_CHARS,
     drawsCode: (language) => Object.hasOwn(own, language) || isKnownLanguage(language),
-    parts: createLazyParts(async () => (await import("./highlight-chunk.tsx")).createHighlightParts(own)),
+    Code: part((Code) => Code, ShowChildren),
+    load,
   };
 }

@@ -1,13 +1,15 @@
 /**
  * `useAction` runs a command of the user and returns whether it is in progress and why it failed. `useCommand` does so
- * outside of a thread.
+ * outside of a thread. `useStop` stops the running turn, and `useIsRunning` returns whether one runs.
  * Invariant: one command runs at a time; a second press is ignored, even before the next render. It stores the error
  * instead of its text, because the language can change.
  */
 import { useEffect, useRef, useState } from "react";
-import { useThreadContext } from "../context.ts";
 import { errorText } from "../error-text.ts";
-import type { Strings } from "../strings/strings.ts";
+import type { Messages } from "../strings/messages.ts";
+import { useMessages } from "./use-messages.ts";
+import { useThreadContext } from "../context.ts";
+import { useSessionSelector } from "./use-session-selector.ts";
 
 export interface Action {
   readonly isBusy: boolean;
@@ -19,10 +21,10 @@ export interface Action {
 
 /** @param outcomeWithinMs how long after success to stay busy, until the outcome is visible */
 export function useAction(outcomeWithinMs = 0): Action {
-  return useCommand(useThreadContext().strings, outcomeWithinMs);
+  return useCommand(useMessages(), outcomeWithinMs);
 }
 
-export function useCommand(strings: Strings, outcomeWithinMs = 0): Action {
+export function useCommand(strings: Pick<Messages, "errors">, outcomeWithinMs = 0): Action {
   const [isBusy, setBusy] = useState(false);
   // Stores the error instead of its text, because the language can change while it is shown.
   const [failure, setFailure] = useState<{ readonly error: unknown } | null>(null);
@@ -50,4 +52,26 @@ export function useCommand(strings: Strings, outcomeWithinMs = 0): Action {
   };
   const problem = failure === null ? null : errorText(strings, failure.error);
   return { isBusy, problem, run: (command) => void run(command) };
+}
+
+export interface StopAction {
+  /** Does nothing if no turn runs. */
+  readonly stop: () => void;
+  readonly isStopping: boolean;
+  /** Why the stop failed. */
+  readonly problem: string | null;
+}
+
+export function useStop(): StopAction {
+  const { session } = useThreadContext();
+  const { isBusy: isStopping, problem, run } = useAction();
+  const stop = (): void => {
+    const last = session.getSnapshot().state.turns.last();
+    if (last?.status === "running") run(() => session.stop(last.id));
+  };
+  return { stop, isStopping, problem };
+}
+
+export function useIsRunning(): boolean {
+  return useSessionSelector(({ state }) => state.turns.last()?.status === "running");
 }

@@ -8,7 +8,9 @@
 import { type Attachment, type ComposerOptions, type RefusedFile, canSend } from "@turnstream/client/view";
 import { useEffect, useSyncExternalStore } from "react";
 import { useThreadContext } from "../context.ts";
-import { type StopAction, useIsRunning, useStop } from "./use-stop.ts";
+import { type StopAction, useIsRunning, useStop } from "./use-action.ts";
+import { useMessages } from "./use-messages.ts";
+import { useComposerStore } from "./stores.ts";
 
 export interface ComposerState extends StopAction {
   readonly text: string;
@@ -33,7 +35,9 @@ export interface ComposerState extends StopAction {
 
 /** @param options set by the component that shows the composer; the others leave them out */
 export function useComposer(options?: ComposerOptions): ComposerState {
-  const { session, composer, strings } = useThreadContext();
+  const { session } = useThreadContext();
+  const composer = useComposerStore();
+  const { locale } = useMessages();
   const {
     text,
     files,
@@ -56,12 +60,9 @@ export function useComposer(options?: ComposerOptions): ComposerState {
     clearRefused: () => composer.set({ refused: [] }),
     agentId: chosenAgent,
     setAgent: (next) => composer.set({ agentId: next }),
-    focus: () => composer.focus(),
+    focus: composer.focus,
     canSend: canSend(text, files),
-    send() {
-      composer.options = { ...composer.options, locale: strings.locale };
-      composer.send(session);
-    },
+    send: () => void composer.send(session, { locale }),
     isRunning,
     ...useStop(),
   };

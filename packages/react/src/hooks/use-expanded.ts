@@ -4,14 +4,14 @@
  * Invariant: after the first toggle, a change of the default has no effect. Only the toggled item re-renders.
  */
 import { useCallback, useEffect, useState, useSyncExternalStore } from "react";
-import { useThreadContext } from "../context.ts";
+import { useExpandedState } from "./stores.ts";
 
 export function useExpanded(
   turnId: string,
   blockIndex: number,
   isExpandedByDefault: boolean,
 ): readonly [isExpanded: boolean, toggle: () => void] {
-  const { expanded } = useThreadContext();
+  const expanded = useExpandedState();
   const subscribe = useCallback(
     (listener: () => void) => expanded.subscribe(turnId, blockIndex, listener),
     [expanded, turnId, blockIndex],

@@ -7,7 +7,8 @@
 import type { ClientError, PendingMessage, SessionView } from "@turnstream/client";
 import type { UserMessage } from "@turnstream/protocol";
 import type { ThreadStore } from "@turnstream/client/view";
-import { useStoreSelector, useSessionSelector } from "./use-session-selector.ts";
+import { useSessionSelector } from "./use-session-selector.ts";
+import { useStoreSelector } from "./stores.ts";
 
 /** queued: the server has stored it, and its turn starts later. The other values are those of a pending message. */
 export type MessageStatus = "sent" | "queued" | PendingMessage["status"];

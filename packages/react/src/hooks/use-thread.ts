@@ -17,7 +17,8 @@ import { useThreadContext } from "../context.ts";
 import { errorText } from "../error-text.ts";
 import { noticeText } from "../notice-text.ts";
 import { useSessionSelector } from "./use-session-selector.ts";
-import { useStop } from "./use-stop.ts";
+import { useStop } from "./use-action.ts";
+import { useMessages } from "./use-messages.ts";
 
 export interface ThreadMessage {
   readonly id: string;
@@ -34,7 +35,7 @@ export interface ThreadMessage {
 }
 
 /** submitted: the answer has not started. streaming: it runs. error: the last message or turn failed. */
-export type ThreadStatus = "ready" | "submitted" | "streaming" | "error";
+type ThreadStatus = "ready" | "submitted" | "streaming" | "error";
 
 export interface ThreadView {
   /** Oldest first. */
@@ -50,7 +51,8 @@ const NO_FILES: readonly FileRef[] = [];
 const cache = new WeakMap<object, readonly ThreadMessage[]>();
 
 export function useThread(): ThreadView {
-  const { session, strings } = useThreadContext();
+  const { session } = useThreadContext();
+  const texts = useMessages();
   const turns = useSessionSelector(({ state }) => state.turns);
   const waiting = useSessionSelector(({ state }) => state.waiting);
   const outbox = useSessionSelector((view) => view.outbox);
@@ -64,7 +66,7 @@ export function useThread(): ThreadView {
   const notice = last === undefined ? null : findError(last);
   const error =
     problem ??
-    (failed !== null ? errorText(strings, failed) : notice === null ? null : noticeText(strings, notice));
+    (failed !== null ? errorText(texts, failed) : notice === null ? null : noticeText(texts, notice));
   const isRunning = last?.status === "running";
   const isStreaming = isRunning && last.items.length > 0;
   const isSubmitted = isRunning || waiting.length + outbox.length > 0;
@@ -72,7 +74,7 @@ export function useThread(): ThreadView {
     messages,
     status: isStreaming ? "streaming" : error !== null ? "error" : isSubmitted ? "submitted" : "ready",
     // The outbox shows the outcome.
-    send: (text) => void session.send({ text, locale: strings.locale }).done.catch(() => {}),
+    send: (text) => void session.send({ text, locale: texts.locale }).done.catch(() => {}),
     stop,
     error,
   };

@@ -5,7 +5,7 @@
  */
 import { type Block, findRun, isBlock, type Run, type ToolItem, type Turn } from "@turnstream/protocol";
 import type { LayoutGroup, TurnLayout } from "@turnstream/client/view";
-import { useStoreSelector } from "./use-session-selector.ts";
+import { useStoreSelector } from "./stores.ts";
 
 /** Oldest first. */
 export function useTurnIds(): readonly string[] {

@@ -7,7 +7,6 @@ import { memo, type ReactNode } from "react";
 import temml from "temml";
 import type { PluginCodeProps, PluginFormulaProps } from "../content/markdown-plugin.ts";
 import { renderMarkup } from "../content/render-markup.ts";
-import { CodeBlock } from "../ui/code-block.tsx";
 
 const toSet = (names: string): ReadonlySet<string> => new Set(names.split(" "));
 const ALLOWED = {
@@ -42,9 +41,15 @@ export function renderFormula(text: string, isDisplay: boolean): ReactNode {
   }
 }
 
-export const Formula = memo(function Formula({ text, isDisplay, raw }: PluginFormulaProps): ReactNode {
+// The children are the same formula, as written.
+export const Formula = memo(
+  DrawnFormula,
+  (one, { text, isDisplay }) => one.text === text && one.isDisplay === isDisplay,
+);
+
+function DrawnFormula({ text, isDisplay, children }: PluginFormulaProps): ReactNode {
   const drawn = renderFormula(text, isDisplay);
-  if (drawn === null) return <span className="ts-plain">{raw}</span>;
+  if (drawn === null) return children;
   return (
     // Focusable, so that a keyboard can scroll a long formula.
     <span
@@ -54,14 +59,13 @@ export const Formula = memo(function Formula({ text, isDisplay, raw }: PluginFor
       {drawn}
     </span>
   );
-});
+}
 
 /** A code block of the language `math`. */
-export function Code({ language, text }: PluginCodeProps): ReactNode {
-  const drawn = renderFormula(text, true);
-  return drawn === null ? (
-    <CodeBlock language={language} text={text} />
-  ) : (
-    <Formula text={text} raw={text} isDisplay />
+export function Code({ text, children }: PluginCodeProps): ReactNode {
+  return (
+    <Formula text={text} isDisplay>
+      {children}
+    </Formula>
   );
 }

@@ -5,7 +5,7 @@
 "use client";
 
 import type { MarkdownPlugin } from "../content/markdown-plugin.ts";
-import { createLazyParts } from "../lazy-parts.ts";
+import { createLazyParts, ShowChildren } from "../lazy-parts.tsx";
 
 export interface MermaidOptions {
   /** The URL of `mermaid/dist/mermaid.min.js`, which your app serves. */
@@ -17,9 +17,13 @@ const MAX_CHARS = 20_000;
 
 /** Create it once, outside of components. */
 export function mermaid({ url }: MermaidOptions): MarkdownPlugin {
+  const { load, part } = createLazyParts(async () =>
+    (await import("./mermaid-chunk.tsx")).createDiagram(url),
+  );
   return {
     maxChars: MAX_CHARS,
     drawsCode: (language) => language === "mermaid",
-    parts: createLazyParts(async () => (await import("./mermaid-chunk.tsx")).createMermaidParts(url)),
+    Code: part((Diagram) => Diagram, ShowChildren),
+    load,
   };
 }

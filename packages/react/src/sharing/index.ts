@@ -4,7 +4,6 @@
  */
 "use client";
 
-export { enSharing } from "./sharing-strings.ts";
 export { ShareDialog, type ShareDialogProps } from "./share-dialog.tsx";
 export { SharedThread, type SharedThreadProps } from "./shared-thread.tsx";
 export { type ShareLinks, type SharingCalls, useShareLinks } from "./use-share-links.ts";

@@ -6,7 +6,8 @@
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef } from "react";
 import { useThreadContext } from "../context.ts";
 import { Icon } from "../ui/icons.tsx";
-import { sharingStrings } from "./sharing-strings.ts";
+import { useSharingStrings } from "./use-sharing-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 export interface ModalProps {
   readonly title: string;
@@ -17,7 +18,8 @@ export interface ModalProps {
 const FOCUSABLE = "button:not(:disabled), input:not(:disabled), select:not(:disabled), a[href]";
 
 export function Modal({ title, onClose, children }: ModalProps): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useSharingStrings();
+  const { theme } = useThreadContext();
   const heading = useId();
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
@@ -35,7 +37,9 @@ export function Modal({ title, onClose, children }: ModalProps): ReactNode {
   return (
     <dialog
       ref={dialog}
-      className="ts-modal"
+      className="ts-root ts-modal"
+      lang={strings.locale}
+      data-theme={theme}
       aria-labelledby={heading}
       onCancel={(event) => {
         event.preventDefault();
@@ -50,14 +54,9 @@ export function Modal({ title, onClose, children }: ModalProps): ReactNode {
           <h2 id={heading} tabIndex={-1}>
             {title}
           </h2>
-          <button
-            type="button"
-            className="ts-icon-button"
-            aria-label={sharingStrings(strings).close}
-            onClick={onClose}
-          >
+          <Button className="ts-icon-button" aria-label={strings.sharing.close} onClick={onClose}>
             <Icon name="close" />
-          </button>
+          </Button>
         </div>
         {children}
       </div>

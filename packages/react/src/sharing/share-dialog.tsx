@@ -4,13 +4,13 @@
  * copies it. Changes are announced to screen readers.
  */
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
-import { useThreadContext } from "../context.ts";
 import { errorText } from "../error-text.ts";
 import { useAction } from "../hooks/use-action.ts";
 import { Modal } from "./modal.tsx";
 import { ShareLink, type ShareNotice } from "./share-link.tsx";
 import { type ShareLinks, type SharingCalls, useShareLinks } from "./use-share-links.ts";
-import { sharingStrings } from "./sharing-strings.ts";
+import { useSharingStrings } from "./use-sharing-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 export interface ShareDialogProps {
   readonly client: SharingCalls;
@@ -36,7 +36,7 @@ export function ShareDialog({ isOpen, ...props }: ShareDialogProps): ReactNode {
 }
 
 function OpenShareDialog({ client, onClose, getLink }: Omit<ShareDialogProps, "isOpen">): ReactNode {
-  const sharing = sharingStrings(useThreadContext().strings);
+  const sharing = useSharingStrings().sharing;
   const links = useShareLinks(client);
   // The name of a string instead of its text, because the language can change while it is shown.
   const [notice, setNotice] = useState<ShareNotice | null>(null);
@@ -83,7 +83,7 @@ interface NewLinkFormProps {
 }
 
 function NewLinkForm({ onCreate }: NewLinkFormProps): ReactNode {
-  const sharing = sharingStrings(useThreadContext().strings);
+  const sharing = useSharingStrings().sharing;
   const select = useId();
   const [expiry, setExpiry] = useState<Expiry>("week");
   const { isBusy, problem, run } = useAction();
@@ -126,9 +126,9 @@ interface LinkListProps {
 }
 
 function LinkList({ links: list, getLink, onNotice, onRevoked }: LinkListProps): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useSharingStrings();
   const { thread } = strings;
-  const sharing = sharingStrings(strings);
+  const sharing = strings.sharing;
   const heading = useId();
   const { links, error, hasMore, load, revoke } = list;
   return (
@@ -156,9 +156,7 @@ function LinkList({ links: list, getLink, onNotice, onRevoked }: LinkListProps):
         </p>
       )}
       {(hasMore || error !== null) && (
-        <button type="button" className="ts-button" onClick={() => void load()}>
-          {error === null ? sharing.moreLinks : thread.tryAgain}
-        </button>
+        <Button onClick={() => void load()}>{error === null ? sharing.moreLinks : thread.tryAgain}</Button>
       )}
     </section>
   );

@@ -5,11 +5,11 @@
  */
 import type { ListedShare } from "@turnstream/client";
 import { type ReactNode, useId, useRef, useState } from "react";
-import { useThreadContext } from "../context.ts";
 import { formatDate } from "../format.ts";
 import { useAction } from "../hooks/use-action.ts";
 import { Icon } from "../ui/icons.tsx";
-import { sharingStrings } from "./sharing-strings.ts";
+import { useSharingStrings } from "./use-sharing-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 /** The strings of `sharing` that are announced to screen readers. */
 export type ShareNotice = "created" | "copied" | "copyFailed" | "revoked";
@@ -22,8 +22,8 @@ export interface ShareLinkProps {
 }
 
 export function ShareLink({ link, url, onNotice, onRevoke }: ShareLinkProps): ReactNode {
-  const { strings } = useThreadContext();
-  const sharing = sharingStrings(strings);
+  const strings = useSharingStrings();
+  const sharing = strings.sharing;
   const dates = useId();
   const [isConfirming, setConfirming] = useState(false);
   const { isBusy, problem, run } = useAction();
@@ -39,15 +39,14 @@ export function ShareLink({ link, url, onNotice, onRevoke }: ShareLinkProps): Re
             : sharing.expiresOn(formatDate(strings, link.expiresAt))}
         </span>
         {!isConfirming && (
-          <button
-            type="button"
+          <Button
             className="ts-link"
             data-action="revoke"
             aria-describedby={dates}
             onClick={() => setConfirming(true)}
           >
             {sharing.revoke}
-          </button>
+          </Button>
         )}
       </div>
       {isConfirming && (
@@ -65,14 +64,9 @@ export function ShareLink({ link, url, onNotice, onRevoke }: ShareLinkProps): Re
             >
               {sharing.revokeConfirm}
             </button>
-            <button
-              type="button"
-              className="ts-button"
-              disabled={isBusy}
-              onClick={() => setConfirming(false)}
-            >
+            <Button disabled={isBusy} onClick={() => setConfirming(false)}>
               {sharing.cancel}
-            </button>
+            </Button>
           </span>
         </div>
       )}
@@ -92,7 +86,7 @@ interface CopyFieldProps {
 }
 
 function CopyField({ url, describedBy, onNotice }: CopyFieldProps): ReactNode {
-  const sharing = sharingStrings(useThreadContext().strings);
+  const sharing = useSharingStrings().sharing;
   const field = useRef<HTMLInputElement>(null);
   const [isCopied, setCopied] = useState(false);
   const copy = async (): Promise<void> => {
@@ -118,16 +112,10 @@ function CopyField({ url, describedBy, onNotice }: CopyFieldProps): ReactNode {
         aria-describedby={describedBy}
         onFocus={({ currentTarget }) => currentTarget.select()}
       />
-      <button
-        type="button"
-        className="ts-button"
-        data-action="copy"
-        aria-describedby={describedBy}
-        onClick={() => void copy()}
-      >
+      <Button data-action="copy" aria-describedby={describedBy} onClick={() => void copy()}>
         {isCopied && <Icon name="check" />}
         {isCopied ? sharing.copied : sharing.copy}
-      </button>
+      </Button>
     </div>
   );
 }

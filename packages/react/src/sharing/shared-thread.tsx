@@ -6,16 +6,16 @@
  */
 import type { Client, ClientError, SessionInfo, SharedSession } from "@turnstream/client";
 import { type ReactNode, useCallback, useEffect, useState } from "react";
-import { useThreadContext } from "../context.ts";
 import { errorText } from "../error-text.ts";
 import { formatDate } from "../format.ts";
 import { useAction } from "../hooks/use-action.ts";
-import { SessionProvider, type SessionProviderProps } from "../provider.tsx";
-import { resolveStrings } from "../strings/extend-strings.ts";
-import type { Strings } from "../strings/strings.ts";
+import type { SessionProviderProps } from "../context.ts";
+import { SessionProvider } from "../provider.tsx";
+import { resolveSharingStrings, type SharingStrings } from "../strings/sharing.ts";
 import { Thread } from "../thread/thread.tsx";
 import { visibleText } from "../visible-text.ts";
-import { sharingStrings } from "./sharing-strings.ts";
+import { useSharingStrings } from "./use-sharing-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 export interface SharedThreadProps extends Omit<SessionProviderProps, "session" | "children" | "readOnly"> {
   readonly client: Pick<Client, "openShare" | "fork">;
@@ -33,7 +33,7 @@ type Opened = { readonly shared: SharedSession } | { readonly error: unknown } |
 export function SharedThread(props: SharedThreadProps): ReactNode {
   const { client, token, onContinue, ...provider } = props;
   const { theme } = provider;
-  const strings = resolveStrings(provider.strings);
+  const strings = resolveSharingStrings(provider.strings);
   const [opened, setOpened] = useState<Opened>(null);
   const [attempt, setAttempt] = useState(0);
   useEffect(() => {
@@ -52,7 +52,7 @@ export function SharedThread(props: SharedThreadProps): ReactNode {
     return (
       <div className="ts-root ts-shared-state" lang={strings.locale} data-theme={theme}>
         {opened === null ? (
-          <p role="status">{sharingStrings(strings).loading}</p>
+          <p role="status">{strings.sharing.loading}</p>
         ) : (
           <OpenProblem {...opened} strings={strings} onRetry={() => setAttempt((n) => n + 1)} />
         )}
@@ -61,9 +61,9 @@ export function SharedThread(props: SharedThreadProps): ReactNode {
   const { shared } = opened;
   return (
     <SessionProvider {...provider} session={shared.session} readOnly>
-      <div className="ts-shared">
+      <div className="ts-root ts-shared" lang={strings.locale} data-theme={theme}>
         <SharedHead shared={shared} />
-        <Thread composer={null} label={sharingStrings(strings).shared} />
+        <Thread composer={null} label={strings.sharing.shared} />
         {onContinue !== undefined && <ContinueBar onFork={fork} />}
       </div>
     </SessionProvider>
@@ -72,7 +72,7 @@ export function SharedThread(props: SharedThreadProps): ReactNode {
 
 interface OpenProblemProps {
   readonly error: unknown;
-  readonly strings: Strings;
+  readonly strings: SharingStrings;
   readonly onRetry: () => void;
 }
 
@@ -80,32 +80,26 @@ function OpenProblem({ error, strings, onRetry }: OpenProblemProps): ReactNode {
   const { code, canRetry = false } = error as Partial<ClientError>;
   return (
     <>
-      <p role="alert">
-        {code === "NOT_FOUND" ? sharingStrings(strings).notFound : errorText(strings, error)}
-      </p>
-      {canRetry && (
-        <button type="button" className="ts-button" onClick={onRetry}>
-          {strings.thread.tryAgain}
-        </button>
-      )}
+      <p role="alert">{code === "NOT_FOUND" ? strings.sharing.notFound : errorText(strings, error)}</p>
+      {canRetry && <Button onClick={onRetry}>{strings.thread.tryAgain}</Button>}
     </>
   );
 }
 
 function SharedHead({ shared: { title, createdAt } }: { readonly shared: SharedSession }): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useSharingStrings();
   return (
     <header className="ts-shared-head">
       <h1>
-        <bdi>{title === null || title === "" ? sharingStrings(strings).shared : visibleText(title)}</bdi>
+        <bdi>{title === null || title === "" ? strings.sharing.shared : visibleText(title)}</bdi>
       </h1>
-      <p className="ts-faint">{sharingStrings(strings).sharedOn(formatDate(strings, createdAt))}</p>
+      <p className="ts-faint">{strings.sharing.sharedOn(formatDate(strings, createdAt))}</p>
     </header>
   );
 }
 
 function ContinueBar({ onFork }: { readonly onFork: () => Promise<void> }): ReactNode {
-  const sharing = sharingStrings(useThreadContext().strings);
+  const sharing = useSharingStrings().sharing;
   const { isBusy, problem, run } = useAction();
   return (
     <div className="ts-shared-bar">
@@ -114,15 +108,14 @@ function ContinueBar({ onFork }: { readonly onFork: () => Promise<void> }): Reac
           {problem}
         </p>
       )}
-      <button
-        type="button"
+      <Button
         className="ts-button ts-primary"
         data-action="continue"
         disabled={isBusy}
         onClick={() => run(onFork)}
       >
         {sharing.continueOwn}
-      </button>
+      </Button>
     </div>
   );
 }

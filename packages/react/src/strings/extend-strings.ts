@@ -1,19 +1,18 @@
 /**
- * `extendStrings` returns strings with some of their texts replaced. `resolveStrings` fills in what an app leaves out.
- * Invariant: neither changes what it gets. `resolveStrings` returns the same object for the same input, so that a
- * render doesn't change the context of the thread.
+ * `extendStrings` returns strings with some of their texts replaced. `createResolver` returns a function that fills in
+ * what an app leaves out.
+ * Invariant: neither changes what it gets. The same input gives the same object, so strings are merged once and a render
+ * changes nothing.
  */
-import { en } from "./en/index.ts";
-import type { Strings } from "./strings.ts";
 
 /** Some of the texts, at any depth. */
 export type StringChanges<T> = {
-  readonly [Key in keyof T]?: NonNullable<T[Key]> extends string | ((...args: never) => string)
+  readonly [Key in keyof T]?: T[Key] extends string | ((...args: never) => string)
     ? T[Key]
-    : StringChanges<NonNullable<T[Key]>>;
+    : StringChanges<T[Key]>;
 };
 
-export function extendStrings<T extends object>(strings: T, changes: StringChanges<T> = {}): T {
+export function extendStrings<T extends object>(strings: T, changes: StringChanges<T>): T {
   const extended = { ...strings } as Record<string, unknown>;
   for (const [key, change] of Object.entries(changes)) {
     const text = extended[key];
@@ -24,10 +23,11 @@ export function extendStrings<T extends object>(strings: T, changes: StringChang
   return extended as T;
 }
 
-const resolved = new WeakMap<object, Strings>();
-
-export function resolveStrings(given: StringChanges<Strings> = en): Strings {
-  const strings = resolved.get(given) ?? extendStrings(en, given);
-  resolved.set(given, strings);
-  return strings;
+export function createResolver<T extends object>(defaults: T): (given?: StringChanges<T>) => T {
+  const resolved = new WeakMap<object, T>([[defaults, defaults]]);
+  return (given = defaults) => {
+    const strings = resolved.get(given) ?? extendStrings(defaults, given);
+    resolved.set(given, strings).set(strings, strings);
+    return strings;
+  };
 }

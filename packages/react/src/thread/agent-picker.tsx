@@ -7,9 +7,8 @@ import type { ReactNode } from "react";
 import { useThreadContext } from "../context.ts";
 import { findName, formatName } from "../hooks/use-names.ts";
 import { usePart } from "../parts.tsx";
-import { composer as enComposer } from "../strings/en/composer.ts";
-import { extendStrings } from "../strings/extend-strings.ts";
 import { Icon } from "../ui/icons.tsx";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
 
 export interface AgentPickerProps {
   readonly agents: readonly AgentInfo[];
@@ -19,14 +18,15 @@ export interface AgentPickerProps {
 }
 
 export function AgentPicker({ agents, agentId, isDisabled, onChoose }: AgentPickerProps): ReactNode {
-  const { strings, agentNames } = useThreadContext();
+  const { agentNames } = useThreadContext();
+  const strings = useCardStrings();
   const nameOf = ({ id, label }: AgentInfo): string =>
     findName(agentNames, id) ?? (label || formatName(agentNames, id));
   return (
     <span {...usePart("agent-picker", "ts-agent-picker")}>
       <select
         className="ts-agent-select"
-        aria-label={extendStrings(enComposer, strings.composer).agent}
+        aria-label={strings.composer.agent}
         value={agentId}
         disabled={isDisabled}
         onChange={(event) => onChoose(event.target.value)}

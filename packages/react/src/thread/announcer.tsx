@@ -8,6 +8,8 @@ import { useThreadContext } from "../context.ts";
 import { formatName } from "../hooks/use-names.ts";
 import { noticeText } from "../notice-text.ts";
 import { usePart } from "../parts.tsx";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
+import { useThreadStore } from "../hooks/stores.ts";
 
 export function Announcer(): ReactNode {
   const announcements = useAnnouncements();
@@ -37,7 +39,9 @@ function AnnouncementList({ announcements, isUrgent }: AnnouncementListProps): R
 const NO_ANNOUNCEMENTS: readonly Announcement[] = [];
 
 export function useAnnouncements(): readonly Announcement[] {
-  const { store, strings, agentNames } = useThreadContext();
+  const { agentNames } = useThreadContext();
+  const store = useThreadStore();
+  const strings = useCardStrings();
   const [announcements, setAnnouncements] = useState(NO_ANNOUNCEMENTS);
   useEffect(
     () =>

@@ -6,11 +6,12 @@
  */
 import { type ToolItem, toolLabel } from "@turnstream/protocol";
 import type { ReactNode } from "react";
-import { useThreadContext } from "../context.ts";
+import { useThreadContext, useThreadParts } from "../context.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { StatusDot } from "../ui/status-dot.tsx";
 import { callNote, callStatus } from "./call-note.ts";
 import { RequestPanel, ResponsePanel } from "./tool-panels.tsx";
+import { useStrings } from "../hooks/use-strings.ts";
 
 export interface CallLineProps {
   readonly turnId: string;
@@ -31,8 +32,9 @@ export function CallLine({
   onToggle,
   isRunWaiting,
 }: CallLineProps): ReactNode {
-  const { components, toolDetails, strings } = useThreadContext();
-  const { SubAgent } = components;
+  const { toolDetails } = useThreadContext();
+  const strings = useStrings();
+  const { SubAgent } = useThreadParts().components;
   const runId = item.run?.id ?? null;
   const status = callStatus(item, isRunWaiting);
   const note = callNote(item, status, strings);

@@ -4,9 +4,9 @@
  */
 import type { ToolItem } from "@turnstream/protocol";
 import { isAsking } from "./call-rules.ts";
-import type { Strings } from "../strings/strings.ts";
+import type { ThreadStrings } from "../strings/thread.ts";
 
-export type CallStatus = keyof Strings["thread"]["toolStatus"];
+export type CallStatus = keyof ThreadStrings["thread"]["toolStatus"];
 
 const MAX_NOTE_CHARS = 120;
 
@@ -23,7 +23,7 @@ export interface CallNote {
   readonly isResult: boolean;
 }
 
-export function callNote(item: ToolItem, status: CallStatus, { thread }: Strings): CallNote | null {
+export function callNote(item: ToolItem, status: CallStatus, { thread }: ThreadStrings): CallNote | null {
   if (status === "waiting" || status === "stopped")
     return { text: thread.toolStatus[status], isResult: false };
   const { result, resultText } = item;

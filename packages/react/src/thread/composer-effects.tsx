@@ -5,9 +5,10 @@
  * viewport, but no keyboard.
  */
 import { storeDraft } from "@turnstream/client/view";
-import { type RefObject, useEffect, useRef } from "react";
-import { useThreadContext } from "../context.ts";
+import { type RefObject, useContext, useEffect, useRef } from "react";
+import { ThreadPartsContext, useThreadContext } from "../context.ts";
 import { useIsomorphicLayoutEffect } from "../hooks/use-isomorphic-layout-effect.ts";
+import { useComposerStore } from "../hooks/stores.ts";
 
 export interface ComposerEffectsProps {
   readonly field: RefObject<HTMLTextAreaElement | null>;
@@ -22,14 +23,16 @@ const DRAG_EVENTS = ["dragover", "dragleave", "drop"] as const;
 const VIEWPORT_EVENTS = ["resize", "scroll"] as const;
 
 export function ComposerEffects({ field, text, onFiles, onOver }: ComposerEffectsProps): null {
-  const { composer, session } = useThreadContext();
+  const { session } = useThreadContext();
+  const composer = useComposerStore();
+  const root = useContext(ThreadPartsContext)?.root;
   const latestOnFiles = useRef(onFiles);
   useEffect(() => {
     latestOnFiles.current = onFiles;
   });
   useEffect(() => {
-    const element = field.current;
-    const area = element?.closest<HTMLElement>(".ts-thread") ?? element?.form;
+    // A composer outside of a thread takes files itself.
+    const area = root?.current ?? field.current?.form;
     if (!area) return undefined;
     const onDrag = (event: DragEvent): void => {
       const { dataTransfer, relatedTarget, type } = event;
@@ -45,7 +48,7 @@ export function ComposerEffects({ field, text, onFiles, onOver }: ComposerEffect
     return () => {
       for (const type of DRAG_EVENTS) area.removeEventListener(type, onDrag);
     };
-  }, [field, onOver]);
+  }, [root, field, onOver]);
   useEffect(() => {
     const element = field.current;
     const onPaste = (event: ClipboardEvent): void => {
@@ -59,7 +62,7 @@ export function ComposerEffects({ field, text, onFiles, onOver }: ComposerEffect
     return () => element?.removeEventListener("paste", onPaste);
   }, [field]);
   useEffect(() => storeDraft(composer, session), [composer, session]);
-  useEffect(() => followKeyboard(field.current?.closest<HTMLElement>(".ts-thread") ?? null), [field]);
+  useEffect(() => followKeyboard(root?.current ?? null), [root]);
   // In browsers without `field-sizing`, which the styles use.
   useIsomorphicLayoutEffect(() => {
     const element = field.current;

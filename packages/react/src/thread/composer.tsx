@@ -7,18 +7,20 @@
  */
 import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import type { ComposerProps } from "../components.ts";
-import { useThreadContext } from "../context.ts";
 import { useComposer } from "../hooks/use-composer.ts";
 import { useSessionSelector } from "../hooks/use-session-selector.ts";
 import { Icon } from "../ui/icons.tsx";
 import { Slot, usePart } from "../parts.tsx";
 import { lazyCards } from "../cards/lazy-cards.ts";
-import { lazyPart } from "../lazy-part.tsx";
+import { NoNotice } from "../lazy-parts.tsx";
+import { useStrings } from "../hooks/use-strings.ts";
+import { useComposerStore } from "../hooks/stores.ts";
+import { Button } from "../ui/button.tsx";
 
-const AttachmentList = lazyPart(lazyCards, (parts) => parts.AttachmentList);
-const RefusedFiles = lazyPart(lazyCards, (parts) => parts.RefusedFiles);
-const AgentPicker = lazyPart(lazyCards, (parts) => parts.AgentPicker);
-const ComposerEffects = lazyPart(lazyCards, (parts) => parts.ComposerEffects, true);
+const AttachmentList = lazyCards.part((parts) => parts.AttachmentList);
+const RefusedFiles = lazyCards.part((parts) => parts.RefusedFiles);
+const AgentPicker = lazyCards.part((parts) => parts.AgentPicker);
+const ComposerEffects = lazyCards.part((parts) => parts.ComposerEffects, NoNotice);
 
 /** The key code of a key that belongs to an input method, even if `isComposing` is already false. */
 const IME_KEY_CODE = 229;
@@ -34,7 +36,8 @@ export function Composer({
   mode,
   ...given
 }: ComposerProps): ReactNode {
-  const { strings, composer } = useThreadContext();
+  const strings = useStrings();
+  const composer = useComposerStore();
   const threadStrings = strings.thread;
   const field = useRef<HTMLTextAreaElement>(null);
   const lastAgent = useSessionSelector(({ state }) => state.turns.last()?.agent);
@@ -47,9 +50,7 @@ export function Composer({
   const [isOver, setOver] = useState(false);
   const stop = usePart("stop-button", "ts-round-button ts-stop");
   const send = usePart("send-button", "ts-round-button ts-send");
-  useEffect(() => {
-    composer.focus = () => field.current?.focus();
-  }, [composer]);
+  useEffect(() => (field.current === null ? undefined : composer.bindField(field.current)), [composer]);
   const onKeyDown = (event: KeyboardEvent): void => {
     const { isComposing, keyCode } = event.nativeEvent;
     if (event.key !== "Enter" || event.shiftKey || isComposing || keyCode === IME_KEY_CODE) return;
@@ -101,15 +102,9 @@ export function Composer({
         />
         <Slot name="ComposerEnd" />
         {model.isRunning && (
-          <button
-            type="button"
-            {...stop}
-            aria-label={threadStrings.stop}
-            disabled={model.isStopping}
-            onClick={model.stop}
-          >
+          <Button {...stop} aria-label={threadStrings.stop} disabled={model.isStopping} onClick={model.stop}>
             <Icon name="stop" />
-          </button>
+          </Button>
         )}
         {(!model.isRunning || model.canSend) && (
           <button
@@ -133,7 +128,7 @@ interface AttachButtonProps {
 }
 
 function AttachButton({ accept, onFiles }: AttachButtonProps): ReactNode {
-  const threadStrings = useThreadContext().strings.thread;
+  const threadStrings = useStrings().thread;
   const input = useRef<HTMLInputElement>(null);
   return (
     <>
@@ -151,14 +146,13 @@ function AttachButton({ accept, onFiles }: AttachButtonProps): ReactNode {
           event.target.value = "";
         }}
       />
-      <button
-        type="button"
+      <Button
         {...usePart("attach-button", "ts-icon-button")}
         aria-label={threadStrings.attach}
         onClick={() => input.current?.click()}
       >
         <Icon name="clip" />
-      </button>
+      </Button>
     </>
   );
 }

@@ -11,8 +11,10 @@ import { useThreadContext } from "../context.ts";
 import { formatNumber } from "../format.ts";
 import { useConnection, useSessionSelector } from "../hooks/use-session-selector.ts";
 import { errorText } from "../error-text.ts";
-import type { Strings } from "../strings/strings.ts";
+import type { ThreadStrings } from "../strings/thread.ts";
 import { usePart } from "../parts.tsx";
+import { useStrings } from "../hooks/use-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 /** Most interruptions end before this. */
 const SHOW_AFTER_MS = 1_000;
@@ -20,7 +22,8 @@ const SHOW_AFTER_MS = 1_000;
 const SHOW_AFTER_RETURN_MS = 5_000;
 
 export function ConnectionBanner(): ReactNode {
-  const { strings, session } = useThreadContext();
+  const { session } = useThreadContext();
+  const strings = useStrings();
   const connection = useConnection();
   const isLate = useIsDelayed(connection.phase !== "live" && connection.phase !== "hidden");
   const now = useNow(isLate && connection.retryAt !== null);
@@ -47,16 +50,16 @@ export function ConnectionBanner(): ReactNode {
       <span className="ts-dot" data-dot={connection.phase === "closed" ? "error" : "pending"} />
       <span className="ts-banner-text">{connectionText(strings, connection, now)}</span>
       {canTry && (
-        <button type="button" className="ts-link" onClick={() => void session.refresh().catch(() => {})}>
+        <Button className="ts-link" onClick={() => void session.refresh().catch(() => {})}>
           {strings.thread.connection.retryNow}
-        </button>
+        </Button>
       )}
     </div>
   );
 }
 
 function connectionText(
-  strings: Strings,
+  strings: ThreadStrings,
   { phase, retryAt, error }: ConnectionView,
   now: number | null,
 ): string {

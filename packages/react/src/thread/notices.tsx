@@ -10,11 +10,14 @@ import { useThreadContext } from "../context.ts";
 import { noticeText } from "../notice-text.ts";
 import { useBlock } from "../hooks/use-turn.ts";
 import { useAction } from "../hooks/use-action.ts";
-import { useStoreSelector } from "../hooks/use-session-selector.ts";
+import { useStoreSelector } from "../hooks/stores.ts";
 import { usePart } from "../parts.tsx";
+import { useStrings } from "../hooks/use-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 export function StoppedNotice({ turnId, blockIndex }: BlockProps): ReactNode {
-  const { strings, isReadOnly } = useThreadContext();
+  const { readOnly } = useThreadContext();
+  const strings = useStrings();
   const block = useBlock(turnId, blockIndex, "notice");
   const root = usePart("stopped-notice", "ts-stopped");
   if (block === null) return null;
@@ -22,13 +25,14 @@ export function StoppedNotice({ turnId, blockIndex }: BlockProps): ReactNode {
     <div {...root}>
       <span className="ts-dot" data-dot="stopped" />
       {/* The text addresses the user who stopped the turn, who is not the reader of a shared session. */}
-      {isReadOnly ? strings.thread.announce.stopped : noticeText(strings, block)}
+      {readOnly ? strings.thread.announce.stopped : noticeText(strings, block)}
     </div>
   );
 }
 
 export function ErrorNotice({ turnId, blockIndex }: BlockProps): ReactNode {
-  const { strings, session, isReadOnly } = useThreadContext();
+  const { session, readOnly } = useThreadContext();
+  const strings = useStrings();
   const block = useBlock(turnId, blockIndex, "notice");
   const isLast = useStoreSelector("turns", (store) => store.getTurnIds().at(-1) === turnId);
   const isRetried = useStoreSelector("turns", (store) => {
@@ -41,15 +45,10 @@ export function ErrorNotice({ turnId, blockIndex }: BlockProps): ReactNode {
   return (
     <div {...root}>
       <span>{noticeText(strings, block)}</span>
-      {block.error?.can_retry === true && isLast && !isReadOnly && (
-        <button
-          type="button"
-          className="ts-button"
-          disabled={isBusy}
-          onClick={() => run(() => session.retry(turnId))}
-        >
+      {block.error?.can_retry === true && isLast && !readOnly && (
+        <Button disabled={isBusy} onClick={() => run(() => session.retry(turnId))}>
           {strings.thread.retry}
-        </button>
+        </Button>
       )}
       {problem !== null && <span className="ts-error-more">{problem}</span>}
     </div>

@@ -14,20 +14,21 @@ import { CallPlaceContext, useThreadContext } from "../context.ts";
 import { formatDuration } from "../format.ts";
 import { useExpanded, useWhile } from "../hooks/use-expanded.ts";
 import { useIsomorphicLayoutEffect } from "../hooks/use-isomorphic-layout-effect.ts";
-import { useStoreSelector } from "../hooks/use-session-selector.ts";
+import { useStoreSelector } from "../hooks/stores.ts";
 import { useGroup } from "../hooks/use-turn.ts";
 import { findOwn } from "../own-components.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { Icon } from "../ui/icons.tsx";
-import { CallArtifacts } from "./call-artifacts.tsx";
+import { CallArtifacts } from "./tool-call.tsx";
 import { listArtifacts } from "./call-rules.ts";
 import { TurnItem } from "./turn-items.tsx";
 import { usePart } from "../parts.tsx";
+import { useStrings } from "../hooks/use-strings.ts";
 
 const RUNNING_ITEMS = 3;
 
 export function StepGroup({ turnId, blockIndex }: GroupProps): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useStrings();
   const group = useGroup(turnId, blockIndex);
   const isRunning = group?.isRunning ?? false;
   const isStill = useWhile(isRunning);
@@ -93,7 +94,7 @@ function useMarks(turnId: string, blocks: readonly LayoutBlock[]): string {
 }
 
 function GroupHead({ group }: { readonly group: LayoutGroup }): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useStrings();
   const { thread } = strings;
   const { blocks, durationMs, isRunning, isDone } = group;
   const { pending, stopped, waiting } = thread.toolStatus;

@@ -8,7 +8,13 @@ import { memo, type ReactNode, useEffect, useId, useMemo, useRef } from "react";
 import { isSameList, chunkTurns } from "@turnstream/client/view";
 import type { ComposerProps } from "../components.ts";
 import { lazyMarkdown } from "../content/text-block.tsx";
-import { ThreadReactContext, type ToolDetails, useThreadContext } from "../context.ts";
+import {
+  ThreadPartsContext,
+  ThreadReactContext,
+  type ToolDetails,
+  useThreadContext,
+  useThreadParts,
+} from "../context.ts";
 import { lazyCards } from "../cards/lazy-cards.ts";
 import { useHistory } from "../hooks/use-history.ts";
 import { usePendingMessages } from "../hooks/use-message.ts";
@@ -18,9 +24,12 @@ import { useTurnIds } from "../hooks/use-turn.ts";
 import { ErrorBoundary } from "../ui/error-boundary.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { Slot, usePart } from "../parts.tsx";
-import { lazyPart } from "../lazy-part.tsx";
+import { useThreadRoot } from "./thread-root.tsx";
+import { useStrings } from "../hooks/use-strings.ts";
+import { useThreadStore } from "../hooks/stores.ts";
+import { Button } from "../ui/button.tsx";
 
-const Welcome = lazyPart(lazyCards, (parts) => parts.Welcome);
+const Welcome = lazyCards.part((parts) => parts.Welcome);
 
 export interface ThreadProps {
   /** The accessible name of the thread. */
@@ -48,8 +57,10 @@ export function Thread({ toolDetails, ...props }: ThreadProps): ReactNode {
 }
 
 function SessionThread({ label, welcome, suggestions, composer = {} }: ThreadProps): ReactNode {
-  const { components, strings, isReadOnly } = useThreadContext();
-  const { UserMessage, Composer, ConnectionBanner, Announcer } = components;
+  const { readOnly } = useThreadContext();
+  const strings = useStrings();
+  const { parts, attributes } = useThreadRoot<HTMLElement>();
+  const { UserMessage, Composer, ConnectionBanner, Announcer } = parts.components;
   const threadStrings = strings.thread;
   const heading = useId();
   const scroller = useRef<HTMLDivElement>(null);
@@ -60,7 +71,7 @@ function SessionThread({ label, welcome, suggestions, composer = {} }: ThreadPro
   const isLoaded = useSessionSelector(
     ({ state, connection }) => state.seq > 0 || connection.phase === "live",
   );
-  const canWrite = composer !== null && !isReadOnly;
+  const canWrite = composer !== null && !readOnly;
   const history = useHistory(scroller);
   const { isAtBottom, scrollToBottom } = useStickToBottom(scroller, content, !isEmpty);
   useScrollToSent(scrollToBottom);
@@ -70,56 +81,53 @@ function SessionThread({ label, welcome, suggestions, composer = {} }: ThreadPro
     void lazyCards.load();
   }, []);
   return (
-    <section {...usePart("thread", "ts-thread")} aria-labelledby={heading}>
-      {/* Level 2 is below the headings of the page and above those of answers, for navigation by headings. */}
-      <h2 className="ts-sr" id={heading}>
-        {label ?? threadStrings.conversation}
-      </h2>
-      {/* Focusable, so that a keyboard can scroll it. */}
-      <div
-        {...usePart("scroll", "ts-scroll")}
-        ref={scroller}
-        role="log"
-        aria-live="off"
-        aria-label={threadStrings.conversation}
-        tabIndex={0}
-      >
-        <div {...usePart("turns", "ts-turns")} ref={content}>
-          <Slot name="ThreadStart" />
-          {history.hasMore && <LoadMoreButton {...history} />}
-          {isEmpty && isLoaded && (canWrite || welcome !== undefined) && (
-            <Welcome welcome={welcome} suggestions={canWrite ? suggestions : undefined} />
-          )}
-          <TurnList />
-          {pendingIds.map((messageId) => (
-            <ErrorBoundary key={messageId}>
-              <UserMessage messageId={messageId} />
-            </ErrorBoundary>
-          ))}
-          <Slot name="ThreadEnd" />
+    <ThreadPartsContext.Provider value={parts}>
+      <section {...usePart("thread", "ts-root ts-thread")} {...attributes} aria-labelledby={heading}>
+        {/* Level 2 is below the headings of the page and above those of answers, for navigation by headings. */}
+        <h2 className="ts-sr" id={heading}>
+          {label ?? threadStrings.conversation}
+        </h2>
+        {/* Focusable, so that a keyboard can scroll it. */}
+        <div
+          {...usePart("scroll", "ts-scroll")}
+          ref={scroller}
+          role="log"
+          aria-live="off"
+          aria-label={threadStrings.conversation}
+          tabIndex={0}
+        >
+          <div {...usePart("turns", "ts-turns")} ref={content}>
+            <Slot name="ThreadStart" />
+            {history.hasMore && <LoadMoreButton {...history} />}
+            {isEmpty && isLoaded && (canWrite || welcome !== undefined) && (
+              <Welcome welcome={welcome} suggestions={canWrite ? suggestions : undefined} />
+            )}
+            <TurnList />
+            {pendingIds.map((messageId) => (
+              <ErrorBoundary key={messageId}>
+                <UserMessage messageId={messageId} />
+              </ErrorBoundary>
+            ))}
+            <Slot name="ThreadEnd" />
+          </div>
         </div>
-      </div>
-      <div {...usePart("dock", "ts-dock")}>
-        {!isAtBottom && <NewestButton onClick={scrollToBottom} />}
-        <ConnectionBanner />
-        {composer !== null && <Composer {...composer} />}
-      </div>
-      <Announcer />
-    </section>
+        <div {...usePart("dock", "ts-dock")}>
+          {!isAtBottom && <NewestButton onClick={scrollToBottom} />}
+          <ConnectionBanner />
+          {composer !== null && <Composer {...composer} />}
+        </div>
+        <Announcer />
+      </section>
+    </ThreadPartsContext.Provider>
   );
 }
 
 function NewestButton({ onClick }: { readonly onClick: () => void }): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useStrings();
   return (
-    <button
-      type="button"
-      {...usePart("newest-button", "ts-newest")}
-      aria-label={strings.thread.toNewest}
-      onClick={onClick}
-    >
+    <Button {...usePart("newest-button", "ts-newest")} aria-label={strings.thread.toNewest} onClick={onClick}>
       <Icon name="down" />
-    </button>
+    </Button>
   );
 }
 
@@ -135,13 +143,13 @@ function useScrollToSent(scrollToBottom: () => void): void {
 }
 
 function LoadMoreButton({ isLoading, error, loadMore }: ReturnType<typeof useHistory>): ReactNode {
-  const threadStrings = useThreadContext().strings.thread;
+  const threadStrings = useStrings().thread;
   return (
     <div {...usePart("load-more", "ts-older")}>
       {error !== null && <span className="ts-fail">{threadStrings.loadEarlierFailed}</span>}
-      <button type="button" className="ts-button" disabled={isLoading} onClick={loadMore}>
+      <Button disabled={isLoading} onClick={loadMore}>
         {isLoading ? threadStrings.loadingEarlier : threadStrings.loadEarlier}
-      </button>
+      </Button>
     </div>
   );
 }
@@ -151,7 +159,7 @@ function LoadMoreButton({ isLoading, error, loadMore }: ReturnType<typeof useHis
  * more in a long thread.
  */
 const TurnList = memo(function TurnList(): ReactNode {
-  const { store } = useThreadContext();
+  const store = useThreadStore();
   const turns = useTurnIds();
   const chunks = chunkTurns(turns, (id) => store.getTurn(id)?.number ?? 0);
   return chunks.map(({ key, ids }) => <TurnChunk key={key} ids={ids} />);
@@ -159,7 +167,7 @@ const TurnList = memo(function TurnList(): ReactNode {
 
 const TurnChunk = memo(
   function TurnChunk({ ids }: { readonly ids: readonly string[] }): ReactNode {
-    const { Turn } = useThreadContext().components;
+    const { Turn } = useThreadParts().components;
     return ids.map((turnId) => (
       <ErrorBoundary key={turnId}>
         <Turn turnId={turnId} />

@@ -2,30 +2,33 @@
  * `ToolCall` shows a tool call, its result, its approvals and its artifacts as one item (requirements U01–U03). The
  * component of an app for this tool replaces the line of the call.
  * Invariant: approvals, artifacts and a sub-agent that needs the user stay visible when the line is collapsed, and below
- * the component of an app. In a group, the artifacts are below the group. The line is its label until its chunk is
- * loaded.
+ * the component of an app. In a group, the artifacts are below the group.
  *
  *   outside of groups:   running (expanded) ──▶ ended ──300 ms──▶ collapsed     the user's click overrides this
  */
 import { toolLabel } from "@turnstream/protocol";
-import { type ReactNode, useContext, useSyncExternalStore } from "react";
+import { type ReactNode, useContext } from "react";
 import type { BlockProps } from "../components.ts";
-import { CallPlaceContext, useThreadContext } from "../context.ts";
+import { CallPlaceContext, useThreadContext, useThreadParts } from "../context.ts";
 import { useToolCall } from "../hooks/use-turn.ts";
 import { useExpanded, useWhile } from "../hooks/use-expanded.ts";
-import { useStoreSelector } from "../hooks/use-session-selector.ts";
-import { findOwn, type ToolProps } from "../own-components.ts";
+import { useStoreSelector } from "../hooks/stores.ts";
+import { findOwn } from "../own-components.ts";
 import { ErrorBoundary } from "../ui/error-boundary.tsx";
 import { usePart } from "../parts.tsx";
 import { lazyCards } from "../cards/lazy-cards.ts";
-import { CallArtifacts } from "./call-artifacts.tsx";
-import { isAsking, opensByItself } from "./call-rules.ts";
+import { isAsking, listArtifacts, opensByItself } from "./call-rules.ts";
+
+/** Until its chunk is loaded, the line is its label. */
+const CallLine = lazyCards.part(
+  (parts) => parts.CallLine,
+  ({ item }) => <div className="ts-line">{toolLabel(item.call)}</div>,
+);
 
 export function ToolCall({ turnId, blockIndex }: BlockProps): ReactNode {
-  const { components, tools, toolDetails } = useThreadContext();
-  const { ApprovalCard, SubAgent } = components;
+  const { tools, toolDetails } = useThreadContext();
+  const { ApprovalCard, SubAgent } = useThreadParts().components;
   const place = useContext(CallPlaceContext);
-  const loaded = useSyncExternalStore(lazyCards.subscribe, lazyCards.get, lazyCards.getForHydration);
   const item = useToolCall(turnId, blockIndex);
   const Own = findOwn(tools, item?.call.name ?? "");
   const opens = item !== null && Own === undefined && opensByItself(item, place, toolDetails);
@@ -42,18 +45,12 @@ export function ToolCall({ turnId, blockIndex }: BlockProps): ReactNode {
   if (item === null) return null;
   const { status, input, output, resultText } = item;
   const label = toolLabel(item.call);
-  const line =
-    loaded === null ? (
-      <div className="ts-line">{label}</div>
-    ) : (
-      <loaded.CallLine {...{ turnId, item, isExpanded, isOpenByItself, onToggle, isRunWaiting }} />
-    );
-  const own = { turnId, blockIndex, label, status, input, output, resultText };
+  const line = <CallLine {...{ turnId, item, isExpanded, isOpenByItself, onToggle, isRunWaiting }} />;
   return (
     <div {...root} data-dot={status}>
       {Own !== undefined ? (
         <ErrorBoundary>
-          <Own {...(own as unknown as ToolProps<never>)}>{line}</Own>
+          <Own {...{ turnId, blockIndex, label, status, input, output, resultText }}>{line}</Own>
         </ErrorBoundary>
       ) : (
         // The card of an approval shows the same label, and the arguments.
@@ -68,4 +65,16 @@ export function ToolCall({ turnId, blockIndex }: BlockProps): ReactNode {
       {place !== "group" && <CallArtifacts turnId={turnId} blockIndex={blockIndex} />}
     </div>
   );
+}
+
+export function CallArtifacts({ turnId, blockIndex }: BlockProps): ReactNode {
+  const { Artifact } = useThreadParts().components;
+  const item = useToolCall(turnId, blockIndex);
+  if (item === null) return null;
+  return listArtifacts(item).map((artifact, n) => (
+    // Artifacts never move, so their index is their identity.
+    <ErrorBoundary key={n}>
+      <Artifact artifact={artifact} />
+    </ErrorBoundary>
+  ));
 }

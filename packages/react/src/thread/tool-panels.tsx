@@ -7,17 +7,18 @@
 import type { Json, ToolItem, FullContent } from "@turnstream/protocol";
 import { type ReactNode, useState } from "react";
 import { SafeLink } from "../ui/safe-link.tsx";
-import { useThreadContext } from "../context.ts";
 import { useTurnLayout } from "../hooks/use-turn.ts";
 import { joinText } from "./call-note.ts";
 import { usePart } from "../parts.tsx";
+import { useStrings } from "../hooks/use-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 const MAX_LINE_CHARS = 60;
 /** What a panel shows before the user asks for all of it. */
 const MAX_CHARS = 4_000;
 
 export function RequestPanel({ item }: { readonly item: ToolItem }): ReactNode {
-  const { thread } = useThreadContext().strings;
+  const { thread } = useStrings();
   const isEmpty = item.input === null ? item.call.args === "" : isEmptyObject(item.input);
   if (isEmpty) return null;
   return (
@@ -33,7 +34,7 @@ interface ResponsePanelProps {
 }
 
 export function ResponsePanel({ turnId, item }: ResponsePanelProps): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useStrings();
   const steps = useTurnLayout(turnId, item.run?.id ?? "");
   const { result, resultText, isError } = item;
   if (result === null) return null;
@@ -57,7 +58,7 @@ interface PanelProps {
 }
 
 function Panel({ title, note = null, isError = false, fullContent, children }: PanelProps): ReactNode {
-  const { thread } = useThreadContext().strings;
+  const { thread } = useStrings();
   return (
     // A group instead of a section, because a thread has many and they are not landmarks.
     <div
@@ -82,7 +83,7 @@ function Panel({ title, note = null, isError = false, fullContent, children }: P
 
 /** Long text is focusable, so that a keyboard can scroll it. */
 function PanelText({ text }: { readonly text: string }): ReactNode {
-  const { thread } = useThreadContext().strings;
+  const { thread } = useStrings();
   const [isWhole, setWhole] = useState(false);
   const isCut = text.length > MAX_CHARS && !isWhole;
   const mayScroll = text.length > 400 || text.split("\n").length > 8;
@@ -90,9 +91,9 @@ function PanelText({ text }: { readonly text: string }): ReactNode {
     <>
       <pre {...(mayScroll ? { tabIndex: 0 } : {})}>{isCut ? `${text.slice(0, MAX_CHARS)}…` : text}</pre>
       {isCut && (
-        <button type="button" className="ts-link ts-panel-more" onClick={() => setWhole(true)}>
+        <Button className="ts-link ts-panel-more" onClick={() => setWhole(true)}>
           {thread.showAll}
-        </button>
+        </Button>
       )}
     </>
   );

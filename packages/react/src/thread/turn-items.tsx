@@ -7,11 +7,12 @@
 import { memo, type ReactNode } from "react";
 import type { TurnLayout, BlockComponentName } from "@turnstream/client/view";
 import type { RunProps } from "../components.ts";
-import { CallPlaceContext, useThreadContext } from "../context.ts";
+import { CallPlaceContext, useThreadParts } from "../context.ts";
 import { useAgentName } from "../hooks/use-names.ts";
 import { useTurnLayout, useRun } from "../hooks/use-turn.ts";
 import { ErrorBoundary } from "../ui/error-boundary.tsx";
 import { usePart } from "../parts.tsx";
+import { useStrings } from "../hooks/use-strings.ts";
 
 export interface TurnItemsProps {
   readonly turnId: string;
@@ -36,7 +37,7 @@ interface TurnItemProps {
 }
 
 export const TurnItem = memo(function TurnItem({ turnId, blockIndex, component }: TurnItemProps): ReactNode {
-  const Component = useThreadContext().components[component];
+  const Component = useThreadParts().components[component];
   return (
     <ErrorBoundary>
       <Component turnId={turnId} blockIndex={blockIndex} />
@@ -46,7 +47,7 @@ export const TurnItem = memo(function TurnItem({ turnId, blockIndex, component }
 
 /** The work of a sub-agent, inside the call that started it. */
 export function SubAgent({ turnId, runId }: RunProps): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useStrings();
   const run = useRun(turnId, runId);
   const layout = useTurnLayout(turnId, runId);
   const name = useAgentName(run?.agent ?? "");

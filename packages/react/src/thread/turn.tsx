@@ -6,15 +6,17 @@
 import { memo, type ReactNode } from "react";
 import { firstVisibleBlock, listPendingInteractions, type Turn as TurnState } from "@turnstream/protocol";
 import type { AgentHeaderProps, TurnProps } from "../components.ts";
-import { useThreadContext } from "../context.ts";
+import { useThreadParts } from "../context.ts";
 import { useAgentName } from "../hooks/use-names.ts";
 import { useTurnLayout, useTurnSelector } from "../hooks/use-turn.ts";
 import { ErrorBoundary } from "../ui/error-boundary.tsx";
 import { TurnItems } from "./turn-items.tsx";
 import { Slot, usePart } from "../parts.tsx";
+import { useStrings } from "../hooks/use-strings.ts";
 
 export const Turn = memo(function Turn({ turnId }: TurnProps): ReactNode {
-  const { components, strings } = useThreadContext();
+  const strings = useStrings();
+  const { components } = useThreadParts();
   const layout = useTurnLayout(turnId);
   const messageId = useTurnSelector(turnId, (turn) => turn?.message?.id ?? null);
   const agentId = useTurnSelector(turnId, (turn) => turn?.agent ?? "");

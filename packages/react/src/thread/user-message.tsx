@@ -16,9 +16,12 @@ import { errorText } from "../error-text.ts";
 import { visibleText } from "../visible-text.ts";
 import { Icon } from "../ui/icons.tsx";
 import { Slot, usePart } from "../parts.tsx";
+import { useStrings } from "../hooks/use-strings.ts";
+import { Button } from "../ui/button.tsx";
 
 export function UserMessage({ messageId: id, turnId }: UserMessageProps): ReactNode {
-  const { strings, session, isReadOnly } = useThreadContext();
+  const { session, readOnly } = useThreadContext();
+  const strings = useStrings();
   const threadStrings = strings.thread;
   const visible = useMessage(id, turnId);
   const { isBusy, problem, run } = useAction();
@@ -31,7 +34,7 @@ export function UserMessage({ messageId: id, turnId }: UserMessageProps): ReactN
   const problemText = problem ?? (error === null ? null : errorText(strings, error));
   return (
     <div {...root} data-status={status} data-message={id}>
-      <span className="ts-sr">{isReadOnly ? threadStrings.author : threadStrings.you}</span>
+      <span className="ts-sr">{readOnly ? threadStrings.author : threadStrings.you}</span>
       {message.text !== "" && (
         <div {...bubble} dir="auto">
           {message.text}
@@ -49,19 +52,18 @@ export function UserMessage({ messageId: id, turnId }: UserMessageProps): ReactN
           {problemText !== null && <span className="ts-fail">{problemText}</span>}
           <span className="ts-user-actions">
             {status === "failed" && (
-              <button type="button" className="ts-link" onClick={() => session.resendMessage(id)}>
+              <Button className="ts-link" onClick={() => session.resendMessage(id)}>
                 {threadStrings.resend}
-              </button>
+              </Button>
             )}
             {status !== "sending" && (
-              <button
-                type="button"
+              <Button
                 className="ts-link"
                 disabled={isBusy}
                 onClick={() => run(() => session.cancelMessage(id))}
               >
                 {status === "queued" ? threadStrings.cancel : threadStrings.discard}
-              </button>
+              </Button>
             )}
           </span>
         </div>
@@ -76,7 +78,7 @@ function statusText(status: MessageStatus, threadStrings: Readonly<Record<string
 }
 
 function FileList({ files }: { readonly files: readonly FileRef[] }): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useStrings();
   return (
     <ul {...usePart("files", "ts-chips")} aria-label={strings.thread.files}>
       {files.map(({ url, name, size }, n) => (

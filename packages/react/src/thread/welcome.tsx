@@ -4,8 +4,10 @@
  * user.
  */
 import type { ReactNode } from "react";
-import { useThreadContext } from "../context.ts";
 import { usePart } from "../parts.tsx";
+import { useStrings } from "../hooks/use-strings.ts";
+import { useComposerStore } from "../hooks/stores.ts";
+import { Button } from "../ui/button.tsx";
 
 export interface WelcomeProps {
   /** @default a greeting */
@@ -14,7 +16,8 @@ export interface WelcomeProps {
 }
 
 export function Welcome({ welcome, suggestions = [] }: WelcomeProps): ReactNode {
-  const { strings, composer } = useThreadContext();
+  const strings = useStrings();
+  const composer = useComposerStore();
   const { thread } = strings;
   const suggestion = usePart("suggestion", "ts-suggestion");
   const fill = (added: string): void => {
@@ -30,9 +33,9 @@ export function Welcome({ welcome, suggestions = [] }: WelcomeProps): ReactNode 
         <ul aria-label={thread.suggestions}>
           {suggestions.map((one) => (
             <li key={one}>
-              <button type="button" {...suggestion} onClick={() => fill(one)}>
+              <Button {...suggestion} onClick={() => fill(one)}>
                 {one}
-              </button>
+              </Button>
             </li>
           ))}
         </ul>

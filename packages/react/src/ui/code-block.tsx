@@ -4,9 +4,10 @@
  * can scroll the block.
  */
 import { memo, type ReactNode, useEffect, useState } from "react";
-import { useThreadContext } from "../context.ts";
 import { usePart } from "../parts.tsx";
 import { useScrollEdges } from "./use-scroll-edges.ts";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
+import { Button } from "./button.tsx";
 
 export interface CodeBlockProps {
   readonly language: string;
@@ -18,7 +19,7 @@ export interface CodeBlockProps {
 }
 
 export const CodeBlock = memo(function CodeBlock({ language, text, name, children }: CodeBlockProps) {
-  const { strings } = useThreadContext();
+  const strings = useCardStrings();
   const title = name ?? language;
   const scroller = useScrollEdges<HTMLPreElement>();
   const [isWrapped, setWrapped] = useState(false);
@@ -27,15 +28,14 @@ export const CodeBlock = memo(function CodeBlock({ language, text, name, childre
       <figcaption className="ts-code-head">
         <bdi>{title}</bdi>
         {/* Hidden by the styles while no line is too long. */}
-        <button
-          type="button"
+        <Button
           className="ts-quiet-button"
           data-action="wrap"
           aria-pressed={isWrapped}
           onClick={() => setWrapped(!isWrapped)}
         >
           {strings.cards.wrap}
-        </button>
+        </Button>
         <CopyButton text={text} />
       </figcaption>
       {/* Focusable, so that a keyboard can scroll it. */}
@@ -57,7 +57,7 @@ export const CodeBlock = memo(function CodeBlock({ language, text, name, childre
 const COPIED_FOR_MS = 2_000;
 
 export function CopyButton({ text }: { readonly text: string }) {
-  const { strings } = useThreadContext();
+  const strings = useCardStrings();
   const [copied, setCopied] = useState(false);
   useEffect(() => {
     if (!copied) return;
@@ -72,8 +72,8 @@ export function CopyButton({ text }: { readonly text: string }) {
     );
   };
   return (
-    <button type="button" className="ts-quiet-button" onClick={copy}>
+    <Button className="ts-quiet-button" onClick={copy}>
       {copied ? strings.cards.copied : strings.cards.copy}
-    </button>
+    </Button>
   );
 }

@@ -7,6 +7,7 @@ import { type ReactNode, useId } from "react";
 import { Icon } from "./icons.tsx";
 import type { PartName } from "../components.ts";
 import { usePart } from "../parts.tsx";
+import { Button } from "./button.tsx";
 
 export interface DisclosureProps {
   readonly className: string;
@@ -42,8 +43,7 @@ export function Disclosure(props: DisclosureProps): ReactNode {
         (onToggle === null ? (
           <div className={`ts-line ${className}-head`}>{head}</div>
         ) : (
-          <button
-            type="button"
+          <Button
             className={`ts-line ts-toggle ${className}-head`}
             aria-expanded={isExpanded}
             aria-controls={isExpanded ? body : undefined}
@@ -51,7 +51,7 @@ export function Disclosure(props: DisclosureProps): ReactNode {
           >
             {hasArrow && <Icon name="chevron" />}
             {head}
-          </button>
+          </Button>
         ))}
       {(isExpanded || hasPinnedContent) && (
         <div className={`${className}-body`} id={body}>

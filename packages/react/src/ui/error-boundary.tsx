@@ -4,8 +4,8 @@
  * Invariant: it does not hide the error; React still reports it.
  */
 import { Component, type ReactNode } from "react";
-import { useThreadContext } from "../context.ts";
 import { RetryNotice } from "./retry-notice.tsx";
+import { useStrings } from "../hooks/use-strings.ts";
 
 export interface ErrorBoundaryProps {
   readonly children: ReactNode;
@@ -29,6 +29,6 @@ export class ErrorBoundary extends Component<ErrorBoundaryProps, ErrorBoundarySt
 }
 
 function ErrorFallback({ onRetry }: { readonly onRetry: () => void }): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useStrings();
   return <RetryNotice strings={strings} text={strings.cards.cannotShow} onRetry={onRetry} />;
 }

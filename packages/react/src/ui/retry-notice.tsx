@@ -3,10 +3,11 @@
  * Invariant: it is visible text, because a part that is missing without a word can be an approval that a turn waits for.
  */
 import type { ReactNode } from "react";
-import type { Strings } from "../strings/strings.ts";
+import type { Messages } from "../strings/messages.ts";
+import { Button } from "./button.tsx";
 
 export interface RetryNoticeProps {
-  readonly strings: Strings;
+  readonly strings: Pick<Messages, "thread">;
   readonly text: string;
   readonly onRetry: () => void;
 }
@@ -15,9 +16,9 @@ export function RetryNotice({ strings, text, onRetry }: RetryNoticeProps): React
   return (
     <div className="ts-broken" role="status">
       <span>{text}</span>
-      <button type="button" className="ts-link" onClick={onRetry}>
+      <Button className="ts-link" onClick={onRetry}>
         {strings.thread.tryAgain}
-      </button>
+      </Button>
     </div>
   );
 }

@@ -7,6 +7,8 @@ import { useState } from "react";
 import { useThreadContext } from "../context.ts";
 import { checkImage } from "../link-policy.ts";
 import { visibleText } from "../visible-text.ts";
+import { useCardStrings } from "../hooks/use-card-strings.ts";
+import { Button } from "./button.tsx";
 
 export interface SafeImageProps {
   readonly address: string;
@@ -17,7 +19,8 @@ export interface SafeImageProps {
 }
 
 export function SafeImage({ address, alt, width, height }: SafeImageProps) {
-  const { linkPolicy, strings } = useThreadContext();
+  const { linkPolicy } = useThreadContext();
+  const strings = useCardStrings();
   // A streaming image changes its address, and a decision about one address doesn't apply to the next.
   const [wanted, setWanted] = useState<string | null>(null);
   const [failed, setFailed] = useState<string | null>(null);
@@ -34,9 +37,7 @@ export function SafeImage({ address, alt, width, height }: SafeImageProps) {
       <span className="ts-image-ask">
         <bdi>{visibleText(alt)}</bdi>
         <span className="ts-faint">{strings.cards.imageFrom(visibleText(link.to))}</span>
-        <button type="button" className="ts-button" onClick={() => setWanted(address)}>
-          {strings.cards.loadImage}
-        </button>
+        <Button onClick={() => setWanted(address)}>{strings.cards.loadImage}</Button>
       </span>
     );
   }

@@ -7,6 +7,8 @@ import { type ReactNode, useId, useState } from "react";
 import { useThreadContext } from "../context.ts";
 import { checkLink } from "../link-policy.ts";
 import { visibleText } from "../visible-text.ts";
+import { useStrings } from "../hooks/use-strings.ts";
+import { Button } from "./button.tsx";
 
 export interface SafeLinkProps {
   readonly address: string;
@@ -17,7 +19,8 @@ export interface SafeLinkProps {
 }
 
 export function SafeLink({ address, children, className = "ts-a", plainClassName }: SafeLinkProps) {
-  const { linkPolicy, strings } = useThreadContext();
+  const { linkPolicy } = useThreadContext();
+  const strings = useStrings();
   const [isAsking, setAsking] = useState(false);
   const id = useId();
   const link = checkLink(address, linkPolicy);
@@ -33,8 +36,7 @@ export function SafeLink({ address, children, className = "ts-a", plainClassName
   }
   return (
     <>
-      <button
-        type="button"
+      <Button
         className={className}
         aria-expanded={isAsking}
         aria-controls={isAsking ? id : undefined}
@@ -42,7 +44,7 @@ export function SafeLink({ address, children, className = "ts-a", plainClassName
       >
         <bdi>{children}</bdi>
         <RealHost shown={children} to={to} />
-      </button>
+      </Button>
       {isAsking && (
         <span
           className="ts-link-ask"
@@ -61,9 +63,7 @@ export function SafeLink({ address, children, className = "ts-a", plainClassName
           <ExternalLink href={href} className="ts-button" onOpen={() => setAsking(false)}>
             {strings.cards.openLink}
           </ExternalLink>
-          <button type="button" className="ts-button" onClick={() => setAsking(false)}>
-            {strings.cards.cancel}
-          </button>
+          <Button onClick={() => setAsking(false)}>{strings.cards.cancel}</Button>
         </span>
       )}
     </>

@@ -6,7 +6,7 @@
  */
 import type { ToolStatus } from "@turnstream/protocol";
 import type { ReactNode } from "react";
-import { useThreadContext } from "../context.ts";
+import { useStrings } from "../hooks/use-strings.ts";
 
 export interface StatusDotProps {
   readonly status: ToolStatus | "waiting";
@@ -15,7 +15,7 @@ export interface StatusDotProps {
 }
 
 export function StatusDot({ status, text }: StatusDotProps): ReactNode {
-  const { strings } = useThreadContext();
+  const strings = useStrings();
   return (
     <span className="ts-dot" data-dot={status}>
       <span className="ts-sr">{text ?? strings.thread.toolStatus[status]}</span>

@@ -5,12 +5,11 @@ import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, test } from "vitest";
 import { ApprovalCard } from "../../src/cards/approval-card.tsx";
 import { SessionProvider } from "../../src/provider.tsx";
-import { approvals as english } from "../../src/strings/en/approvals.ts";
-import { en } from "../../src/strings/en/index.ts";
-import type { Strings } from "../../src/strings/strings.ts";
-import { vi } from "../../src/strings/vi/index.ts";
-import { zhCn } from "../../src/strings/zh-cn/index.ts";
-import { zhTw } from "../../src/strings/zh-tw/index.ts";
+import { en } from "../../src/strings/en.ts";
+import type { Strings } from "../../src/strings/en.ts";
+import { vi } from "../../src/strings/vi.ts";
+import { zhCn } from "../../src/strings/zh-cn.ts";
+import { zhTw } from "../../src/strings/zh-tw.ts";
 import { eventsOf } from "../vector-logs.ts";
 
 const LOG = eventsOf("approved-and-edited");
@@ -48,7 +47,7 @@ describe("U05 the approval card", () => {
     "names tool and server, and marks the server's title, in $locale",
     (strings) => {
       const html = render(DISGUISED, {}, strings);
-      const shown = strings.approvals ?? english;
+      const shown = strings.approvals;
       expect(textOf(html, "tool")).toBe(shown.tool("bank_transfer_all_funds"));
       expect(textOf(html, "server")).toBe(shown.server("Bank"));
       expect(textOf(html, "title")).toBe(shown.title("Show my balance (read only)"));

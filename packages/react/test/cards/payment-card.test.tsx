@@ -4,12 +4,12 @@ import { foldAll, type SessionEvent } from "@turnstream/protocol";
 import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, test } from "vitest";
 import { PaymentCard } from "../../src/cards/payment-card.tsx";
-import { SessionProvider, type SessionProviderProps } from "../../src/provider.tsx";
-import { en } from "../../src/strings/en/index.ts";
-import { payments as enPayments } from "../../src/strings/en/payments.ts";
-import { vi } from "../../src/strings/vi/index.ts";
-import { zhCn } from "../../src/strings/zh-cn/index.ts";
-import { zhTw } from "../../src/strings/zh-tw/index.ts";
+import type { SessionProviderProps } from "../../src/context.ts";
+import { SessionProvider } from "../../src/provider.tsx";
+import { en } from "../../src/strings/en.ts";
+import { vi } from "../../src/strings/vi.ts";
+import { zhCn } from "../../src/strings/zh-cn.ts";
+import { zhTw } from "../../src/strings/zh-tw.ts";
 import { eventsOf } from "../vector-logs.ts";
 
 const LOG = eventsOf("payment-settles-later");
@@ -34,7 +34,7 @@ describe("S08 the payment card", () => {
     expect(actionsIn(render(pending))).toBe(3);
     expect(actionsIn(render(pending, { readOnly: true }))).toBe(0);
     expect(actionsIn(render(LOG))).toBe(0);
-    expect(textIn(render(LOG))).toContain(enPayments.outcome.succeeded);
+    expect(textIn(render(LOG))).toContain(en.payments.outcome.succeeded);
   });
 
   test("doesn't link to an address that is not a web address", () => {
@@ -52,11 +52,11 @@ describe("S08 the payment card", () => {
     const text = textIn(render(pending, { strings }));
     expect(text).toContain(strings.payments?.pay);
     expect(text).toContain(strings.cards.paymentStatus.pending);
-    for (const english of [enPayments.pay, enPayments.refresh, enPayments.cancel, "Order"])
+    for (const english of [en.payments.pay, en.payments.refresh, en.payments.cancel, "Order"])
       expect(text.split(/\s+/)).not.toContain(english);
   });
 
   test("U07 shows English in a catalog without strings of payments", () => {
-    expect(textIn(render(pending, { strings: { ...en, locale: "fr" } }))).toContain(enPayments.pay);
+    expect(textIn(render(pending, { strings: { ...en, locale: "fr" } }))).toContain(en.payments.pay);
   });
 });

@@ -10,11 +10,11 @@ import {
 } from "../../src/cards/use-countdown.ts";
 import { formatSize } from "../../src/format.ts";
 import { formatArgument, nameArgument } from "../../src/cards/format-argument.ts";
-import { formatValue } from "../../src/cards/format-value.ts";
-import { en } from "../../src/strings/en/index.ts";
-import { vi } from "../../src/strings/vi/index.ts";
-import { zhCn } from "../../src/strings/zh-cn/index.ts";
-import { zhTw } from "../../src/strings/zh-tw/index.ts";
+import { formatValue } from "../../src/cards/format-argument.ts";
+import { en } from "../../src/strings/en.ts";
+import { vi } from "../../src/strings/vi.ts";
+import { zhCn } from "../../src/strings/zh-cn.ts";
+import { zhTw } from "../../src/strings/zh-tw.ts";
 
 const field = (name: string, type: FormField["type"], more: Partial<FormField> = {}): FormField => ({
   name,

@@ -2,10 +2,10 @@
 import { ClientError, type SessionInfo } from "@turnstream/client";
 import { renderToString } from "react-dom/server";
 import { expect, test } from "vitest";
-import { Chat } from "../../src/chat/lazy-chat.ts";
+import { Chat } from "../../src/chat/chat.tsx";
 import { SessionList } from "../../src/chat/session-list.tsx";
-import type { Sessions } from "../../src/chat/use-sessions.ts";
-import { vi } from "../../src/strings/vi/index.ts";
+import type { Sessions } from "../../src/chat/session-list-store.ts";
+import { vi } from "../../src/strings/vi.ts";
 
 const refuse = (): Promise<never> => Promise.reject(new Error("a server calls nothing"));
 const EMPTY: Sessions = {

@@ -1,8 +1,13 @@
 /** Tests how the list of sessions loads, merges pages, and applies changes in any order of responses. */
 import { ClientError, type SessionInfo, type SessionPage } from "@turnstream/client";
 import { describe, expect, test } from "vitest";
-import { NOT_LOADED, withFirstPage, withNextPage } from "../../src/chat/session-list-state.ts";
-import { createSessionListStore, type SessionCalls } from "../../src/chat/session-list-store.ts";
+import {
+  createSessionListStore,
+  NOT_LOADED,
+  type SessionCalls,
+  withFirstPage,
+  withNextPage,
+} from "../../src/chat/session-list-store.ts";
 
 function info(id: string, updatedAt: number, title: string | null = id): SessionInfo {
   return { id, number: updatedAt, title, forkedFromShare: false, createdAt: 0, updatedAt };

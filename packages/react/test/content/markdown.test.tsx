@@ -14,7 +14,7 @@ const draw = (props: MarkdownProps): string =>
     <Stage>
       <MarkdownBody {...props} />
     </Stage>,
-  ).replace(/^<div class="ts-root ts-provider" lang="en">([\s\S]*)<\/div>$/, "$1");
+  ).replace(/^<div class="ts-root ts-unboxed" lang="en">([\s\S]*)<\/div>$/, "$1");
 const html = (text: string): string => draw({ text, isStreaming: false });
 
 /** Renders all prefixes in one component instance, as a page does while it streams. */
@@ -34,7 +34,7 @@ test("random Markdown in random chunks renders like the whole text, and no prefi
           <Grown prefixes={prefixes} />
         </Stage>,
       );
-      expect(grown).toBe(`<div class="ts-root ts-provider" lang="en">${html(text)}</div>`);
+      expect(grown).toBe(`<div class="ts-root ts-unboxed" lang="en">${html(text)}</div>`);
     }),
     { numRuns: 100 },
   );

@@ -11,14 +11,14 @@ import { Stage } from "../stage.tsx";
 import { randomMarkdown } from "./random-markdown.ts";
 
 const plugins = [math()];
-beforeAll(async () => await plugins[0]?.parts.preload());
+beforeAll(async () => await plugins[0]?.load());
 
 const draw = (props: MarkdownProps, using = plugins): string =>
   renderToStaticMarkup(
     <Stage plugins={using}>
       <MarkdownBody {...props} />
     </Stage>,
-  ).replace(/^<div class="ts-root ts-provider" lang="en">([\s\S]*)<\/div>$/, "$1");
+  ).replace(/^<div class="ts-root ts-unboxed" lang="en">([\s\S]*)<\/div>$/, "$1");
 const html = (text: string): string => draw({ text, isStreaming: false });
 
 test.each([

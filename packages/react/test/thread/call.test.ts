@@ -4,7 +4,7 @@ import { type ToolItem, toolItem, type ToolCallBlock } from "@turnstream/protoco
 import { describe, expect, test } from "vitest";
 import { callNote, callStatus } from "../../src/thread/call-note.ts";
 import { listArtifacts, opensByItself } from "../../src/thread/call-rules.ts";
-import { en } from "../../src/strings/en/index.ts";
+import { en } from "../../src/strings/en.ts";
 
 const NAME = "get_price";
 

@@ -12,13 +12,15 @@ import { ExternalLink, SafeLink } from "../../ui/safe-link.tsx";
 import { visibleText } from "../../visible-text.ts";
 import { numberReferences, useReference } from "./references.ts";
 import { usePart } from "../../parts.tsx";
+import { useCardStrings } from "../../hooks/use-card-strings.ts";
 
 const GAP_PX = 6;
 const MARGIN_PX = 8;
 const MAX_QUOTE_CHARS = 280;
 
 export function Citation({ number, annotation, turnId }: CitationProps) {
-  const { strings, linkPolicy } = useThreadContext();
+  const { linkPolicy } = useThreadContext();
+  const strings = useCardStrings();
   const part = useReference(turnId, annotation.reference);
   const chip = useRef<HTMLButtonElement>(null);
   const card = useRef<HTMLSpanElement>(null);
@@ -102,7 +104,7 @@ interface SourcesProps {
 }
 
 export function Sources({ annotations, turn: turnId }: SourcesProps) {
-  const { strings } = useThreadContext();
+  const strings = useCardStrings();
   return (
     <ol {...usePart("sources", "ts-sources")} aria-label={strings.cards.sources}>
       {[...numberReferences(annotations)].map(([reference, number]) => (
@@ -119,7 +121,8 @@ interface SourceProps {
 }
 
 function Source({ reference, number, turn: turnId }: SourceProps) {
-  const { linkPolicy, strings } = useThreadContext();
+  const { linkPolicy } = useThreadContext();
+  const strings = useCardStrings();
   const part = useReference(turnId, reference);
   const { title = "", url = "" } = part?.reference ?? {};
   const link = checkLink(url, linkPolicy);

@@ -6,7 +6,7 @@
  */
 import { createContext } from "react";
 import type { Annotation, ResultPart, Turn } from "@turnstream/protocol";
-import { useStoreSelector } from "../../hooks/use-session-selector.ts";
+import { useStoreSelector } from "../../hooks/stores.ts";
 
 /** Bounds the chain of retries, in case it contains a loop. */
 const MAX_TRIES = 20;
