@@ -148,7 +148,8 @@ class RunningWorker implements Worker {
       executor: this.executor,
       queue: store.queue,
       signals,
-      run: (turn, signal) => runAs(turn.row, () => runTurn(this.#context, this.#activeTurns, turn, signal)),
+      run: (turn, signal) =>
+        runAs(turn.row, () => runTurn(this.#context, () => this.#bodies, this.#activeTurns, turn, signal)),
       maxTurns: settings.maxConcurrentTurns,
       agents: () => [...this.#bodies.byName.keys()],
       mayStart: () => this.#lease.isFresh() && this.#probe.reachesLog,
@@ -224,7 +225,6 @@ class RunningWorker implements Worker {
     const { store, log, env = systemEnv, onEvent, onSecurityEvent } = this.#options;
     const settings = this.#settings;
     const onError = this.#onError;
-    const bodies = (): TurnBodies => this.#bodies;
     const kinds = [formRequest, ...settings.features.flatMap(({ requestKinds = [] }) => requestKinds)];
     const reportSecurityEvent = createSecurityReporter([onSecurityEvent], onError);
     return {
@@ -233,9 +233,6 @@ class RunningWorker implements Worker {
       env,
       storeClock: this.#storeClock,
       executor: this.executor,
-      get bodies() {
-        return bodies();
-      },
       requestKinds: new Map(kinds.map((kind) => [kind.kind, kind])),
       decisionWaiters: this.#decisionWaiters,
       catalogs: settings,

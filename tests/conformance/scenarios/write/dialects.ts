@@ -1,6 +1,6 @@
 /** Writes the frames of each event of a log in a dialect, and the result of decoding them. */
 import { blocks, type Codec, type Decoding, responses, tasks } from "../../support/codecs.ts";
-import { emptyState, type SessionEvent, type SessionState } from "@turnstream/protocol";
+import { emptyState, type SessionEvent } from "@turnstream/protocol";
 import { type ResponsesFrame, responsesToSse } from "@turnstream/protocol/responses";
 import { decodeAll } from "../../support/replay.ts";
 import type { DialectVector, Frame } from "../vector-types.ts";

@@ -6,7 +6,6 @@
  * done, the request is written outside of groups and committed before the turn ends.
  */
 import { interactionId, REQUEST_FORM } from "@turnstream/protocol/writer";
-import type { TurnAttempt } from "../../engine/attempt/attempt.ts";
 import { closeOpenGroup } from "../run/close-open-group.ts";
 import type { EndingRequest } from "../../engine/attempt/journal-keys.ts";
 import type { ToolCallRecord, StepCall } from "../run/journal-entries.ts";

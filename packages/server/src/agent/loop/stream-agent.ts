@@ -44,7 +44,7 @@ export async function runStreamAgent(scope: RunContext, body: StreamBody, prompt
     throw new TurnFailed("the worker stopped while the body ran, and the body is not idempotent", {
       canRetry: true,
     });
-  const { context, row, signal, drainGate } = attempt;
+  const { row, signal, drainGate } = attempt;
   await scope.host.modelSlots.run(row, signal, () =>
     drainGate.run(signal, () => runBody(scope, body, prompt)),
   );

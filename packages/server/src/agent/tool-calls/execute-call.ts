@@ -139,7 +139,6 @@ async function checkAndPerform(scope: RunContext, call: StepCall, tool: Tool): P
 async function performTool(checked: CheckedCall): Promise<ToolCallRecord> {
   const { scope, call, tool } = checked;
   const { attempt } = scope;
-  const { context } = attempt;
   if (wasInterrupted(checked)) return interrupted(scope, call);
   const approved = await requestApproval(checked);
   if (!approved.ok) return approved.record;

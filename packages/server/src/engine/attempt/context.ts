@@ -1,7 +1,7 @@
 /**
  * `EngineContext` is what the engine works with in every turn of a worker. Types only.
  *
- * Invariant: `createWorker` builds it once. Only `bodies` changes. Code must check that the lease is fresh, or wait for it,
+ * Invariant: `createWorker` builds it once. Code must check that the lease is fresh, or wait for it,
  * before every irreversible action.
  */
 import type { LogRetention } from "../../session/archive/log-retention.ts";
@@ -11,7 +11,6 @@ import type { Env } from "../../util/env.ts";
 import type { ErrorHandler } from "../../util/error-handler.ts";
 import type { SecurityEventHandler } from "../../util/security-event.ts";
 import type { Lease } from "../lease/lease.ts";
-import type { TurnBodies } from "../turn-body.ts";
 import type { TurnObserver } from "../turn/turn-observer.ts";
 import type { DecisionWaiters } from "./decision-waiters.ts";
 import type { RequestKind } from "./request-kind.ts";
@@ -23,8 +22,6 @@ export interface EngineContext extends Backend {
   readonly storeClock: Pick<StoreClock, "now">;
   /** The name of this process in claims. */
   readonly executor: string;
-  /** What turns do. */
-  readonly bodies: TurnBodies;
   /** The kinds of requests that can end a turn. */
   readonly requestKinds: ReadonlyMap<string, RequestKind>;
   /** The texts for users, by language. `TurnAttempt.strings` are those of a turn. */

@@ -3,7 +3,7 @@
  *
  * Invariant: every attempt starts with what the journal has, and each journaled record counts once.
  */
-import type { Json, Usage } from "@turnstream/protocol";
+import type { Json } from "@turnstream/protocol";
 import { addUsage, NO_USAGE } from "../../util/usage.ts";
 import { MAIN_RUN } from "../events/turn-writer.ts";
 import { runPath, STEP_PREFIX, SUMMARY, USAGE_PREFIX, type UsageRecord } from "./journal-keys.ts";

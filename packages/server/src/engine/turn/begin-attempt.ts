@@ -51,6 +51,7 @@ import {
 } from "../attempt/journal-keys.ts";
 import { resolveJournal } from "../attempt/journaled-result.ts";
 import { TurnWriter } from "../events/turn-writer.ts";
+import type { TurnBodies } from "../turn-body.ts";
 import { findSuperseded } from "./supersede.ts";
 
 interface Prepared extends FirstEvent {
@@ -62,10 +63,14 @@ interface Prepared extends FirstEvent {
   readonly shownCalls: ReadonlySet<string>;
 }
 
+interface TurnToAttempt extends Pick<StartedTurn, "held" | "row"> {
+  readonly memory: TurnMemory;
+  readonly bodies: () => TurnBodies;
+}
+
 export async function beginAttempt(
   context: EngineContext,
-  { held, row }: Pick<StartedTurn, "held" | "row">,
-  memory: TurnMemory,
+  { held, row, memory, bodies }: TurnToAttempt,
 ): Promise<TurnAttempt> {
   const ref: SessionRef = { tenant: row.tenant, session: row.session };
   // The sender has published the message of a new turn. If not, the claim below notices.
@@ -77,7 +82,7 @@ export async function beginAttempt(
     ]);
     const turn = findTurn(state, row.turn);
     const journal = resolveJournal(entries, turn);
-    const event = firstEvent(context, { row, session }, state, journal);
+    const event = firstEvent(bodies(), { row, session }, state, journal);
     const shownCalls = turn === undefined ? new Set<string>() : listShownCalls(turn);
     return { session, state, archived, entries, journal, event, last, shownCalls };
   };
@@ -179,7 +184,7 @@ interface TurnToStart {
 }
 
 function firstEvent(
-  context: EngineContext,
+  bodies: TurnBodies,
   { row, session }: TurnToStart,
   state: SessionState,
   journal: ReadonlyMap<string, Json>,
@@ -188,7 +193,7 @@ function firstEvent(
   if (turn?.id !== row.turn) {
     const isInLog = row.message === null || state.waiting.some(({ id }) => id === row.message?.id);
     if (state.session === "" || !isInLog) throw new MessageNotInLog(`turn ${row.turn}`);
-    return startOf(context, { row, session }, state);
+    return startOf(bodies, { row, session }, state);
   }
   // The log already has the end of the turn, so there is nothing to supersede.
   if (turn.status !== "running") return IDLE;
@@ -197,7 +202,7 @@ function firstEvent(
   return { type: "turn.takeover", turn: turn.id, ...superseded };
 }
 
-function startOf({ bodies }: EngineContext, { row, session }: TurnToStart, state: SessionState): EventDraft {
+function startOf(bodies: TurnBodies, { row, session }: TurnToStart, state: SessionState): EventDraft {
   const { agent = bodies.defaultName, mode, locale } = readTurnOptions(row.options);
   const body = bodies.byName.get(agent);
   const last = state.turns.last();

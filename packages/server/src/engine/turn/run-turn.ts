@@ -17,7 +17,7 @@ import { type EndReceipt, type HeldTurn, MAX_DEATHS, type StartedTurn } from "..
 import type { RunningTurn } from "../../store/running-turn.ts";
 import type { TurnAttempt } from "../attempt/attempt.ts";
 import { TurnMemory } from "../attempt/turn-memory.ts";
-import type { TurnBody } from "../turn-body.ts";
+import type { TurnBodies, TurnBody } from "../turn-body.ts";
 import { recoverEnd } from "../attempt/recover-end.ts";
 import { beginAttempt } from "./begin-attempt.ts";
 import { nextClosingEvents, type TurnOutcome } from "../events/closing-events.ts";
@@ -55,12 +55,13 @@ const BACKOFF = { initialDelayMs: 100, maxDelayMs: 10_000 };
  */
 export async function runTurn(
   context: EngineContext,
+  bodies: () => TurnBodies,
   activeTurns: ActiveTurns,
   { held, row }: StartedTurn,
   signal: AbortSignal,
 ): Promise<void> {
   const memory = new TurnMemory();
-  const turn: CurrentTurn = { context, activeTurns, held, row, signal, memory };
+  const turn: CurrentTurn = { context, bodies, activeTurns, held, row, signal, memory };
   let failure: AttemptFailure | null = null;
   try {
     do {
@@ -75,6 +76,8 @@ export async function runTurn(
 /** A turn that this process runs, at its newest attempt. */
 interface CurrentTurn {
   readonly context: EngineContext;
+  /** Those that the next attempt can run. */
+  readonly bodies: () => TurnBodies;
   readonly activeTurns: ActiveTurns;
   readonly held: HeldTurn;
   readonly signal: AbortSignal;
@@ -110,7 +113,7 @@ async function runAttempt(turn: CurrentTurn, last: AttemptFailure | null): Promi
       // The previous attempt made progress.
       if (last.isCounted && row.attemptsWithoutProgress === 1) failures = 0;
     }
-    const attempt = await runAs(turn.row, () => beginAttempt(context, turn, memory));
+    const attempt = await runAs(turn.row, () => beginAttempt(context, turn));
     hasClaimed = true;
     parkWhenIdle(attempt, held);
     await runAs(turn.row, () => finishAttempt(attempt, turn));
@@ -177,7 +180,7 @@ function isTransient(error: unknown): boolean {
 }
 
 async function finishAttempt(attempt: TurnAttempt, turn: CurrentTurn): Promise<void> {
-  const { context, activeTurns, signal } = turn;
+  const { context, bodies, activeTurns, signal } = turn;
   const handOver = (): void => attempt.handOver(signal.reason, context.shutdownGraceMs);
   if (signal.aborted) handOver();
   signal.addEventListener("abort", handOver, { once: true });
@@ -186,7 +189,7 @@ async function finishAttempt(attempt: TurnAttempt, turn: CurrentTurn): Promise<v
   context.draining.addEventListener("abort", drain, { once: true });
   activeTurns.add(attempt);
   try {
-    const body = context.bodies.byName.get(attempt.turn.agent);
+    const body = bodies().byName.get(attempt.turn.agent);
     const end = attempt.fromJournal(OUTCOME_KEY) ?? (await runOrFail(attempt, body));
     await finishTurn(attempt, body, end);
   } finally {
