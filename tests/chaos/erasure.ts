@@ -13,12 +13,12 @@ import {
   eraseSession,
   eraseUser,
   forkShare,
-  migrate,
   openDatabase,
   type Backend,
   createPostgresStore,
 } from "@turnstream/server";
 import { finishErasures, isStoreError } from "@turnstream/server/internal";
+import { migrateDatabase } from "@turnstream/testkit/backend/migrate-database.ts";
 import { createS3Storage } from "@turnstream/s3";
 import { until } from "@turnstream/testkit/util/until.ts";
 import { startPostgres } from "@turnstream/testkit/servers/start-postgres.ts";
@@ -85,7 +85,7 @@ async function run({ times, random, progress }: RunOptions): Promise<Figure[]> {
   const rounds = Math.ceil(times / PER_ROUND);
   const figures = createFigures(rounds, progress);
   try {
-    await migrate(db);
+    await migrateDatabase(server.url);
     await backend.store.tenants.create({ id: TENANT, name: "Chaos" });
     for (let n = 1; n <= rounds; n++) {
       const files = n % 2 === 1 ? { backend: inS3, s3 } : { backend, s3: null };

@@ -9,6 +9,7 @@ import { type Agent, defineAgent, type Tool, tool } from "@turnstream/server";
 import { createWorker } from "@turnstream/server/internal";
 import { scriptedModel } from "@turnstream/server/testing";
 import { openBackend } from "@turnstream/testkit/backend/open-backend.ts";
+import { featuresOf, withFeatures } from "@turnstream/testkit/backend/test-features.ts";
 import { createPayments, type PaymentSettings } from "@turnstream/testkit/payments/payment-settings.ts";
 import { connectParent, readSettings } from "@turnstream/testkit/processes/parent-process.ts";
 import { runSql } from "@turnstream/testkit/servers/run-sql.ts";
@@ -172,7 +173,10 @@ const worker = await createWorker({
   signals,
   agents: [mainAgent()],
   leaseTtlMs: ttlMs,
-  ...(settings.payments === undefined ? {} : { features: [createPayments(settings.payments)] }),
+  features: withFeatures(
+    settings.payments === undefined ? [] : [createPayments(settings.payments)],
+    await featuresOf(store),
+  ),
   ...(settings.receiver === undefined ? {} : sendsWebhooksTo(settings.receiver)),
   onLeaseLost: () => {
     parent.send({ lost: true });

@@ -1,6 +1,7 @@
 /** The program of `GatewayProgram`: a gateway with its own connections to PostgreSQL and Redis. Does not run turns. */
 import { createServer } from "@turnstream/server";
 import { openBackend } from "../backend/open-backend.ts";
+import { featuresOf, withFeatures } from "../backend/test-features.ts";
 import { createPayments } from "../payments/payment-settings.ts";
 import { connectParent, readSettings } from "../processes/parent-process.ts";
 import type { GatewayMessage, GatewayRequest, GatewaySettings } from "./gateway-program.ts";
@@ -19,7 +20,7 @@ const parent = connectParent<GatewayRequest, GatewayMessage>();
 const { store, log, signals } = await openBackend(backend);
 const server = createServer({
   ...options,
-  ...(payments === undefined ? {} : { features: [createPayments(payments)] }),
+  features: withFeatures(payments === undefined ? [] : [createPayments(payments)], await featuresOf(store)),
   store,
   log,
   signals,
