@@ -5,7 +5,7 @@
  * request is in the stream before it is in the store, so the store is read until it has the request. It settles once,
  * and then closes its stream and timer. The turn itself continues.
  */
-import { createSseParser, errorCodeFromNumber } from "@turnstream/protocol";
+import { createSseParser, type ErrorCode, errorCodeFromNumber } from "@turnstream/protocol";
 import { type ResponsesFrame, responsesFromSse, type ResponsesFrameOf } from "@turnstream/protocol/responses";
 import type { PostMessageReply } from "@turnstream/protocol/schema";
 import type { SessionRef } from "../../util/refs.ts";
@@ -24,7 +24,7 @@ type JsonResult = Extract<RouteResult, { readonly json: unknown }>;
 const CHECK_INTERVAL_MS = 1_000;
 const NO_USAGE = { total_prompt_tokens: 0, total_completion_tokens: 0, total_tokens: 0, total_calls: 0 };
 
-/** @throws the signal's reason, or an error of the store */
+/** @throws the signal's reason, an error of the store, or RequestError if the stream fails */
 export function collectResponse(
   context: GatewayContext,
   ref: SessionRef,
@@ -70,7 +70,9 @@ export function collectResponse(
       isChecking = false;
     };
 
-    const openStream = sessionStream(context, ref, format, async () => options);
+    const onFail = (code: ErrorCode, message: string): void =>
+      settle(() => reject(new RequestError(code, message)));
+    const openStream = sessionStream(context, ref, format, async () => options, onFail);
     const stream = openStream({
       send(bytes) {
         parser.push(decoder.decode(bytes, { stream: true }));

@@ -26,6 +26,9 @@ import { subscribeToTurn } from "./turn-subscription.ts";
 /** Returns the subscription options. If the turn has not started, waits for its start. */
 export type ResolveSubscribeOptions = (signal: AbortSignal) => Promise<Omit<SubscribeOptions, "format">>;
 
+/** Called in place of the final frames if the stream fails, as opposed to its turn. */
+type OnFail = (code: ErrorCode, message: string) => void;
+
 const DONE = Buffer.from(responsesToSse({ type: "[DONE]" }));
 
 export function sessionStream(
@@ -33,8 +36,9 @@ export function sessionStream(
   ref: SessionRef,
   format: StreamFormat,
   resolveOptions: ResolveSubscribeOptions,
+  onFail: OnFail | null = null,
 ): StreamHandler {
-  return (sink) => new SessionStream(context, ref, format, resolveOptions, sink);
+  return (sink) => new SessionStream(context, ref, format, resolveOptions, sink, onFail);
 }
 
 class SessionStream implements StreamEvents, Subscriber, FrameSink {
@@ -42,6 +46,7 @@ class SessionStream implements StreamEvents, Subscriber, FrameSink {
   readonly #ref: SessionRef;
   readonly #format: StreamFormat;
   readonly #sink: FrameSink;
+  readonly #onFail: OnFail | null;
   readonly #openedAt = performance.now();
   /** Aborts the start; null after it. */
   #starting: AbortController | null = null;
@@ -58,11 +63,13 @@ class SessionStream implements StreamEvents, Subscriber, FrameSink {
     format: StreamFormat,
     resolveOptions: ResolveSubscribeOptions,
     sink: FrameSink,
+    onFail: OnFail | null,
   ) {
     this.#context = context;
     this.#ref = ref;
     this.#format = format;
     this.#sink = sink;
+    this.#onFail = onFail;
     void this.#start(resolveOptions);
   }
 
@@ -169,6 +176,7 @@ class SessionStream implements StreamEvents, Subscriber, FrameSink {
   }
 
   async #fail(error: ErrorCode, message: string): Promise<void> {
+    if (this.#onFail !== null) return this.#onFail(error, message);
     const { number, can_retry } = ERRORS[error];
     if (this.#format.dialect === "responses") {
       const [chat_id, response_id] = [await this.#readSessionNumber(), this.#turnId];
