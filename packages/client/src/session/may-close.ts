@@ -12,6 +12,8 @@ export interface SessionActivity {
   readonly state: SessionState;
   readonly outbox: readonly OutboxMessage[];
   readonly phase: ConnectionPhase;
+  /** Whether it had caught up when its connection was last open. */
+  readonly hasCaughtUp: boolean;
   /** Whether it is connected while the page has a connection. */
   readonly isSubscribed: boolean;
 }
@@ -27,12 +29,12 @@ export function mayClose(
   { sessions, pendingRequests }: ClientActivity,
   { now, followsTurns }: { readonly now: number; readonly followsTurns: boolean },
 ): boolean {
-  const isBusy = ({ state, outbox, phase, isSubscribed }: SessionActivity): boolean => {
+  const isBusy = ({ state, outbox, phase, hasCaughtUp, isSubscribed }: SessionActivity): boolean => {
     // Its messages can't be sent either.
     if (phase === "closed") return false;
     if (outbox.some((message) => isUnsent(message, now))) return true;
     if (!isSubscribed) return false;
-    if (phase !== "live" && phase !== "hidden") return true;
+    if (!hasCaughtUp) return true;
     return followsTurns && (state.waiting.length > 0 || state.turns.last()?.status === "running");
   };
   return pendingRequests === 0 && !sessions.some(isBusy);

@@ -44,6 +44,7 @@ export class SessionStore extends SessionCommands implements Session {
   /** Drops incoming events until the next `onSubscribed`, or until a snapshot. */
   #dropsUntil: "subscribed" | "snapshot" | null = null;
   /** Local state can't be resumed: request a snapshot. */
+  #hasCaughtUp = false;
   #needsSnapshot = false;
   /** The position of the last gap. */
   #gapAt: number | null = null;
@@ -153,7 +154,8 @@ export class SessionStore extends SessionCommands implements Session {
   get activity(): SessionActivity {
     const { state, connection } = this.#view;
     const isSubscribed = this.#subscription !== null;
-    return { state, outbox: this.#outbox.list(), phase: connection.phase, isSubscribed };
+    const { phase } = connection;
+    return { state, outbox: this.#outbox.list(), phase, hasCaughtUp: this.#hasCaughtUp, isSubscribed };
   }
 
   /** Drops the state, which can be loaded again. Only while idle. */
@@ -243,6 +245,8 @@ export class SessionStore extends SessionCommands implements Session {
 
   #onConnection(connection: ConnectionView): void {
     this.#outbox.setConnected(connection.phase === "live");
+    // A page that closes its connection while it is hidden keeps what it had.
+    if (connection.phase !== "hidden") this.#hasCaughtUp = connection.phase === "live";
     if (connection.phase === "closed") {
       const error = connection.error ?? new ClientError("OFFLINE", "The connection is closed.");
       for (const { reject } of this.#pendingRefreshes.splice(0)) reject(error);
