@@ -92,6 +92,18 @@ test("a date that doesn't exist and a half one are problems, until the date is c
   await expect.poll(() => problem.innerText()).toBe("");
 });
 
+test("Enter in half a date submits nothing, and names the problem", async () => {
+  const page = await openStage();
+  await show(page, "form/fields");
+  await dateInput(page).focus();
+  await page.keyboard.type("02");
+  await page.keyboard.press("Enter");
+  const problem = page.locator("[data-type=date] .ts-field-problem");
+  await expect.poll(() => problem.innerText()).toBe("Enter an existing date.");
+  const commands = await page.evaluate(() => window.gallery?.commands.map(({ name }) => name));
+  expect(commands).not.toContain("submitForm");
+});
+
 test("a keyboard reaches the file input, which shows the focus and takes a file", async () => {
   const page = await openStage();
   await show(page, "form/fields");

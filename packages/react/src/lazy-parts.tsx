@@ -4,7 +4,7 @@
  * Invariant: a failed load is retried while a component needs it, and a notice with a button stands in its place, so
  * that an approval is never missing without a word.
  */
-import { type ComponentType, lazy, type ReactNode, Suspense, useSyncExternalStore } from "react";
+import { type ComponentType, lazy, type ReactNode, Suspense, useEffect, useSyncExternalStore } from "react";
 import { RetryNotice } from "./ui/retry-notice.tsx";
 import { useMessages } from "./hooks/use-messages.ts";
 
@@ -80,6 +80,8 @@ export function createLazyParts<Parts>(load: () => Promise<Parts>): LazyParts<Pa
       return function LazyPart(props: Props) {
         // A render from here shows the loaded part at once. React would show a fallback for at least 300 ms.
         const status = useSyncExternalStore(subscribe, getStatus, getStatus);
+        // React asks only once, and a retry that no component waited for was dropped.
+        useEffect(() => void start(), []);
         const fallback = <Fallback {...props} hasFailed={status === "failed"} onRetry={onRetry} />;
         return (
           <Suspense fallback={fallback}>

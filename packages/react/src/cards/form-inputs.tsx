@@ -94,7 +94,10 @@ export function DateInput(props: InputProps): ReactNode {
       className="ts-input ts-date"
       value={checkDate(toText(value)) === null ? toText(value) : ""}
       onChange={({ target }) => onValue(target.value)}
-      // Without this, half a date would be left out without a word.
+      // Without these two, half a date would be left out without a word. Enter submits without leaving the field.
+      onKeyDown={({ key, currentTarget }) => {
+        if (key === "Enter" && currentTarget.validity.badInput) onValue(NO_DATE);
+      }}
       onBlur={({ target }) => {
         if (target.validity.badInput) onValue(NO_DATE);
         else if (value === NO_DATE) onValue("");

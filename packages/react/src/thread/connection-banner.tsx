@@ -1,9 +1,9 @@
 /**
  * `ConnectionBanner` shows the connection status and a retry button.
- * Invariant: it shows nothing while the connection is live, during an interruption of less than a second, or while the
- * connection of a page opens again that was hidden. The button appears only while the connection waits or is closed. Texts come from the strings, never from the error alone. While
- * the running turn can't continue, the banner announces that it will, or that no worker runs. It also announces that the
- * server has lost turns.
+ * Invariant: it shows nothing while the connection is live, during an interruption of less than a second, or while a page
+ * that was hidden connects again. The button appears only while the connection waits or is closed. Texts come from the
+ * strings, never from the error alone. While the running turn can't continue, the banner announces that it will, or that
+ * no worker runs. It also announces that the server has lost turns.
  */
 import type { ConnectionView } from "@turnstream/client";
 import { type ReactNode, useEffect, useState } from "react";
@@ -75,25 +75,29 @@ function connectionText(
 /** Returns true after the condition has been true for a while, and the page visible. */
 function useIsDelayed(isSo: boolean): boolean {
   const [isLate, setLate] = useState(false);
+  // A page that returns starts to connect before this component learns of it.
+  const returnedAt = useReturnTime();
   useEffect(() => {
-    if (!isSo) {
-      setLate(false);
-      return undefined;
-    }
-    let timer = setTimeout(() => setLate(true), SHOW_AFTER_MS);
-    const onVisible = (): void => {
-      if (document.visibilityState === "hidden") return;
-      setLate(false);
-      clearTimeout(timer);
-      timer = setTimeout(() => setLate(true), SHOW_AFTER_RETURN_MS);
-    };
-    document.addEventListener("visibilitychange", onVisible);
-    return () => {
-      document.removeEventListener("visibilitychange", onVisible);
-      clearTimeout(timer);
-    };
-  }, [isSo]);
+    setLate(false);
+    if (!isSo) return undefined;
+    const left = returnedAt === null ? 0 : returnedAt + SHOW_AFTER_RETURN_MS - performance.now();
+    const timer = setTimeout(() => setLate(true), Math.max(SHOW_AFTER_MS, left));
+    return () => clearTimeout(timer);
+  }, [isSo, returnedAt]);
   return isSo && isLate;
+}
+
+/** Returns when the page was last shown again, by the monotonic clock; null before that. */
+function useReturnTime(): number | null {
+  const [returnedAt, setReturnedAt] = useState<number | null>(null);
+  useEffect(() => {
+    const onChange = (): void => {
+      if (document.visibilityState !== "hidden") setReturnedAt(performance.now());
+    };
+    document.addEventListener("visibilitychange", onChange);
+    return () => document.removeEventListener("visibilitychange", onChange);
+  }, []);
+  return returnedAt;
 }
 
 /** Returns this machine's time, updated every second; null before the first update. */
