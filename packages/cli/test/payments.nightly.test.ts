@@ -2,6 +2,7 @@
 import { paymentsOf } from "@turnstream/payments";
 import { createPostgresStore, openDatabase } from "@turnstream/server";
 import type { ClosableStore } from "@turnstream/server/internal";
+import { migrateDatabase } from "@turnstream/testkit/backend/migrate-database.ts";
 import { freshDatabaseUrl } from "@turnstream/testkit/servers/shared-servers.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ran } from "./ran.ts";
@@ -12,7 +13,7 @@ let store: ClosableStore;
 beforeEach(async () => {
   url = await freshDatabaseUrl();
   store = createPostgresStore(openDatabase({ url }));
-  await turnstream("migrate");
+  await migrateDatabase(url);
   for (const id of ["acme", "other"]) await store.tenants.create({ id, name: id });
   await store.sessions.create({ tenant: "acme", user: "an" }, { id: "s1" });
 });

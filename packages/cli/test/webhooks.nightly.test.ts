@@ -24,7 +24,7 @@ test("U13 webhooks create prints the secret once, and the endpoint is listed and
   const { code, out } = await webhooks("create", HOOK, "--event", "turn.failed", "--event", "turn.ended");
   expect([code, out]).toEqual([0, expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=\n$/)]);
   const listed = (await webhooks("list")).out;
-  expect(listed).toMatch(/^wh_[0-9a-f]{24}\thttps:\/\/receiver\.example\/hooks\tturn\.ended,turn\.failed\n$/);
+  expect(listed).toMatch(/^wh_[0-9a-f]{24}\thttps:\/\/receiver\.example\/hooks\tturn\.failed,turn\.ended\n$/);
   expect(listed).not.toContain(out.trim());
   const id = listed.split("\t")[0] ?? "";
   expect(await webhooks("delete", id)).toMatchObject({ code: 0 });
