@@ -17,11 +17,13 @@ const page = readFileSync(new URL("docs/hono-and-node.md", root), "utf8");
 
 function programUnder(heading: string): string {
   const [, section = ""] = page.split(`\n## ${heading}\n`);
-  return /```ts\n(.*?)```/s.exec(section)?.[1] ?? "";
+  const program = /```ts\n(.*?)```/s.exec(section)?.[1];
+  if (program === undefined) throw new Error(`docs/hono-and-node.md has no program under ${heading}.`);
+  return program;
 }
 
 test.each(["Hono", "Node"])("the program for %s serves its own routes and an answer", async (name) => {
-  const program = programUnder(name === "Node" ? "Plain Node" : name);
+  const program = programUnder(name === "Node" ? "Plain Node, Express and Fastify" : name);
   const folder = await createDataFolder();
   symlinkSync(fileURLToPath(new URL("node_modules", root)), join(folder, "node_modules"));
   const child = spawn(
