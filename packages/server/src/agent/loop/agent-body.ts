@@ -2,7 +2,6 @@
  * `agentBody` makes an agent the body of a turn: it pins the agent's definition, reads the files of the message, builds
  * the prompt, and runs the loop of the agent or the body of a stream agent.
  */
-import type { TurnAttempt } from "../../engine/attempt/attempt.ts";
 import { MAIN_RUN } from "../../engine/events/turn-writer.ts";
 import type { TurnBody } from "../../engine/turn-body.ts";
 import { ModelError } from "../../models/errors.ts";
@@ -39,7 +38,7 @@ export function agentBody(host: AgentHost, agent: Agent): TurnBody {
 
 async function runTurnOfAgent(turn: AgentTurn, agent: Agent): Promise<void> {
   const { attempt } = turn;
-  if (!hasStarted(turn, attempt)) await enforceUsageLimits(attempt);
+  if (!hasStarted(turn)) await enforceUsageLimits(attempt);
   const pinned = await pinAgent(turn, MAIN_RUN, agent);
   const scope = mainRunContext(turn, agent, pinned, runtimeTools(attempt.context));
   await readFiles(scope);
@@ -55,7 +54,7 @@ async function runTurnOfAgent(turn: AgentTurn, agent: Agent): Promise<void> {
   await Promise.race([title, sleep(TITLE_MS, { signal: attempt.signal })]);
 }
 
-function hasStarted({ modelCalls }: AgentTurn, attempt: TurnAttempt): boolean {
+function hasStarted({ attempt, modelCalls }: AgentTurn): boolean {
   const firstStep = stepKey(MAIN_RUN, 0);
   const known = [firstStep, STREAM_STARTED_KEY].map((key) => attempt.fromJournal<unknown>(key));
   return modelCalls.has(firstStep) || known.some((entry) => entry !== undefined);

@@ -3,7 +3,8 @@
  * signals of its branches. It does not decide what to do next.
  *
  * Invariant: a worker has at most one attempt per turn. Every journal entry carries the epoch, the worker and the entries
- * that it follows, so the store refuses it after a takeover, and after it has lost entries. The next attempt supersedes everything that this one did not journal.
+ * that it follows, so the store refuses it after a takeover, and after it has lost entries. The next attempt supersedes
+ * everything that this one did not journal.
  */
 import type { Cursor, Json, Position, SessionState, Turn } from "@turnstream/protocol";
 import { EngineError } from "../errors.ts";

@@ -1,4 +1,5 @@
 /** `TurnMemory` is what a body keeps of a turn in this process, from one attempt to the next. */
+
 export interface Closable {
   close(reason: unknown): void;
 }

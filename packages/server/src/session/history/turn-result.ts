@@ -2,7 +2,7 @@
  * `readTurnResult` returns the end state of a turn's task, including the content that the model read. Reads only.
  *
  * Invariant: the caller must check that the request comes from the owner of the session. `CALL_PREFIX` must equal the
- * one in the runtime's `journal-entries.ts`.
+ * one in `engine/attempt/journal-keys.ts`.
  */
 import { findToolResult, mainRun } from "@turnstream/protocol";
 import { type TaskEndState, taskEndState } from "@turnstream/protocol/tasks";
